@@ -1,0 +1,80 @@
+# Everything is installed into .venv, from a machine that has Python 3.11 or later, make and git.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+JIT_OFF_TESTS := tests/numeric tests/rating
+
+.PHONY: all setup demo test test-fast test-jit-off test-bounds format lint types layers docs bench clean
+
+all: lint types layers test docs  ## all checks
+
+setup: .venv/.base  ## install the package and its libraries
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(PIP) pip
+
+.venv/.base: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) --editable '.[charts]'
+	@touch $@
+
+.venv/.test: .venv/.base
+	$(PIP) --group test
+	@touch $@
+
+.venv/.lint: .venv/.test
+	$(PIP) --group lint
+	@touch $@
+
+.venv/.docs: .venv/.base
+	$(PIP) --group docs
+	@touch $@
+
+.venv/.bench: .venv/.base
+	$(PIP) --group bench
+	@touch $@
+
+demo: .venv/.base  ## rate the bundled sample
+	$(BIN)/equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv
+	@head -6 ratings.csv
+
+test: test-fast test-jit-off test-bounds  ## tests compiled, then uncompiled (coverage), then with index checks
+
+test-fast: .venv/.test
+	$(BIN)/python -m pytest
+
+test-jit-off: .venv/.test
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(JIT_OFF_TESTS) --cov --cov-report=term
+
+test-bounds: .venv/.test
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(JIT_OFF_TESTS)
+
+format: .venv/.lint
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: .venv/.lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: .venv/.lint .venv/.bench
+	$(BIN)/mypy
+
+layers: .venv/.lint
+	$(BIN)/lint-imports
+
+docs: .venv/.docs  ## the documentation, warnings are errors
+	$(BIN)/python docs/generate_commands.py
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
+
+bench: .venv/.bench  ## measure against the peers, results into benchmarks/results
+	$(BIN)/python benchmarks/elo_mmr.py
+	$(BIN)/python benchmarks/contest_size.py
+	$(BIN)/python benchmarks/command.py
+
+clean:
+	rm -rf .venv docs/_build ratings.csv

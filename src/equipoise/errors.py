@@ -1,0 +1,122 @@
+"""Every error Equipoise raises, under one base class.
+
+A message says what must hold and what came instead. `EXIT_STATUS` is the one table that
+turns an error into the exit status of the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: Problems shown in full before the rest is only counted.
+SHOWN_PROBLEMS = 20
+
+
+class EquipoiseError(Exception):
+    """Base class of all errors raised on purpose by this package."""
+
+    #: Short name used in JSON answers.
+    code = "error"
+
+
+class InvalidParameterError(EquipoiseError, ValueError):
+    """A parameter of a function, a system or a command is outside its range."""
+
+    code = "invalid-parameter"
+
+
+class NotFoundError(EquipoiseError, LookupError):
+    """Something that was named does not exist: a system, a player, a match."""
+
+    code = "not-found"
+
+
+class ConflictError(EquipoiseError):
+    """What was asked contradicts what is already recorded."""
+
+    code = "conflict"
+
+
+class ConvergenceError(EquipoiseError, RuntimeError):
+    """A solver used up its iterations before it met its tolerance.
+
+    what : the equation that was being solved
+    iterations : how many steps were taken
+    residual : what was left of the equation at the last step
+    """
+
+    code = "no-convergence"
+
+    def __init__(self, what: str, iterations: int, residual: float) -> None:
+        super().__init__(
+            f"{what} did not converge in {iterations} iterations (residual {residual:.3g})"
+        )
+        self.what = what
+        self.iterations = iterations
+        self.residual = residual
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input.
+
+    file : name of the file or source, "" where there is none
+    line : line or row number from 1, None where the problem has no line
+    field : column or key, "" where it concerns the whole row or file
+    rule : what must hold, as a sentence without its stop: "must be a whole number from 0"
+    got : what came instead, as text
+    """
+
+    file: str
+    line: int | None
+    field: str
+    rule: str
+    got: str
+
+    def __str__(self) -> str:
+        where = self.file or "input"
+        if self.line is not None:
+            where += f", line {self.line}"
+        if self.field:
+            where += f", {self.field}"
+        return f"{where}: {self.rule}; got {self.got}"
+
+
+class InvalidDataError(EquipoiseError, ValueError):
+    """An input breaks one or more rules; `problems` lists every one found.
+
+    Nothing is computed from or written for such an input.
+    """
+
+    code = "invalid-data"
+
+    def __init__(self, problems: Sequence[Problem], summary: str = "") -> None:
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        head = summary or f"{count} problem{'' if count == 1 else 's'} in the input"
+        lines = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
+        if count > SHOWN_PROBLEMS:
+            lines.append(f"... and {count - SHOWN_PROBLEMS} more")
+        super().__init__("\n  ".join([f"{head}:", *lines]) if lines else head)
+
+
+#: Exit status of the command line for each kind of error; the most specific class decides.
+EXIT_STATUS: dict[type[EquipoiseError], int] = {
+    EquipoiseError: 1,
+    InvalidParameterError: 2,
+}
+
+
+def exit_status(error: EquipoiseError) -> int:
+    """Return the exit status that the command line reports for `error`."""
+    return next(EXIT_STATUS[kind] for kind in type(error).__mro__ if kind in EXIT_STATUS)
+
+
+def require(holds: bool, name: str, rule: str, got: object) -> None:
+    """Raise InvalidParameterError unless `holds`.
+
+    name : the parameter; rule : what must hold, as a phrase; got : the value that came.
+    """
+    if not holds:
+        raise InvalidParameterError(f"{name} must be {rule}; got {got!r}")
