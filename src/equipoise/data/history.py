@@ -1,0 +1,275 @@
+"""A history: matches in time order, stored as columns.
+
+Built once by a reader, checked once, never changed after. Systems see slices of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.errors import InvalidDataError, NotFoundError, Problem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: How times were written where they came from, so that they can be written back alike.
+TimeKind: TypeAlias = Literal["seconds", "datetime", "date"]
+
+MICROSECONDS_PER_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class History:
+    """M matches and N participations of P players.
+
+    match_ids : shape (M,), int64 or object (str)
+    player_ids : shape (P,), int64 or object (str); row i of a rating table is player_ids[i]
+    offsets : shape (M + 1,); the participations of match m are rows offsets[m]:offsets[m + 1]
+    player : shape (N,), rows of `player_ids`
+    team : shape (N,), numbered within the match from 0 in order of first appearance
+    rank : shape (N,), place of the player's team, dense from 0 within the match, lower is
+        better, equal is a tie
+    time : shape (M,), microseconds since 1970-01-01 UTC, never decreasing; None where the
+        history has no times and file order is the order
+    time_kind : how times were written where they came from
+    weight : shape (M,), positive; None is 1 for all
+    performance_ceiling : shape (M,), NaN where a match has none; None where no match has one
+    performance : shape (N,), NaN where absent; None where no player has one
+    share : shape (N,), in [0, 1]: scales that player's change; None is 1 for all
+    statistics : name -> shape (N,) float64, NaN where absent
+    attributes : name -> shape (N,), any kept column (role, side, at_home, tournament)
+    team_labels : shape (N,) the teams' names as they came; None where each player was alone
+    """
+
+    match_ids: Ids
+    player_ids: Ids
+    offsets: Ints
+    player: Ints
+    team: Ints
+    rank: Ints
+    time: Ints | None = None
+    time_kind: TimeKind = "seconds"
+    weight: Floats | None = None
+    performance_ceiling: Floats | None = None
+    performance: Floats | None = None
+    share: Floats | None = None
+    statistics: Mapping[str, Floats] = field(default_factory=dict)
+    attributes: Mapping[str, Ids] = field(default_factory=dict)
+    team_labels: Ids | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays and check what every system relies upon, in linear time."""
+        for array in self._arrays():
+            array.setflags(write=False)
+        broken = self._broken_rule()
+        if broken:
+            raise InvalidDataError([Problem("", None, *broken)])
+
+    @property
+    def matches(self) -> int:
+        """Number of matches."""
+        return len(self.match_ids)
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.player_ids)
+
+    @property
+    def participations(self) -> int:
+        """Number of participations: rows of a player in a match."""
+        return len(self.player)
+
+    def days(self, start: int = 0, stop: int | None = None) -> Floats:
+        """Return the times of matches start:stop in days since 1970; NaN without times."""
+        if self.time is None:
+            return np.full(len(self.match_ids[start:stop]), np.nan)
+        return self.time[start:stop] / MICROSECONDS_PER_DAY
+
+    def weights(self, start: int = 0, stop: int | None = None) -> Floats:
+        """Return a copy of the weights of matches start:stop; 1 where there are none."""
+        if self.weight is None:
+            return np.ones(len(self.match_ids[start:stop]))
+        return self.weight[start:stop].copy()
+
+    def sizes(self) -> Ints:
+        """Return the number of participations of every match, shape (M,)."""
+        return np.diff(self.offsets)
+
+    def match_rows(self) -> Ints:
+        """Return the match of every participation, shape (N,)."""
+        return np.repeat(np.arange(self.matches), self.sizes())
+
+    def teams(self) -> Ints:
+        """Return the number of teams of every match, shape (M,)."""
+        return self._match_maximum(self.team) + 1
+
+    def distinct_ranks(self) -> Ints:
+        """Return the number of distinct ranks of every match, shape (M,)."""
+        return self._match_maximum(self.rank) + 1
+
+    def times(self) -> Ids | None:
+        """Return the time of every match as it was written, shape (M,).
+
+        int64 seconds, datetime64[us] or datetime64[D] after `time_kind`; None without times.
+        """
+        if self.time is None:
+            return None
+        if self.time_kind == "seconds":
+            return self.time // 1_000_000
+        stamps: Ids = self.time.astype("datetime64[us]")
+        return stamps if self.time_kind == "datetime" else stamps.astype("datetime64[D]")
+
+    def player_row(self, player: object) -> int:
+        """Return the row of the player with this id, which may come as text for a number.
+
+        Raises : NotFoundError
+        """
+        wanted = str(player)
+        found = np.flatnonzero(self.player_ids.astype(str) == wanted)
+        if not len(found):
+            raise NotFoundError(f"no player {wanted!r} in this history of {self.players} players")
+        return int(found[0])
+
+    def with_players(self, player_ids: Ids, player: Ints) -> History:
+        """Return the same matches with players numbered by another list of ids."""
+        return replace(self, player_ids=player_ids, player=player)
+
+    def slice(self, start: int, stop: int) -> History:
+        """Return matches start:stop with the same players, as views of the same arrays."""
+        low, high = int(self.offsets[start]), int(self.offsets[stop])
+
+        def matches(array: Floats | None) -> Floats | None:
+            return None if array is None else array[start:stop]
+
+        def rows(array: Floats | None) -> Floats | None:
+            return None if array is None else array[low:high]
+
+        return History(
+            match_ids=self.match_ids[start:stop],
+            player_ids=self.player_ids,
+            offsets=self.offsets[start : stop + 1] - low,
+            player=self.player[low:high],
+            team=self.team[low:high],
+            rank=self.rank[low:high],
+            time=None if self.time is None else self.time[start:stop],
+            time_kind=self.time_kind,
+            weight=matches(self.weight),
+            performance_ceiling=matches(self.performance_ceiling),
+            performance=rows(self.performance),
+            share=rows(self.share),
+            statistics={name: column[low:high] for name, column in self.statistics.items()},
+            attributes={name: column[low:high] for name, column in self.attributes.items()},
+            team_labels=None if self.team_labels is None else self.team_labels[low:high],
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the history as a long table, a row a participation, in the canonical columns.
+
+        Ranks are dense from 0 within the match. Reading the table again gives the same history.
+        """
+        import polars as pl
+
+        sizes = self.sizes()
+        columns: dict[str, pl.Series | Ids] = {"match": _series(np.repeat(self.match_ids, sizes))}
+        times = self.times()
+        if times is not None:
+            columns["time"] = pl.Series(np.repeat(times, sizes))
+        columns["player"] = _series(self.player_ids[self.player])
+        if self.team_labels is not None:
+            columns["team"] = _series(self.team_labels)
+        elif self._has_teams():
+            columns["team"] = self.team
+        columns["rank"] = self.rank
+        for name, of_match in (
+            ("weight", self.weight),
+            ("performance_ceiling", self.performance_ceiling),
+        ):
+            if of_match is not None:
+                columns[name] = pl.Series(np.repeat(of_match, sizes)).fill_nan(None)
+        for name, of_row in (("performance", self.performance), ("share", self.share)):
+            if of_row is not None:
+                columns[name] = pl.Series(of_row).fill_nan(None)
+        for name, statistic in self.statistics.items():
+            columns[name] = pl.Series(statistic).fill_nan(None)
+        for name, attribute in self.attributes.items():
+            columns[name] = _series(attribute)
+        return pl.DataFrame(columns)
+
+    def _has_teams(self) -> bool:
+        """Return whether any team has more than one player."""
+        return bool(np.any(self.teams() != self.sizes()))
+
+    def _match_maximum(self, column: Ints) -> Ints:
+        """Return the maximum of a column of participations in every match."""
+        if not self.matches:
+            return np.zeros(0, np.int64)
+        return np.maximum.reduceat(column, self.offsets[:-1])
+
+    def _arrays(self) -> list[Ids]:
+        single = (
+            self.match_ids,
+            self.player_ids,
+            self.offsets,
+            self.player,
+            self.team,
+            self.rank,
+            self.time,
+            self.weight,
+            self.performance_ceiling,
+            self.performance,
+            self.share,
+            self.team_labels,
+        )
+        kept = [array for array in single if array is not None]
+        return [*kept, *self.statistics.values(), *self.attributes.values()]
+
+    def _broken_rule(self) -> tuple[str, str, str] | None:
+        """Return (field, rule, what came) of the first rule the arrays break, or None."""
+        matches, participations = self.matches, self.participations
+        lengths: tuple[tuple[str, Ids | None, int], ...] = (
+            ("offsets", self.offsets, matches + 1),
+            ("team", self.team, participations),
+            ("rank", self.rank, participations),
+            ("time", self.time, matches),
+            ("weight", self.weight, matches),
+            ("performance_ceiling", self.performance_ceiling, matches),
+            ("performance", self.performance, participations),
+            ("share", self.share, participations),
+            ("team_labels", self.team_labels, participations),
+            *((name, column, participations) for name, column in self.statistics.items()),
+            *((name, column, participations) for name, column in self.attributes.items()),
+        )
+        for name, array, length in lengths:
+            if array is not None and array.shape != (length,):
+                return name, f"must have shape ({length},)", str(array.shape)
+        if self.offsets[0] != 0 or self.offsets[-1] != participations:
+            return "offsets", f"must run from 0 to {participations}", str(self.offsets[[0, -1]])
+        if np.any(np.diff(self.offsets) < 1):
+            return "offsets", "must give every match at least one player", "an empty match"
+        if participations and not 0 <= self.player.min() <= self.player.max() < self.players:
+            return "player", f"must lie from 0 to {self.players - 1}", "a row outside"
+        if self.time is not None and np.any(np.diff(self.time) < 0):
+            return "time", "must not decrease", "a match before its predecessor"
+        if self.weight is not None and not np.all(self.weight > 0):
+            return "weight", "must be positive", str(self.weight.min())
+        if participations and (self.team.min() < 0 or self.rank.min() < 0):
+            return "team and rank", "must be numbered from 0", "a negative number"
+        return None
+
+
+def _series(values: Ids) -> pl.Series:
+    """Return ids or attributes as a typed Polars column."""
+    import polars as pl
+
+    if values.dtype == object:
+        present: Flags = np.array([value is not None for value in values], dtype=bool)
+        if all(isinstance(value, str) for value in values[present]):
+            return pl.Series(values.tolist(), dtype=pl.String)
+        return pl.Series(values.tolist(), strict=False)
+    return pl.Series(values)

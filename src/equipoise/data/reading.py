@@ -1,0 +1,30 @@
+"""What a reader returns: a history, and everything that happened on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equipoise.data.history import History
+from equipoise.errors import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryReading:
+    """A history and what was left out to get it.
+
+    history : the history; None if problems forbade it
+    problems : every broken rule that was found, also those that were skipped on request
+    dropped_matches : ids of matches dropped whole because of a problem
+    dropped_rows : number of rows dropped because of a problem in matches that were kept
+    unrated : number of matches dropped because their `rated` is false
+    filtered : number of matches dropped by time or by `where`
+    notes : other things a user should know, as sentences
+    """
+
+    history: History | None
+    problems: tuple[Problem, ...] = ()
+    dropped_matches: tuple[str, ...] = ()
+    dropped_rows: int = 0
+    unrated: int = 0
+    filtered: int = 0
+    notes: tuple[str, ...] = ()
