@@ -1,0 +1,6 @@
+"""Readers and writers, one file a format; values plus a list of problems with line numbers."""
+
+from equipoise.formats.histories import read_history, scan_history
+from equipoise.formats.writing import write_history, write_table
+
+__all__ = ["read_history", "scan_history", "write_history", "write_table"]

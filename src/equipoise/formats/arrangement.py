@@ -1,0 +1,63 @@
+"""The columns of a table under the names asked for."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.options import Options
+from equipoise.formats.table import Table
+
+
+def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return the table under the names asked for, and notes.
+
+    Raises : InvalidParameterError   a column that was named is not there
+    Raises : InvalidDataError        required columns or all rows are missing
+    """
+    frame, names = table.frame, list(options.columns)
+    for old in options.columns.values():
+        _require_column(frame, old, "columns")
+    moved = set(options.columns.values())
+    hidden = [name for name in frame.columns if name in names and name not in moved]
+    kept = [name for name in frame.columns if name not in moved and name not in names and name]
+    if names or len(kept) < len(frame.columns):
+        frame = frame.select(
+            *(pl.col(name) for name in kept),
+            *(pl.col(old).alias(new) for new, old in options.columns.items()),
+        )
+    for name in options.statistics:
+        _require_column(frame, name, "statistics")
+    problems = list(_column_problems(frame, table.name))
+    if problems:
+        raise InvalidDataError(problems)
+    notes = [f"column {name!r} of the file is hidden by the renamed one" for name in hidden]
+    if "" in table.frame.columns:
+        notes.append("a column without a name is left out")
+    return frame, tuple(notes)
+
+
+def _require_column(frame: pl.DataFrame, name: str, parameter: str) -> None:
+    if name not in frame.columns:
+        raise InvalidParameterError(
+            f"{parameter} must name a column of the table ({', '.join(frame.columns)}); "
+            f"got {name!r}"
+        )
+
+
+def _column_problems(frame: pl.DataFrame, name: str) -> list[Problem]:
+    got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
+    problems = [
+        Problem(name, None, required, "must be a column of the table", got)
+        for required in ("match", "player")
+        if required not in frame.columns
+    ]
+    deciding = {"rank", "winner"} & set(frame.columns)
+    if not deciding:
+        problems.append(Problem(name, None, "rank", "must be a column, or else winner", got))
+    if len(deciding) == 2:
+        rule = "must not stand beside rank: one of the two decides a match"
+        problems.append(Problem(name, None, "winner", rule, "both columns"))
+    if not len(frame):
+        problems.append(Problem(name, None, "", "must have at least one row", "none"))
+    return problems

@@ -1,0 +1,206 @@
+"""CSV and TSV -> table of text.
+
+Polars takes well-formed files apart. Whatever it cannot (ragged rows, stray quotes) is read again
+by the standard library, slower but row by row, so that every bad row is named with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Flags, Ints
+from equipoise.errors import InvalidDataError, Problem
+from equipoise.formats.table import BrokenRow, Table, refuse, shown
+
+_NEWLINE, _QUOTE = 10, 34
+UNCLOSED = "must close every quotation mark"
+
+
+def read_delimited(data: bytes, name: str, separator: str) -> Table:
+    """Return the table of a CSV or TSV file, all of whose columns are text."""
+    data = _plain_text(data, name)
+    body = data.lstrip(b"\r\n")
+    above = data[: len(data) - len(body)].count(b"\n")
+    header = _header(body, name, separator, above)
+    notes: tuple[str, ...] = ()
+    if separator == "," and len(header) == 1:
+        # A spreadsheet's CSV in countries where the comma is the decimal point.
+        other = next((mark for mark in (";", "\t") if mark in header[0]), None)
+        if other is not None:
+            separator, notes = other, (f"columns are separated by {other!r}, not by a comma",)
+            header = _header(body, name, separator, above)
+    _check_header(header, name, above)
+    table = _fast(body, name, separator, header, above)
+    if table is None:
+        table = _careful(body, name, separator, header, above)
+    table = replace(table, notes=notes)
+    blank = _blank_rows(table.frame)
+    blank[[row.row for row in table.broken_rows]] = False
+    return table.without(blank) if blank.any() else table
+
+
+def _plain_text(data: bytes, name: str) -> bytes:
+    """Return UTF-8 without a byte order mark, with line feeds; refuse anything else."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        refuse(name, "must be text in UTF-8", "text in UTF-16", line=1)
+    if data.isspace() or not data:
+        refuse(name, "must have a header and at least one row", "an empty file")
+    if not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            got = f"the byte 0x{data[error.start]:02x}"
+            refuse(name, "must be text in UTF-8", got, line=line)
+    if b"\r" in data and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    return data
+
+
+def _header(data: bytes, name: str, separator: str, above: int) -> list[str]:
+    """Return the names of the columns."""
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+    try:
+        return [field.strip() for field in next(csv.reader(text, delimiter=separator, strict=True))]
+    except csv.Error as error:
+        refuse(name, "must have a header of column names", str(error), line=above + 1)
+
+
+def _check_header(header: list[str], name: str, above: int) -> None:
+    twice = dict.fromkeys(one for one in header if one and header.count(one) > 1)
+    if twice:
+        rule = "must be the name of one column only"
+        raise InvalidDataError(
+            [Problem(name, above + 1, one, rule, f"{header.count(one)} columns") for one in twice]
+        )
+
+
+def _fast(data: bytes, name: str, separator: str, header: list[str], above: int) -> Table | None:
+    """Return the table of a well-formed file, or None if it is not one."""
+    try:
+        frame = pl.read_csv(
+            data,
+            has_header=False,
+            separator=separator,
+            infer_schema=False,
+            new_columns=[f"{at}" for at in range(len(header))],
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    frame = _named(frame.slice(1), header)
+    if frame.width > 1 and len(frame) and frame[:, -1].null_count():
+        # A row with too few fields ends in a null, but so does one with an empty last field.
+        ends, fields = _records(data, ord(separator))
+        if len(ends) != len(frame) + 1:
+            return None
+        blank = np.append(False, _blank_rows(frame))
+        if np.any((fields != len(header)) & ~blank):
+            return None
+    locate = _lines_of(data, name, separator, above)
+    return Table(frame=frame, name=name, untyped=True, locate=locate)
+
+
+def _named(frame: pl.DataFrame, header: list[str]) -> pl.DataFrame:
+    """Return the frame under its header; of columns without a name only the first stays."""
+    kept = [at for at, one in enumerate(header) if one or at == header.index("")]
+    named = frame[:, kept]
+    named.columns = [header[at] for at in kept]
+    return named
+
+
+def _blank_rows(frame: pl.DataFrame) -> Flags:
+    """Return the rows without any value: blank lines, or nothing but separators."""
+    if not frame.width or not len(frame) or not frame[:, 0].null_count():
+        return np.zeros(len(frame), dtype=bool)
+    blank: Flags = frame.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
+    return blank
+
+
+def _lines_of(
+    data: bytes, name: str, separator: str, above: int
+) -> Callable[[Ints], list[tuple[str, int | None]]]:
+    def locate(rows: Ints) -> list[tuple[str, int | None]]:
+        ends, _ = _records(data, ord(separator))
+        starts = np.append(0, ends + 1)[rows + 1]
+        newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+        return [(name, above + line + 1) for line in np.searchsorted(newlines, starts).tolist()]
+
+    return locate
+
+
+def _records(data: bytes, separator: int) -> tuple[Ints, Ints]:
+    """Return where every record ends, and its number of fields; quoted newlines do not count."""
+    letters = np.frombuffer(data, np.uint8)
+    outside = None
+    if _QUOTE in data:
+        outside = np.bitwise_xor.accumulate((letters == _QUOTE).view(np.uint8)) == 0
+    newline, mark = letters == _NEWLINE, letters == separator
+    if outside is not None:
+        newline &= outside
+        mark &= outside
+    ends = np.flatnonzero(newline)
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    marks = np.searchsorted(np.flatnonzero(mark), ends)
+    return ends, np.diff(marks, prepend=0) + 1
+
+
+def _careful(data: bytes, name: str, separator: str, header: list[str], above: int) -> Table:
+    """Return the table of a file with malformed rows, each of which is reported."""
+    width = len(header)
+    rows: list[list[str | None]] = []
+    lines: list[int] = []
+    broken: list[BrokenRow] = []
+    for line, record, error in _strict_records(data, name, separator, above):
+        if error:
+            rule = "must be a row with well-formed quotation marks"
+            broken.append(BrokenRow(len(rows), "", rule, error))
+        elif len(record) != width:
+            got = f"{len(record)}: {shown(separator.join(record))}"
+            rule = f"must have {width} fields as the header has"
+            broken.append(BrokenRow(len(rows), "", rule, got))
+        filled: list[str | None] = [field or None for field in record[:width]]
+        rows.append(filled + [None] * (width - len(filled)))
+        lines.append(line)
+    frame = pl.DataFrame(rows, schema={f"{at}": pl.String for at in range(width)}, orient="row")
+
+    def locate(at: Ints) -> list[tuple[str, int | None]]:
+        return [(name, lines[row]) for row in at.tolist()]
+
+    return Table(
+        frame=_named(frame, header),
+        name=name,
+        untyped=True,
+        locate=locate,
+        broken_rows=tuple(broken),
+    )
+
+
+def _strict_records(
+    data: bytes, name: str, separator: str, above: int
+) -> Iterator[tuple[int, list[str], str]]:
+    """Yield the line, the fields and what is wrong of every record below the header."""
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+    reader = csv.reader(text, delimiter=separator, strict=True)
+    next(reader)
+    while True:
+        line = above + reader.line_num + 1
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if "unexpected end" in str(error):
+                refuse(name, UNCLOSED, "one that is open at the end of the file", line=line)
+            yield line, [], str(error)
+            continue
+        if any(field.strip() for field in record):
+            yield line, record, ""

@@ -1,0 +1,101 @@
+"""What a caller asks of a reader, checked before any file is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, TypeAlias, get_args
+
+from equipoise.errors import InvalidParameterError, require
+from equipoise.formats.times import instant
+
+SkipBad: TypeAlias = Literal["matches", "rows"]
+#: A bound of time: ISO 8601 text, a date, or seconds since 1970.
+Instant: TypeAlias = str | int | date | datetime
+#: Equality filters: column -> value, or pairs of them.
+Where: TypeAlias = Mapping[str, object] | Iterable[tuple[str, object]]
+
+#: Columns with a meaning of their own, in the order of the documentation.
+CANONICAL = (
+    "match",
+    "time",
+    "player",
+    "team",
+    "rank",
+    "winner",
+    "weight",
+    "performance_ceiling",
+    "rated",
+    "share",
+    "performance",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a table becomes a history; the parameters of `read_history`.
+
+    since, until : microseconds since 1970, None where unbounded
+    """
+
+    columns: Mapping[str, str]
+    statistics: tuple[str, ...]
+    skip_bad: SkipBad | None
+    since: int | None
+    until: int | None
+    where: tuple[tuple[str, object], ...]
+
+
+def check_options(
+    columns: Mapping[str, str] | None,
+    statistics: Sequence[str],
+    skip_bad: str | None,
+    since: Instant | None,
+    until: Instant | None,
+    where: Where | None,
+) -> Options:
+    """Return the options of a reader, or raise InvalidParameterError."""
+    require(skip_bad in (None, *get_args(SkipBad)), "skip_bad", "matches or rows", skip_bad)
+    require(not isinstance(statistics, str), "statistics", "a sequence of names", statistics)
+    for name in statistics:
+        require(
+            name not in CANONICAL and bool(name),
+            "statistics",
+            "names of columns without another meaning",
+            name,
+        )
+    low = None if since is None else instant(since, "since")
+    high = None if until is None else instant(until, "until")
+    return Options(
+        columns=_renamings(columns or {}),
+        statistics=tuple(dict.fromkeys(statistics)),
+        skip_bad=skip_bad,  # type: ignore[arg-type]  # checked above
+        since=low,
+        until=high,
+        where=_pairs(where or ()),
+    )
+
+
+def _renamings(columns: Mapping[str, str]) -> dict[str, str]:
+    rule = "a mapping of new to old names"
+    require(isinstance(columns, Mapping), "columns", rule, columns)
+    for pair in columns.items():
+        require(
+            "" not in pair and all(isinstance(name, str) for name in pair), "columns", rule, pair
+        )
+    return dict(columns)
+
+
+def _pairs(where: Where) -> tuple[tuple[str, object], ...]:
+    rule = "a mapping or pairs of column and value"
+    if isinstance(where, Mapping):
+        return tuple(where.items())
+    require(not isinstance(where, str), "where", rule, where)
+    try:
+        pairs = tuple((column, value) for column, value in where)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(f"where must be {rule}; got {where!r}") from error
+    for column, _ in pairs:
+        require(isinstance(column, str), "where", rule, where)
+    return pairs

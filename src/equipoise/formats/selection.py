@@ -1,0 +1,129 @@
+"""Which matches of a table are asked for: `where`, `since`, `until`, and `rated`."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Flags
+from equipoise.errors import InvalidParameterError
+from equipoise.formats.grouping import Grouping
+from equipoise.formats.options import Options
+from equipoise.formats.times import Times
+
+
+class Selection(NamedTuple):
+    """The rows that stay (None: all), and how many matches went for which reason."""
+
+    rows: Flags | None
+    unrated: int
+    filtered: int
+
+
+def select(
+    frame: pl.DataFrame,
+    grouping: Grouping,
+    without_id: Flags,
+    times: Times | None,
+    rated: Flags | None,
+    options: Options,
+) -> Selection:
+    """Return which rows are asked for; matches stay or go whole.
+
+    without_id : rows that belong to no match; they go only where `where` excludes them
+    Raises : InvalidParameterError   wrong usage: unknown column, no times, a match torn apart
+    """
+    bounded = options.since is not None or options.until is not None
+    if rated is None and not options.where and not bounded:
+        return Selection(None, 0, 0)
+    holds = _where(frame, options)
+    chosen = _whole(frame, grouping, without_id, holds, options)
+    in_time = _in_time(grouping, times, options)
+    rated_matches = np.ones(grouping.matches, bool) if rated is None else grouping.any(rated)
+    nameless = grouping.any(without_id)
+    unrated = ~rated_matches & ~nameless
+    filtered = ~(chosen & in_time) & ~unrated & ~nameless
+    rows = ~(unrated | filtered)[grouping.of_row]
+    if holds is not None:
+        rows &= holds | ~without_id
+    counts = int(unrated.sum()), int(filtered.sum())
+    return Selection(None if rows.all() else rows, *counts)
+
+
+def _where(frame: pl.DataFrame, options: Options) -> Flags | None:
+    """Return the rows on which every filter holds; None without filters."""
+    holds = None
+    for name, value in options.where:
+        if name not in frame.columns:
+            raise InvalidParameterError(
+                f"where must name a column of the table ({', '.join(frame.columns)}); got {name!r}"
+            )
+        equal = _equal(frame[name], value)
+        holds = equal if holds is None else holds & equal
+    return holds
+
+
+def _whole(
+    frame: pl.DataFrame,
+    grouping: Grouping,
+    without_id: Flags,
+    holds: Flags | None,
+    options: Options,
+) -> Flags:
+    """Return the matches on all of whose rows the filters hold; refuse to tear one apart."""
+    if holds is None:
+        return np.ones(grouping.matches, dtype=bool)
+    chosen = grouping.any(holds & ~without_id)
+    torn = np.flatnonzero(chosen & grouping.any(~holds & ~without_id))
+    if len(torn):
+        match = frame["match"][int(grouping.first[torn[0]])]
+        filters = " and ".join(f"{name}={value}" for name, value in options.where)
+        raise InvalidParameterError(
+            f"where must hold on all rows of a match or on none; {filters} holds on some rows "
+            f"only of {len(torn)} of the matches, of which the first is {match!r}"
+        )
+    return chosen
+
+
+def _equal(column: pl.Series, value: object) -> Flags:
+    """Compare by value where both are numbers, else as text."""
+    if value is None or value == "":
+        empty = column.is_null()
+        return (empty | (column == "") if column.dtype == pl.String else empty).to_numpy()
+    if isinstance(value, bool | np.bool_):
+        text = "true" if value else "false"
+    elif isinstance(value, datetime | date):
+        text = value.isoformat()
+    else:
+        text = str(value)
+    if column.dtype.is_float():
+        try:
+            return (column == float(text)).fill_null(False).to_numpy()
+        except ValueError:
+            return np.zeros(len(column), dtype=bool)
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        return np.zeros(len(column), dtype=bool)
+    return (column.cast(pl.String, strict=False) == text).fill_null(False).to_numpy()
+
+
+def _in_time(grouping: Grouping, times: Times | None, options: Options) -> Flags:
+    """Return which matches lie in [since, until); a match has the time of its first row.
+
+    A match without a readable time stays, so that it is reported.
+    """
+    inside = np.ones(grouping.matches, dtype=bool)
+    if options.since is None and options.until is None:
+        return inside
+    if times is None:
+        raise InvalidParameterError("since and until need a table with times; this one has none")
+    moments = times.at(grouping.first)
+    if options.since is not None:
+        inside &= moments >= options.since
+    if options.until is not None:
+        inside &= moments < options.until
+    for rows, _ in times.faults:
+        inside |= grouping.any(rows)
+    return inside

@@ -1,0 +1,262 @@
+"""CSV and TSV: types that are recognised, and files that are not as they should be."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise.errors import InvalidParameterError
+from equipoise.formats import read_history, scan_history
+from equipoise.formats.delimited import read_delimited
+from formats.comparing import told
+
+GOOD = "match,player,rank\n1,a,0\n1,b,1\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a file and give its path."""
+
+    def write(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("ids", "kept"),
+    [
+        (["1", "2", "10"], [1, 2, 10]),
+        (["0", "-5", "10"], [-5, 0, 10]),
+        (["01", "2", "10"], ["01", "10", "2"]),
+        (["+1", "2", "10"], ["+1", "10", "2"]),
+        (["1", "2.0", "x"], ["1", "2.0", "x"]),
+        (["-0", "2", "10"], ["-0", "10", "2"]),
+        (["9" * 19, "2", "10"], ["10", "2", "9" * 19]),
+        (["1234567890123456789", "2"], [2, 1234567890123456789]),
+        (["é", " b", "a\u200b"], [" b", "a\u200b", "é"]),
+    ],
+)
+def test_ids_are_numbers_only_if_all_are_plain_whole_numbers(written, ids, kept):
+    """What could not be written back as it was stays text."""
+    rows = "".join(f"1,{one},0\n" for one in ids)
+    history = read_history(written(f"match,player,rank\n{rows}"))
+    assert history.player_ids.tolist() == kept
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "kept"),
+    [
+        (["1", "2"], np.int64, [1, 2]),
+        (["1.5", "2"], np.float64, [1.5, 2.0]),
+        (["true", "false"], np.bool_, [True, False]),
+        (["1", ""], object, [1, None]),
+        (["007", "1"], object, ["007", "1"]),
+        (["true", "x"], object, ["true", "x"]),
+        (["", ""], object, [None, None]),
+    ],
+)
+def test_other_columns_are_kept_in_the_plainest_type(written, values, dtype, kept):
+    """Whole numbers, numbers, truth values, else text."""
+    text = f"match,player,rank,x\n1,a,0,{values[0]}\n1,b,1,{values[1]}\n"
+    column = read_history(written(text)).attributes["x"]
+    assert column.dtype == dtype
+    assert column.tolist() == kept
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + GOOD.encode(),
+        GOOD.replace("\n", "\r\n"),
+        GOOD.replace("\n", "\r"),
+        GOOD.rstrip("\n"),
+        "\n\n" + GOOD + "\n\n",
+        GOOD.replace("1,b", "\n1,b"),
+        GOOD + ",,\n,,\n",
+        'match,player,rank\n"1","a","0"\n1,b,"1"\n',
+        "match , player, rank \n1,a,0\n1,b,1\n",
+        "match;player;rank\n1;a;0\n1;b;1\n",
+        "match\tplayer\trank\n1\ta\t0\n1\tb\t1\n",
+        ",match,player,rank\n0,1,a,0\n1,1,b,1\n",
+    ],
+)
+def test_harmless_variety_is_read_alike(written, content):
+    """Byte order marks, line ends, blank lines, quotes, other separators, an unnamed index."""
+    history = read_history(written(content))
+    assert history.match_ids.tolist() == [1]
+    assert history.player_ids.tolist() == ["a", "b"]
+    assert history.rank.tolist() == [0, 1]
+    assert list(history.attributes) == []
+
+
+@pytest.mark.parametrize("above", [b"", b"\n", b"\r\n\r\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_lines_are_those_of_the_file(written, above, newline):
+    """Blank lines and quoted line ends count; the header is line 1 where nothing is above it."""
+    rows = ["match,player,rank,note", '1,"a', 'b",0,x', "", '2,c,y,"p""q"', "3,d,-1,"]
+    path = written(above + newline.join(rows).encode())
+    shift = above.count(b"\n")
+    assert [one.line for one in scan_history(path).problems] == [5 + shift, 6 + shift]
+
+
+def test_lines_are_those_of_the_file_even_with_stray_quotes(written):
+    """A quotation mark inside a field is a letter; the slow reader takes over."""
+    path = written('match,player,rank,note\n1,"a\nb",0,\n1,c,1,5" disc\n\n1,d,x,\n')
+    (problem,) = scan_history(path).problems
+    assert (problem.line, problem.field) == (6, "rank")
+    history = scan_history(path, skip_bad="rows").history
+    assert history.attributes["note"].tolist() == [None, '5" disc']
+    assert history.player_ids.tolist() == ["a\nb", "c"]
+
+
+@pytest.mark.parametrize(("row", "count"), [("1,b", 2), ("1,b,1,9", 4), ("1", 1), ('1,"b,1"', 2)])
+def test_ragged_rows_are_told(written, row, count):
+    """Too few and too many fields."""
+    (problem,) = scan_history(written(f"{GOOD}{row}\n")).problems
+    assert (problem.line, problem.field) == (4, "")
+    assert problem.rule == "must have 3 fields as the header has"
+    assert problem.got.startswith(f"{count}: ")
+
+
+def test_empty_last_fields_are_not_ragged(written):
+    """A draw has an empty winner, and that may be the last column."""
+    text = 'match,player,team,winner\n1,"a,x",A,\n1,b,B,\n'
+    assert read_history(written(text)).rank.tolist() == [0, 0]
+
+
+def test_text_after_a_closing_quote_is_told(written):
+    """Such a row cannot be taken apart."""
+    (problem,) = scan_history(written(f'{GOOD}1,"c"d,1\n')).problems
+    assert (problem.line, problem.rule) == (4, "must be a row with well-formed quotation marks")
+
+
+def test_an_open_quote_is_told_where_it_opens(written):
+    """The rest of the file would be one field."""
+    assert told(scan_history(written(f'{GOOD}1,"c,1\n2,d,0\n')).problems) == [
+        (4, "", "must close every quotation mark", "one that is open at the end of the file")
+    ]
+
+
+def test_column_names_must_be_different(written):
+    """Two columns of one name could contradict each other."""
+    problems = scan_history(written("match,player,rank,rank,x,x\n1,a,0,1,2,3\n")).problems
+    rule = "must be the name of one column only"
+    assert told(problems) == [(1, "rank", rule, "2 columns"), (1, "x", rule, "2 columns")]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "got"),
+    [
+        (b"match,player,rank\n1,a,0\n1,\xff,1\n", 3, "the byte 0xff"),
+        (b"match,player,rank\n1,a,0\n1,\xc3", 3, "the byte 0xc3"),
+        (GOOD.encode("utf-16"), 1, "text in UTF-16"),
+    ],
+)
+def test_text_must_be_utf_8(written, content, line, got):
+    """The line of the first byte that is not."""
+    assert told(scan_history(written(content)).problems) == [
+        (line, "", "must be text in UTF-8", got)
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "\n", "  \n\n", "\ufeff"])
+def test_an_empty_file_is_told(written, content):
+    """Blank lines are nothing."""
+    (problem,) = scan_history(written(content)).problems
+    assert problem.got == "an empty file"
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"PAR1....PAR1", "a Parquet file"),
+        (gzip.compress(GOOD.encode()), "a gzip file"),
+        (b"PK\x03\x04....", "a zip file"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"\x01\x00\x02", "a binary file"),
+    ],
+)
+def test_a_file_must_be_what_its_name_says(written, content, what):
+    """What it is instead is told."""
+    (problem,) = scan_history(written(content)).problems
+    assert (problem.rule, problem.got) == ("must be text in the format csv", what)
+
+
+def test_a_gzip_file_must_be_one_and_whole(written):
+    """Cut off anywhere, or damaged, or no gzip at all."""
+    packed = gzip.compress(GOOD.encode() * 100)
+    assert read_history(written(gzip.compress(GOOD.encode()), "t.csv.gz")).matches == 1
+    for cut in (20, len(packed) // 2, len(packed) - 1):
+        (problem,) = scan_history(written(packed[:cut], "t.csv.gz")).problems
+        assert problem.rule == "must be a whole gzip file"
+    damaged = packed[:-6] + b"\0" + packed[-5:]
+    (problem,) = scan_history(written(damaged, "t.csv.gz")).problems
+    assert problem.rule == "must be a gzip file that can be read"
+    (problem,) = scan_history(written(GOOD, "t.csv.gz")).problems
+    assert (problem.rule, problem.got) == ("must be a gzip file", "text")
+
+
+def test_a_missing_file_is_told(tmp_path):
+    """It is a problem like others, with the name of the file."""
+    path = tmp_path / "nothing.csv"
+    (problem,) = scan_history(path).problems
+    assert (problem.file, problem.got) == (str(path), "nothing of that name")
+
+
+def test_the_name_tells_the_format_or_the_caller(written):
+    """An unknown suffix is wrong usage."""
+    path = written(GOOD, "table.data")
+    with pytest.raises(InvalidParameterError, match="format must be given"):
+        scan_history(path)
+    assert read_history(path, format="csv").matches == 1
+    assert read_history(str(path), format="csv").matches == 1
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(GOOD), io.BytesIO(GOOD.encode())])
+def test_streams_need_a_format(stream):
+    """Text or bytes."""
+    with pytest.raises(InvalidParameterError, match="format must be given"):
+        scan_history(stream)
+    assert read_history(stream, format="csv").matches == 1
+
+
+def test_a_dash_is_standard_input(monkeypatch):
+    """As everywhere on a command line."""
+
+    class Standard:
+        buffer = io.BytesIO(b"match,player,rank\n1,a,x\n")
+
+    monkeypatch.setattr("sys.stdin", Standard)
+    (problem,) = scan_history("-", format="csv").problems
+    assert (problem.file, problem.line) == ("standard input", 2)
+
+
+def test_the_slow_reader_reads_what_the_fast_one_does(monkeypatch):
+    """On well-formed text they agree, so that a bad row changes nothing else."""
+    text = 'match,player,rank,x\n1,"a\nb",0,\n\n1,"c""d",1,"e,f"\n,,,\n2,é,0,"g h"\n'
+    fast = read_delimited(text.encode(), "t", ",")
+    monkeypatch.setattr("equipoise.formats.delimited._fast", lambda *_: None)
+    slow = read_delimited(text.encode(), "t", ",")
+    assert fast.frame.equals(slow.frame)
+    rows = np.arange(len(fast.frame))
+    assert fast.places(rows) == slow.places(rows) == [("t", 2), ("t", 5), ("t", 7)]
+
+
+def test_an_unreadable_file_is_told(tmp_path, monkeypatch):
+    """The operating system's reason is passed on."""
+    path = tmp_path / "t.csv"
+    path.write_text(GOOD)
+
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    (problem,) = scan_history(path).problems
+    assert (problem.rule, problem.got) == ("must be a file that can be read", "Permission denied")

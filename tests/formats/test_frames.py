@@ -1,0 +1,201 @@
+"""Values in memory: Polars, pandas, Arrow, and mappings of arrays; Parquet and Arrow files."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from equipoise.errors import InvalidParameterError
+from equipoise.formats import read_history, scan_history
+from formats.comparing import assert_same_history, told
+
+TABLE = {
+    "match": [1, 1, 2, 2],
+    "player": ["b", "a", "c", "a"],
+    "rank": [0, 1, 0, 0],
+    "kills": [3.0, None, 4.5, 1.0],
+    "side": ["x", None, "y", "x"],
+    "home": [True, False, True, False],
+}
+
+
+def frames():
+    """Return the same table in every form in memory."""
+    frame = pl.DataFrame(TABLE)
+    return {
+        "polars": frame,
+        "lazy": frame.lazy(),
+        "categorical": frame.with_columns(pl.col("player", "side").cast(pl.Categorical)),
+        "narrow": frame.with_columns(pl.col("match", "rank").cast(pl.Int16)),
+        "float ids": frame.with_columns(pl.col("match", "rank").cast(pl.Float32)),
+        "pandas": pd.DataFrame(TABLE),
+        "pandas objects": pd.DataFrame(TABLE, dtype=object),
+        "pandas types": pd.DataFrame(TABLE).convert_dtypes(),
+        "pandas categories": pd.DataFrame(TABLE).astype({"player": "category"}),
+        "arrow": pa.table(TABLE),
+        "arrow dictionary": pa.table(
+            TABLE | {"player": pa.array(TABLE["player"]).dictionary_encode()}
+        ),
+        "record batch": pa.RecordBatch.from_pydict(TABLE),
+        "lists": TABLE,
+        "arrays": {name: np.array(column) for name, column in TABLE.items()}
+        | {"kills": np.array([3.0, np.nan, 4.5, 1.0])},
+        "series": {name: pl.Series(column) for name, column in TABLE.items()},
+    }
+
+
+@pytest.mark.parametrize("kind", list(frames()))
+def test_every_form_in_memory_gives_the_same_history(kind):
+    """Widths, categories and how absence is written make no difference."""
+    expected = read_history(TABLE, statistics=["kills"])
+    assert_same_history(read_history(frames()[kind], statistics=["kills"]), expected)
+
+
+@pytest.mark.parametrize("kind", ["arrays", "pandas", "polars of NumPy"])
+def test_a_history_does_not_share_memory_with_its_source(kind):
+    """Who changes the source afterwards does not change the history, nor the other way."""
+    arrays = {
+        "match": np.array([1, 1]),
+        "player": np.array([0, 1]),
+        "rank": np.array([0, 1]),
+        "time": np.array([5, 5]),
+        "share": np.array([1.0, 0.5]),
+        "kills": np.array([1.0, 2.0]),
+        "side": np.array([1.0, 2.0]),
+    }
+    source = arrays
+    if kind == "pandas":
+        source = pd.DataFrame(arrays, copy=False)
+    elif kind == "polars of NumPy":
+        source = pl.DataFrame({name: pl.Series(array) for name, array in arrays.items()})
+    history = read_history(source, statistics=["kills"])
+    for array in arrays.values():
+        array[:] = 7
+    assert history.player.tolist() == [0, 1]
+    assert history.share.tolist() == [1.0, 0.5]
+    assert history.statistics["kills"].tolist() == [1.0, 2.0]
+    assert history.attributes["side"].tolist() == [1.0, 2.0]
+    assert history.times().tolist() == [5]
+
+
+def test_mixed_ids_become_text():
+    """Whole numbers among text are written as they are."""
+    history = read_history({"match": [1, "x"], "player": [1, 2.0], "rank": [0, 0]})
+    assert history.match_ids.tolist() == ["1", "x"]
+    frame = pd.DataFrame({"match": [1, "x"], "player": ["a", 3], "rank": [0, 0]})
+    assert read_history(frame).player_ids.tolist() == ["3", "a"]
+
+
+@pytest.mark.parametrize(
+    ("column", "rule"),
+    [
+        ([1.5], "must be text or a whole number"),
+        ([[1]], "must be text or a whole number"),
+        ([None], "must not be empty"),
+        ([float("nan")], "must not be empty"),
+        (["  "], "must not be empty"),
+    ],
+)
+def test_ids_are_text_or_whole_numbers(column, rule):
+    """And never empty."""
+    for field in ("match", "player"):
+        table = pl.DataFrame({"match": [1], "player": [1], "rank": [0]} | {field: column})
+        (problem,) = scan_history(table).problems
+        assert (problem.line, problem.field, problem.rule) == (1, field, rule)
+
+
+def test_unsigned_ids_too_large_for_a_row_number_become_text():
+    """No id is silently changed."""
+    table = pl.DataFrame(
+        {
+            "match": [1],
+            "player": pl.Series([2**64 - 1], dtype=pl.UInt64),
+            "rank": [0],
+        }
+    )
+    assert read_history(table).player_ids.tolist() == [str(2**64 - 1)]
+
+
+def test_columns_of_different_lengths_are_told():
+    """Every one that differs from the first."""
+    problems = scan_history({"match": [1, 1], "player": [1], "rank": [1, 2, 3]}).problems
+    rule = "must have as many values as 'match': 2"
+    assert told(problems) == [(None, "player", rule, "1"), (None, "rank", rule, "3")]
+
+
+def test_columns_of_one_name_are_told():
+    """Pandas and Arrow allow them."""
+    frame = pd.DataFrame([[1, 2, 3, 4]], columns=["match", "player", "rank", "rank"])
+    for source in (frame, pa.Table.from_arrays([pa.array([1])] * 2, names=["rank", "rank"])):
+        (problem,) = scan_history(source).problems
+        assert (problem.field, problem.got) == ("rank", "2 columns")
+
+
+def test_a_query_that_fails_is_told():
+    """A lazy frame is a source that may be bad."""
+    (problem,) = scan_history(pl.LazyFrame({"a": [1]}).select("b")).problems
+    assert problem.rule == "must be a table that can be read"
+
+
+@pytest.mark.parametrize(
+    "source", [5, None, pd.Series([1]), {"match": "abc"}, {1: [1]}, {"match": np.zeros((2, 2))}]
+)
+def test_what_is_no_table_is_wrong_usage(source):
+    """Types are the caller's matter."""
+    with pytest.raises(InvalidParameterError):
+        scan_history(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("t.parquet", "write_parquet"),
+        ("t.pq", "write_parquet"),
+        ("t.arrow", "write_ipc"),
+        ("t.feather", "write_ipc"),
+        ("t.ipc", "write_ipc_stream"),
+    ],
+)
+def test_binary_files(tmp_path, name, write):
+    """By path and by stream."""
+    path = tmp_path / name
+    getattr(pl.DataFrame(TABLE), write)(path)
+    expected = read_history(TABLE)
+    assert_same_history(read_history(path), expected)
+    format = "parquet" if "parquet" in write else "arrow"
+    assert_same_history(read_history(io.BytesIO(path.read_bytes()), format=format), expected)
+
+
+def test_binary_files_that_are_cut_off_or_something_else_are_told(tmp_path):
+    """The rule says which."""
+    path = tmp_path / "t.parquet"
+    pl.DataFrame(TABLE).write_parquet(path)
+    content = path.read_bytes()
+    for bad, rule in (
+        (content[:-10], "must be a whole Parquet file"),
+        (content[:100], "must be a whole Parquet file"),
+        (b"match,player\n1,2\n", "must be a Parquet file"),
+        (b"", "must be a Parquet file"),
+        (b"PAR1" + b"\1" * 40 + b"PAR1", "must be a Parquet file that can be read"),
+    ):
+        path.write_bytes(bad)
+        (problem,) = scan_history(path).problems
+        assert (problem.file, problem.rule) == (str(path), rule)
+    arrow = tmp_path / "t.arrow"
+    pl.DataFrame(TABLE).write_ipc(arrow)
+    for bad in (arrow.read_bytes()[:-30], b"match,player\n", b""):
+        arrow.write_bytes(bad)
+        (problem,) = scan_history(arrow).problems
+        assert problem.rule == "must be an Arrow file that can be read"
+
+
+def test_rows_of_binary_files_count_from_one(tmp_path):
+    """There is no header line."""
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"match": [1, 1], "player": [1, 2], "rank": [0, -1]}).write_parquet(path)
+    assert scan_history(path).problems[0].line == 2

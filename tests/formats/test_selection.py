@@ -1,0 +1,154 @@
+"""Which matches are read: `rated`, `since`, `until`, `where`, and columns by other names."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from equipoise.errors import InvalidParameterError
+from equipoise.formats import read_history, scan_history
+
+TABLE = {
+    "match": [1, 1, 2, 2, 3],
+    "time": [100, 100, 200, 200, 300],
+    "player": [1, 2, 1, 2, 1],
+    "rank": [0, 1, 0, 1, 0],
+    "league": ["A", "A", "B", "B", "A"],
+    "goals": [1.0, 2.0, 3.0, 4.0, 5.0],
+}
+
+
+def read_ids(**options):
+    """Return the ids of the matches that are read from the table."""
+    return read_history(TABLE, **options).match_ids.tolist()
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "ids"),
+    [
+        (100, None, [1, 2, 3]),
+        (101, None, [2, 3]),
+        (None, 300, [1, 2]),
+        (200, 300, [2]),
+        ("200", "300", [2]),
+        (np.int64(200), 300, [2]),
+        ("1970-01-01T00:03:20Z", "1970-01-01T00:05:00+00:00", [2]),
+        ("1970-01-01T01:03:20+01:00", None, [2, 3]),
+        ("1970-01-01", "1970-01-02", [1, 2, 3]),
+        (date(1970, 1, 1), date(1970, 1, 2), [1, 2, 3]),
+        (datetime(1970, 1, 1, 0, 3, 20), None, [2, 3]),
+        (datetime(1970, 1, 1, 0, 3, 20, tzinfo=UTC), None, [2, 3]),
+        (datetime(1970, 1, 1, 2, 3, 20, tzinfo=timezone(timedelta(hours=2))), None, [2, 3]),
+    ],
+)
+def test_matches_from_a_time_on_and_before_another(since, until, ids):
+    """The first bound is included, the second is not; times without a zone are UTC."""
+    assert read_ids(since=since, until=until) == ids
+
+
+@pytest.mark.parametrize("bound", ["yesterday", 1_700_000_000_000, "1700000000000", 1.5, True, []])
+def test_a_bound_must_be_a_time(bound):
+    """Milliseconds are as wrong as words."""
+    with pytest.raises(InvalidParameterError, match="since"):
+        read_ids(since=bound)
+
+
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        ({"league": "A"}, [1, 3]),
+        ([("league", "A"), ("match", 3)], [3]),
+        ({"match": 2}, [2]),
+        ({"match": "2"}, [2]),
+        ({"time": 200}, [2]),
+        ({"match": 3, "goals": 5}, [3]),
+        ({"match": 3, "goals": "5.0"}, [3]),
+    ],
+)
+def test_matches_on_whose_rows_a_column_has_a_value(where, ids):
+    """Values are compared as they are written; numbers with a fraction by value."""
+    assert read_ids(where=where) == ids
+
+
+def test_a_filter_may_not_tear_a_match_apart():
+    """A row of another kind within a match is the caller's mistake."""
+    with pytest.raises(InvalidParameterError, match="all rows of a match or on none; player=1"):
+        read_ids(where={"player": 1})
+
+
+def test_an_empty_value_finds_empty_fields(tmp_path):
+    """As `--where side=` on the command line."""
+    path = tmp_path / "t.csv"
+    path.write_text("match,player,rank,side\n1,a,0,x\n2,b,0,\n")
+    assert read_history(path, where={"side": ""}).match_ids.tolist() == [2]
+
+
+def test_truth_values_are_compared_as_words():
+    """True is written true."""
+    table = TABLE | {"final": [True, True, False, False, False]}
+    assert read_history(table, where={"final": "true"}).match_ids.tolist() == [1]
+    assert read_history(table, where={"final": False}).match_ids.tolist() == [2, 3]
+
+
+def test_what_is_not_asked_for_is_not_checked():
+    """A bad row of a match that is left out is nobody's problem."""
+    table = TABLE | {"rank": [0, 1, 0, 1, None]}
+    assert scan_history(table).history is None
+    reading = scan_history(table, until=300)
+    assert (reading.problems, reading.filtered, reading.history.matches) == ((), 1, 2)
+
+
+def test_a_bad_time_is_told_even_with_bounds():
+    """Whether such a match is meant cannot be known."""
+    table = TABLE | {"time": [100, 100, 200, None, 300]}
+    reading = scan_history(table, since=150, until=250)
+    assert [(one.line, one.field) for one in reading.problems] == [(4, "time")]
+
+
+def test_nothing_that_is_asked_for_is_a_problem():
+    """An empty history is no history."""
+    reading = scan_history(TABLE, where={"league": "C"})
+    assert reading.history is None
+    assert reading.filtered == 3
+    assert reading.problems[0].rule == "must leave at least one match"
+
+
+@pytest.mark.parametrize("no", ["false", "FALSE", "no", "No", "0", False, 0])
+@pytest.mark.parametrize("yes", ["true", "True", "yes", "1", True, 1])
+def test_unrated_matches_are_dropped_and_counted(no, yes):
+    """However true and false are written; what is wrong with unrated matches does not matter."""
+    table = {"match": [1, 1, 2, 3], "player": [1, 2, 1, 1], "rank": [0, 1, None, 0]}
+    if isinstance(no, str) != isinstance(yes, str):
+        yes, no = str(yes), str(no)
+    reading = scan_history(table | {"rated": [yes, yes, no, None]})
+    assert reading.history.match_ids.tolist() == [1, 3]
+    assert (reading.unrated, reading.filtered) == (1, 0)
+    assert "rated" not in reading.history.attributes
+
+
+def test_columns_are_found_by_other_names():
+    """Canonical name <- name in the source; what was called so before makes room."""
+    table = {"id": [1, 1], "player": ["x", "y"], "handle": ["a", "b"], "place": [0, 1]}
+    reading = scan_history(table, columns={"match": "id", "player": "handle", "rank": "place"})
+    assert reading.history.player_ids.tolist() == ["a", "b"]
+    assert list(reading.history.attributes) == []
+    assert reading.notes == ("column 'player' of the file is hidden by the renamed one",)
+
+
+def test_columns_can_be_swapped():
+    """Renaming happens at once, not one after the other."""
+    table = {"match": [1, 1], "player": [0, 1], "rank": [7, 8]}
+    history = read_history(table, columns={"player": "rank", "rank": "player"})
+    assert history.player_ids.tolist() == [7, 8]
+
+
+def test_one_column_can_serve_twice():
+    """As when the time is the id of a match."""
+    history = read_history(
+        {"when": [5, 5], "player": [1, 2], "rank": [0, 1]},
+        columns={"match": "when", "time": "when"},
+    )
+    assert history.match_ids.tolist() == [5]
+    assert history.times().tolist() == [5]

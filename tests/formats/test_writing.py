@@ -1,0 +1,215 @@
+"""Files are written whole or not at all, and read back as what was written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from equipoise.data.history import History
+from equipoise.errors import InvalidParameterError
+from equipoise.formats import read_history, write_history, write_table
+from formats.comparing import assert_same_history
+
+SUFFIXES = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
+RESULTS = pl.DataFrame(
+    {
+        "player": ["é,1", 'q"', None],
+        "rating": [1 / 3, 1e-300, float("nan")],
+        "matches": [1, 2, 3],
+        "last_time": [1, None, 3],
+    }
+)
+
+
+@st.composite
+def histories(draw):
+    """Draw a history with any of the optional columns."""
+    matches = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
+    text = draw(st.booleans())
+    letters = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+    # A text id that looks like a number, or nothing but spaces, cannot be told in CSV.
+    words = letters.map(lambda word: f"p{word}")
+    ids = st.lists(
+        words if text else st.integers(-(2**40), 2**40), min_size=4, max_size=8, unique=True
+    )
+    pool = draw(ids)
+    finite = st.floats(-1e9, 1e9)
+    rows = []
+    options = {
+        name: draw(st.booleans())
+        for name in ("team", "share", "performance", "kills", "side", "goals", "home", "part")
+    }
+    of_match = {name: draw(st.booleans()) for name in ("weight", "performance_ceiling")}
+    kind = draw(st.sampled_from(["none", "seconds", "datetime", "date"]))
+    times = sorted(draw(st.integers(-(10**9), 10**10)) for _ in matches)
+    for at, (size, time) in enumerate(zip(matches, times, strict=True)):
+        held = {
+            "weight": draw(st.floats(0.01, 10)),
+            "performance_ceiling": draw(st.none() | finite),
+        }
+        ranks = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+        for player, rank in zip(draw(st.permutations(pool))[:size], ranks, strict=True):
+            row = {"match": at, "player": player, "rank": rank}
+            if kind == "seconds":
+                row["time"] = time
+            elif kind == "datetime":
+                row["time"] = np.datetime64(time * 10**6 + at, "us").item()
+            elif kind == "date":
+                row["time"] = np.datetime64(time // 86_400, "D").item()
+            values = {
+                "team": f"t{rank}",
+                "share": draw(st.floats(0, 1)),
+                "performance": draw(st.none() | finite),
+                "kills": draw(st.none() | finite),
+                "side": draw(st.none() | words),
+                "goals": draw(st.none() | st.integers(0, 9)),
+                "home": draw(st.booleans()),
+                "part": draw(st.none() | st.floats(-1e6, 1e6).map(lambda part: part + 0.5)),
+            }
+            row |= {name: value for name, value in values.items() if options[name]}
+            row |= {name: value for name, value in held.items() if of_match[name]}
+            rows.append(row)
+    statistics = ["kills"] if options["kills"] else []
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return read_history(frame, statistics=statistics)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(history=histories())
+def test_reading_what_was_written_gives_the_same_history(tmp_path, suffix, history):
+    """Every array, its type, and how times are written."""
+    path = tmp_path / f"history.{suffix}"
+    write_history(history, path)
+    assert_same_history(read_history(path, statistics=list(history.statistics)), history)
+
+
+@given(history=histories())
+@settings(max_examples=40, deadline=None)
+def test_a_history_read_from_its_own_table_is_the_same(history):
+    """`to_polars` and the reader of frames are inverse."""
+    again = read_history(history.to_polars(), statistics=list(history.statistics))
+    assert_same_history(again, history)
+
+
+@given(history=histories(), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_matches_in_a_table_does_not_matter(history, data):
+    """With different times, shuffled matches and scattered rows give the same history."""
+    if history.time is None or len(set(history.time.tolist())) < history.matches:
+        return
+    frame = history.to_polars()
+    order = data.draw(st.permutations(range(len(frame))))
+    shuffled = read_history(frame[list(order)])
+    assert shuffled.match_ids.tolist() == history.match_ids.tolist()
+    assert shuffled.player_ids.tolist() == history.player_ids.tolist()
+    for at in range(history.matches):
+        low, high = history.offsets[at : at + 2]
+        rows = slice(low, high)
+        assert dict(zip(history.player[rows], history.rank[rows], strict=True)) == dict(
+            zip(shuffled.player[rows], shuffled.rank[rows], strict=True)
+        )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "parquet", "json", "jsonl"])
+def test_tables_of_results_are_written_by_suffix(tmp_path, suffix):
+    """NaN is null and floats keep all their digits."""
+    path = tmp_path / f"ratings.{suffix}"
+    write_table(RESULTS, path)
+    if suffix == "parquet":
+        read = pl.read_parquet(path)
+    elif suffix == "json":
+        read = pl.DataFrame(json.loads(path.read_text()))
+    elif suffix == "jsonl":
+        read = pl.read_ndjson(path)
+    else:
+        read = pl.read_csv(path, separator="\t" if suffix == "tsv" else ",")
+    assert read.equals(RESULTS.with_columns(pl.col("rating").fill_nan(None)))
+
+
+def test_tables_are_written_to_streams():
+    """As for standard output; a text stream takes text."""
+    for stream in (io.StringIO(), io.BytesIO()):
+        write_table(RESULTS, stream, format="csv")
+        content = stream.getvalue()
+        text = content if isinstance(content, str) else content.decode()
+        assert text.splitlines()[1] == '"é,1",0.3333333333333333,1,1'
+    with pytest.raises(InvalidParameterError, match="format"):
+        write_table(RESULTS, io.BytesIO())
+    with pytest.raises(InvalidParameterError, match="format"):
+        write_table(RESULTS, io.StringIO(), format="parquet")
+
+
+def test_the_same_table_gives_the_same_bytes(tmp_path):
+    """Compression writes no clock."""
+    for suffix in SUFFIXES:
+        one, other = tmp_path / f"one.{suffix}", tmp_path / f"other.{suffix}"
+        write_table(RESULTS, one)
+        write_table(RESULTS, other)
+        assert one.read_bytes() == other.read_bytes()
+    assert gzip.decompress((tmp_path / "one.csv.gz").read_bytes()).startswith(b"player,rating")
+
+
+@pytest.mark.parametrize("name", ["ratings.xlsx", "ratings", "ratings.gz", "csv"])
+def test_other_suffixes_are_refused_with_those_that_are_allowed(tmp_path, name):
+    """Nothing is guessed."""
+    with pytest.raises(InvalidParameterError, match=r"\.csv, .*\.jsonl; got"):
+        write_table(RESULTS, tmp_path / name)
+    with pytest.raises(InvalidParameterError, match=r"\.csv, .*\.jsonl; got"):
+        write_history(small_history(), tmp_path / "history.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def small_history() -> History:
+    """Return a history of one match."""
+    return read_history({"match": [1, 1], "player": [1, 2], "rank": [0, 1]})
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    """What is there stays until all is written."""
+    path = tmp_path / "ratings.csv"
+    path.write_text("old")
+
+    def fail(*_, **__):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pl.DataFrame, "write_csv", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_table(RESULTS, path)
+    assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["ratings.csv"]
+
+
+def test_an_existing_file_is_replaced_and_keeps_its_mode(tmp_path):
+    """Links are followed, so that the link stays one."""
+    path, link = tmp_path / "ratings.csv", tmp_path / "link.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write_table(RESULTS, link)
+    assert link.is_symlink()
+    assert path.read_text().startswith("player,rating")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_wrong_targets_are_wrong_usage(tmp_path):
+    """A directory, a missing one, another type."""
+    (tmp_path / "d.csv").mkdir()
+    for target in (tmp_path / "d.csv", tmp_path / "no" / "t.csv", 5):
+        with pytest.raises(InvalidParameterError):
+            write_table(RESULTS, target)
+    with pytest.raises(InvalidParameterError):
+        write_table({"a": [1]}, tmp_path / "t.csv")
+    with pytest.raises(InvalidParameterError):
+        write_table(RESULTS, tmp_path / "t.csv", format="excel")
+    with pytest.raises(InvalidParameterError):
+        write_history(RESULTS, tmp_path / "t.csv")
