@@ -1,0 +1,259 @@
+"""The `kernel` decorator: the one place that knows Numba, and the one compile policy.
+
+Every kernel releases the GIL, divides as NumPy does (no branch for zero) and is compiled
+without fastmath, so that the same input gives the same bits. Compiled code is kept on disk in a
+folder named after a hash of the sources kernels can depend on: Numba itself looks only at the
+file a kernel stands in and would keep serving old code when a kernel that it calls, in another
+file, has changed.
+
+`NUMBA_DISABLE_JIT=1` runs kernels as plain Python, `NUMBA_BOUNDSCHECK=1` checks every index,
+`NUMBA_CACHE_DIR` moves the cache.
+"""
+
+# Numba is annotated in part only.
+# mypy: disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from llvmlite import ir
+from numba import config as numba_config
+from numba import njit  # noqa: TID251  # the one place that may
+from numba.core import cgutils, event, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.extending import intrinsic
+
+if TYPE_CHECKING:
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+#: Numba makes its settings when it is imported; type checkers do not see them.
+_config: Any = numba_config
+
+#: Folders of compiled code kept on disk: this version's and the one before.
+KEPT_FOLDERS = 2
+
+#: Layers without kernels, as a test makes sure: editing them does not make compiled code stale.
+KERNEL_FREE = frozenset(
+    {"charts", "cli", "formats", "messages", "store", "web", "workflows", "client.py"}
+)
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile `function` at its first call, or load it from the source-keyed cache.
+
+    A kernel takes arrays and scalars only: no I/O, clock, randomness, logging or exceptions.
+    """
+    return _compiled(function, counts_references=True)
+
+
+def inner_kernel(function: _Function) -> _Function:
+    """Compile a kernel that neither makes nor returns arrays, without counting references.
+
+    For the inside of loops: counting costs two locked instructions for every array a kernel so
+    much as mentions, which took three quarters of the time of rating a contest. A kernel that
+    makes an array is refused when it is compiled; one that returned an array would return a
+    dangling one, so tests run all kernels with JIT off and compare.
+    """
+    return _compiled(function, counts_references=False)
+
+
+def _compiled(function: _Function, counts_references: bool) -> _Function:
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": counts_references}
+    compiled: Any = njit(**options)(function)
+    if not _config.DISABLE_JIT and cache_folder() is not None:
+        # What Dispatcher.enable_caching() does, with our own choice of folder.
+        compiled._cache = _SourceKeyedCache(function)
+    return cast("_Function", compiled)
+
+
+@intrinsic
+def _touch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Emit the instruction that fetches array.flat[index]; Numba has no name for it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arrays, at = signature.args[0], arguments[1]
+        data = context.make_array(arrays)(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(data, [at]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        # For writing, to all levels of the cache, data.
+        builder.call(fetch, [pointer, number(1), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+def _stay(array: Any, index: Any) -> None:
+    """Do nothing: plain Python has no use for the cache."""
+
+
+#: prefetch(array, index) in a kernel fetches array.flat[index] into the cache, for writing.
+prefetch: Any = _stay if _config.DISABLE_JIT else _touch
+
+
+def source_hash(package: Path) -> str:
+    """Return a hash of the package's sources that compiled code may depend on, 16 hex digits."""
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        relative = path.relative_to(package)
+        # Not a file: the dangling link by which an editor marks a file as being edited.
+        if relative.parts[0] not in KERNEL_FREE and path.is_file():
+            digest.update(relative.as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=1)
+def cache_folder() -> Path | None:
+    """Return this version's folder of compiled code, made if absent; None: nothing is writable.
+
+    The first call of a new version removes all but the newest `KEPT_FOLDERS` folders.
+    """
+    package = Path(__file__).parent
+    if not package.is_dir():  # imported from a zip file
+        return None
+    name = source_hash(package) + ("-boundscheck" if _config.BOUNDSCHECK else "")
+    try:
+        folder = _user_cache() / "equipoise" / "kernels" / name
+        new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        probe = folder / f".writable-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home directory
+        return None
+    if new:
+        _remove_old_folders(folder.parent)
+    return folder
+
+
+def _user_cache() -> Path:
+    """Return the folder in which this user's programs keep what can be made again."""
+    if _config.CACHE_DIR:
+        return Path(_config.CACHE_DIR)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def _remove_old_folders(parent: Path) -> None:
+    """Remove all but the newest folders; another process may be doing the same."""
+    ages = []
+    for folder in parent.iterdir():
+        try:
+            ages.append((folder.stat().st_mtime_ns, folder))
+        except OSError:
+            continue
+    for _, folder in sorted(ages, reverse=True)[KEPT_FOLDERS:]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _SourceKeyedLocator(_CacheLocator):
+    """Tells Numba where the compiled code of a kernel lies and what it depends on."""
+
+    def __init__(self, function: Callable[..., Any], file: str, folder: Path) -> None:
+        self._py_file = file  # Numba's warnings read it
+        self._line = function.__code__.co_firstlineno
+        self._folder = folder / function.__module__
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._folder.parent.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _SourceKeyedLocator | None:
+        folder = cache_folder()
+        if folder is None:
+            return None
+        return cls(py_func, py_file, folder)
+
+
+#: What a full disk, a crash while writing or a change of permissions leads to.
+_UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
+
+
+class _SourceKeyedImpl(CompileResultCacheImpl):
+    _locator_classes: list[type[object]] = [_SourceKeyedLocator]  # noqa: RUF012  # as in the base
+
+
+class _SourceKeyedCache(FunctionCache):
+    """Compiled code on disk. What cannot be read or written there is compiled in memory."""
+
+    _impl_class = _SourceKeyedImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except _UNUSABLE:
+            with suppress(OSError):
+                self.flush()  # an index that was cut off would stand in the way for good
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(*_UNUSABLE):
+            super().save_overload(sig, data)
+
+
+@dataclass(slots=True)
+class Compilation:
+    """What was compiled while it was being watched.
+
+    kernels : number of kernels compiled, those called by other kernels included
+    seconds : wall time spent
+    """
+
+    kernels: int = 0
+    seconds: float = 0.0
+
+
+class _CompileListener(event.Listener):
+    """Counts compilations, which nest: a kernel compiles the kernels that it calls."""
+
+    def __init__(self, record: Compilation, on_first: Callable[[], None]) -> None:
+        self.record = record
+        self.on_first = on_first
+        self.depth = 0
+        self.started = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if not self.record.kernels:
+            self.on_first()
+        self.record.kernels += 1
+        if not self.depth:
+            self.started = time.perf_counter()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self.record.seconds += time.perf_counter() - self.started
+
+
+@contextmanager
+def watch_compilation(on_first: Callable[[], None] = lambda: None) -> Iterator[Compilation]:
+    """Count the kernels compiled in the block, and call `on_first` before the first of them."""
+    record = Compilation()
+    listener = _CompileListener(record, on_first)
+    with event.install_listener("numba:compile", listener):
+        yield record

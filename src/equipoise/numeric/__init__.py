@@ -1,0 +1,1 @@
+"""Mathematics without words of the domain: functions, roots and sums for kernels."""

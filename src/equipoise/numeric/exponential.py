@@ -1,0 +1,75 @@
+"""exp, tanh and the logistic function for kernels, without branches and without a library.
+
+Written out as arithmetic so that loops over arrays become vector instructions, and so that every
+machine computes the same bits. Errors are measured in tests/numeric against 60-digit arithmetic.
+
+Method: x = n ln 2 + r with |r| <= (ln 2)/2, e^r - 1 = r + r^2 g(r), and 2^n made from exponent
+bits. g is the polynomial of degree 9 that interpolates (e^r - 1 - r)/r^2 at Chebyshev points
+(computed with mpmath.chebyfit at 60 digits; relative error of e^r 1.3e-17 before rounding).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equipoise._jit import inner_kernel
+
+#: Beyond these exp would leave the normal range of float64; the argument is held there.
+EXP_LOWEST, EXP_HIGHEST = -708.0, 709.0
+
+_LOG2_E = 1.4426950408889634
+# ln 2 in two parts; the first has 42 bits, so that n times it is exact for |n| < 2^11.
+_LN2_HIGH = 0.6931471805598903
+_LN2_LOW = 5.497923018708371e-14
+# Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits.
+_ROUNDER = 6755399441055744.0
+
+
+@inner_kernel
+def _reduced(x: float) -> tuple[float, float]:
+    """Return (e^r - 1, 2^n) with x = n ln 2 + r."""
+    shifted = x * _LOG2_E + _ROUNDER
+    n = shifted - _ROUNDER
+    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
+    g = 2.5100385495510319078e-8
+    g = g * r + 2.7620088445409748161e-7
+    g = g * r + 2.7557268459997064772e-6
+    g = g * r + 2.4801521295954375131e-5
+    g = g * r + 1.9841269863053616878e-4
+    g = g * r + 1.3888888917213716901e-3
+    g = g * r + 8.3333333333300618325e-3
+    g = g * r + 4.1666666666624127873e-2
+    g = g * r + 1.6666666666666667453e-1
+    g = g * r + 5.0000000000000010221e-1
+    bits = (np.float64(shifted).view(np.int64) << 52) + np.int64(1023 << 52)
+    return r + (r * r) * g, np.int64(bits).view(np.float64)
+
+
+@inner_kernel
+def exp(x: float) -> float:
+    """Return e^x to 2 units in the last place; x is held to [-708, 709]."""
+    x = min(max(x, EXP_LOWEST), EXP_HIGHEST)
+    expm1_r, power = _reduced(x)
+    return power + power * expm1_r
+
+
+@inner_kernel
+def expm1(x: float) -> float:
+    """Return e^x - 1, with small relative error also near 0; x is held to [-708, 709]."""
+    x = min(max(x, EXP_LOWEST), EXP_HIGHEST)
+    expm1_r, power = _reduced(x)
+    return power * expm1_r + (power - 1.0)
+
+
+@inner_kernel
+def tanh(x: float) -> float:
+    """Return tanh x to 1e-14 relative, also near 0."""
+    # Beyond +-20 tanh is +-1 to the last bit.
+    e = expm1(2.0 * min(max(x, -20.0), 20.0))
+    return e / (e + 2.0)
+
+
+@inner_kernel
+def logistic(x: float) -> float:
+    """Return 1/(1 + e^-x), with small relative error in both tails."""
+    return 1.0 / (1.0 + exp(-x))

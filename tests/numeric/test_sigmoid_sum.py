@@ -1,0 +1,296 @@
+"""Sums of sigmoids against the plain double loop, at ordinary and at extreme scales."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.errors import InvalidParameterError
+from equipoise.numeric.chebyshev import NODES, evaluate_series, to_series
+from equipoise.numeric.sigmoid_sum import (
+    CHUNK,
+    HALF_WIDTH,
+    Sigmoids,
+    add_tail_nodes,
+    empty_scratch,
+    evaluate_sigmoid_sum,
+    sigmoid_sum,
+    sum_of_chunks,
+    tail_series,
+    tail_sum,
+)
+from equipoise.numeric.summation import BLOCK
+
+#: 24 points leave rho^-24 = 1.6e-14 of the interval's largest value, and S falls by at most
+#: e^(2 HALF_WIDTH) = 37 over an interval: relative error of an interpolated tail.
+INTERPOLATED = 6e-13
+
+#: Summed directly: exp to 2 units, a product and a quotient, and the sum.
+DIRECT = 1e-14
+
+#: What a curve adds to S beyond an exponent of 45 may be left out.
+LEFT_OUT = math.exp(-45.0)
+
+
+def exact_tail(y, curves):
+    """Return (S(y), S'(y)) at 40 digits."""
+    value, slope = mpmath.mpf(0), mpmath.mpf(0)
+    with mpmath.workdps(40):
+        for centre, b, weight in zip(*(column.tolist() for column in curves), strict=True):
+            grown = mpmath.exp((mpmath.mpf(y) - mpmath.mpf(centre)) * mpmath.mpf(b))
+            value += weight / (1 + grown)
+            slope -= weight * b * grown / (1 + grown) ** 2
+    return value, slope
+
+
+def field(n, seed, scales=(100.0, 100.0), spread=300.0):
+    """Return n curves of weight 1, centres normal, log scales uniform."""
+    rng = np.random.default_rng(seed)
+    scale = np.exp(rng.uniform(math.log(scales[0]), math.log(scales[1]), n))
+    return Sigmoids(rng.normal(0.0, spread, n), 1.0 / scale, np.ones(n))
+
+
+def mirrored(curves):
+    """Return the field as seen from the other side: its tail is the sum below."""
+    return curves._replace(centres=-curves.centres)
+
+
+def series_to(curves, farthest):
+    """Return (piecewise series of S on [0, farthest], width of an interval)."""
+    width = 2.0 * HALF_WIDTH / curves.slopes.max()
+    return tail_series(curves, width, int(farthest / width) + 1), width
+
+
+def check_series(curves, farthest, points):
+    """Compare the series at `points` with mpmath, relative to S itself.
+
+    Beyond 1e-12, S is known no better than y, which is rounded where nodes are placed (hence the
+    slope), and no better than what was left out.
+    """
+    series, width = series_to(curves, farthest)
+    total = curves.weights.sum()
+    for y in points:
+        value, _ = evaluate_series(series, width, float(y))
+        exact, slope = exact_tail(float(y), curves)
+        rounding = 4.0 * math.ulp(farthest) * float(-slope)
+        allowed = INTERPOLATED * float(exact) + rounding + LEFT_OUT * total
+        assert abs(value - float(exact)) <= allowed, y
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 30])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_series_of_a_few_players(n, side):
+    """Truth is the double loop in mpmath, for n that are and are not multiples of 4."""
+    curves = field(n, seed=n) if side > 0 else mirrored(field(n, seed=n))
+    check_series(curves, 1_000.0, np.linspace(0.0, 1_000.0, 41))
+
+
+@pytest.mark.parametrize("weighted", ["equally", "by slope"])
+def test_scales_from_1_to_200(weighted):
+    """Truth is mpmath. Intervals are as short as the smallest scale asks; the large ones profit."""
+    curves = field(25, seed=1, scales=(1.0, 200.0), spread=60.0)
+    if weighted == "by slope":  # as in Elo-MMR
+        curves = curves._replace(weights=curves.slopes)
+    check_series(curves, 300.0, np.linspace(0.0, 300.0, 60))
+
+
+@pytest.mark.parametrize("outlier", [1e6, -1e6])
+def test_a_player_a_million_points_away(outlier):
+    """Truth is mpmath. The outlier's curve is 1 or 0 over the field, and whole over itself."""
+    curves = field(9, seed=2)
+    curves.centres[4] = outlier
+    near_field = np.linspace(0.0, 3_000.0, 31)
+    near_outlier = np.linspace(1e6 - 2_000.0, 1e6 + 2_000.0, 21)
+    check_series(curves, 1.01e6, np.concatenate([near_field, near_outlier]))
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_tails_keep_their_relative_error(side):
+    """Truth is mpmath, at 30 scales beyond all centres, where S is 1e-13 of the total."""
+    curves = field(21, seed=3) if side > 0 else mirrored(field(21, seed=3))
+    points = np.linspace(1_000.0, 3_500.0, 40)
+    series, width = series_to(curves, 3_500.0)
+    for y in points:
+        exact, _ = exact_tail(float(y), curves)
+        value, _ = evaluate_series(series, width, float(y))
+        assert value == pytest.approx(float(exact), rel=INTERPOLATED)
+    assert float(exact) < 1e-12 * len(curves.centres)
+
+
+def test_a_huge_range_neither_overflows_nor_goes_negative_by_more_than_was_left_out():
+    """Truth is mpmath. Exponents reach 1e4: exp saturates at 709 and S underflows to 0."""
+    curves = Sigmoids(np.array([0.0, 0.5, -40.0, 9_000.0, 3.0]), np.ones(5), np.ones(5))
+    check_series(curves, 10_000.0, [0.0, 1.0, 44.0, 46.0, 60.0, 116.0, 700.0, 8_990.0, 9_050.0])
+    series, width = series_to(curves, 10_000.0)
+    for y in (9_100.0, 9_500.0, 9_800.0, 10_000.0):
+        assert abs(evaluate_series(series, width, y)[0]) <= 5 * LEFT_OUT
+
+
+def test_exponentials_that_began_at_nothing_are_made_anew():
+    """A curve 5,000 scales away is 1 to the last bit at first, and yet has its fall in place."""
+    curves = Sigmoids(np.array([5_000.0]), np.ones(1), np.ones(1))
+    check_series(curves, 5_030.0, [0.0, 1e3, 4_955.0, 4_990.0, 5_000.0, 5_001.0, 5_030.0])
+
+
+def test_the_derivative_of_the_series():
+    """Truth is mpmath; by Markov's inequality the interpolation error times 24^2 at most."""
+    curves = field(12, seed=4)
+    series, width = series_to(curves, 800.0)
+    for y in np.linspace(0.0, 800.0, 41):
+        exact, slope = exact_tail(float(y), curves)
+        allowed = NODES**2 * (2.0 / width) * INTERPOLATED * float(exact)
+        assert evaluate_series(series, width, float(y))[1] == pytest.approx(
+            float(slope), abs=allowed
+        )
+
+
+def test_more_players_than_a_chunk():
+    """Truth is math.fsum of the double loop. Chunk limits and multiples of 4 do not show."""
+    curves = field(CHUNK + 5, seed=5)
+    series, width = series_to(curves, 1_200.0)
+    for y in (0.0, 100.0, 777.0, 1_200.0):
+        terms = curves.weights / (1.0 + np.exp((y - curves.centres) * curves.slopes))
+        value, _ = evaluate_series(series, width, y)
+        assert value == pytest.approx(math.fsum(terms), rel=INTERPOLATED)
+
+
+def test_chunks_on_threads_would_give_the_same_bits():
+    """What a thread pool does, by hand: chunks in any order, then added up in their own."""
+    curves = field(2 * CHUNK + 3, seed=6)
+    width, intervals = 2.0 * HALF_WIDTH / curves.slopes.max(), 2
+    parts = np.zeros((3, intervals * NODES))
+    for c in (2, 0, 1):
+        stop = min((c + 1) * CHUNK, len(curves.centres))
+        add_tail_nodes(curves, c * CHUNK, stop, width, parts[c])
+    sums = np.zeros(intervals * NODES)
+    sum_of_chunks(parts, sums)
+    to_series(sums)
+    assert np.array_equal(sums, tail_series(curves, width, intervals))
+
+
+def test_sum_of_chunks_loses_nothing():
+    """Truth is math.fsum; plain addition would drop every 1 beside 1e16."""
+    parts = np.ones((200, 3))
+    parts[50, 0] = 1e16
+    parts[0, 1] = 1e16
+    sums = np.zeros(3)
+    sum_of_chunks(parts, sums)
+    assert sums.tolist() == [math.fsum(parts[:, i]) for i in range(3)]
+
+
+@pytest.mark.parametrize("n", [1, 6, 50, BLOCK + 9])
+def test_direct_sum_and_its_slope(n):
+    """Truth is mpmath; relative in both tails, since every term has the same sign."""
+    curves = field(n, seed=7, scales=(20.0, 200.0))
+    scratch = empty_scratch()
+    for y in (-3_000.0, -500.0, 0.0, 77.0, 900.0, 6_000.0):
+        value, slope = tail_sum(y, curves, 0, n, scratch)
+        exact, exact_slope = exact_tail(y, curves)
+        assert value == pytest.approx(float(exact), rel=DIRECT)
+        if y >= 0.0:
+            assert slope == pytest.approx(float(exact_slope), rel=DIRECT)
+        else:
+            # Below, 1 - above is what is small, and it is made of numbers near 1.
+            assert slope == pytest.approx(float(exact_slope), abs=DIRECT * curves.slopes.sum())
+
+
+def test_direct_sum_of_some_players_is_that_of_a_smaller_field():
+    """start:stop means what it means for a slice; none make 0."""
+    curves = field(20, seed=8)
+    scratch = empty_scratch()
+    for start, stop in [(0, 20), (3, 17), (19, 20), (4, 4)]:
+        part = Sigmoids(*(column[start:stop].copy() for column in curves))
+        expected = tail_sum(50.0, part, 0, stop - start, scratch)
+        assert tail_sum(50.0, curves, start, stop, scratch) == expected
+    assert expected == (0.0, 0.0)
+
+
+#: Nothing at all, or so much that products of tails do not underflow.
+WEIGHTS = st.just(0.0) | st.floats(1e-9, 10.0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    players=st.lists(
+        st.tuples(st.floats(-500.0, 500.0), st.floats(1.0, 200.0), WEIGHTS),
+        min_size=1,
+        max_size=9,
+    ),
+    where=st.lists(st.floats(0.0, 300.0), min_size=1, max_size=5),
+)
+def test_series_of_any_small_field(players, where):
+    """Truth is mpmath, for any centres, scales from 1 to 200 and weights from 0 to 10."""
+    centres, scales, weights = np.array(players).T.copy()
+    check_series(Sigmoids(centres, 1.0 / scales, weights), 300.0, where)
+
+
+def plain_sum(centres, scales, weights, x):
+    """Return sum_j w_j logistic((x - c_j)/s_j) for each x by the double loop."""
+    return np.array(
+        [math.fsum(weights / (1.0 + np.exp(-(y - centres) / scales))) for y in x.tolist()]
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    players=st.lists(
+        st.tuples(st.floats(-500.0, 500.0), st.floats(5.0, 200.0), WEIGHTS),
+        min_size=1,
+        max_size=9,
+    ),
+    low=st.floats(-1e3, 1e3),
+    length=st.floats(0.0, 1e3),
+)
+def test_prepared_sum_of_any_small_field(players, low, length):
+    """Truth is the double loop; total minus upper tail is exact to rounding of the total."""
+    centres, scales, weights = np.array(players).T.copy()
+    high = low + length
+    x = np.linspace(low, high, 7)
+    got = evaluate_sigmoid_sum(sigmoid_sum(centres, scales, weights, low, high), x)
+    expected = plain_sum(centres, scales, weights, x)
+    assert got == pytest.approx(expected, abs=1e-13 * max(weights.sum(), 1e-300))
+
+
+def test_prepared_sum_where_it_is_one_half_of_the_total():
+    """logistic(0) = 1/2: equal centres sum to half their weights there."""
+    prepared = sigmoid_sum(np.full(6, 40.0), np.full(6, 9.0), np.arange(6.0), 0.0, 100.0)
+    assert evaluate_sigmoid_sum(prepared, np.array([40.0])) == pytest.approx([7.5], rel=1e-14)
+
+
+ONE = np.ones(1)
+
+
+@pytest.mark.parametrize(
+    ("centres", "scales", "weights", "low", "high", "names"),
+    [
+        (np.empty(0), np.empty(0), np.empty(0), 0.0, 1.0, "centres"),
+        (np.array([np.nan]), ONE, ONE, 0.0, 1.0, "centres"),
+        (ONE, np.zeros(1), ONE, 0.0, 1.0, "scales"),
+        (ONE, np.array([np.nan]), ONE, 0.0, 1.0, "scales"),
+        (ONE, np.ones(2), ONE, 0.0, 1.0, "scales"),
+        (ONE, ONE, -ONE, 0.0, 1.0, "weights"),
+        (ONE, ONE, np.ones(2), 0.0, 1.0, "weights"),
+        (ONE, ONE, ONE, 2.0, 1.0, "low"),
+        (ONE, ONE, ONE, math.nan, 1.0, "low"),
+        (ONE, ONE, ONE, -math.inf, 1.0, "low"),
+        (ONE, ONE, ONE, 0.0, math.inf, "high"),
+    ],
+)
+def test_what_cannot_be_prepared_is_refused(centres, scales, weights, low, high, names):
+    """The shell validates; kernels would return NaN or never end."""
+    with pytest.raises(InvalidParameterError, match=f"^{names} must be"):
+        sigmoid_sum(centres, scales, weights, low, high)
+
+
+@pytest.mark.parametrize("x", [-30.0, 130.0, 1e9, math.nan])
+def test_outside_of_what_was_prepared_is_refused(x):
+    """A polynomial of degree 23 continued beyond its interval is no sum of sigmoids."""
+    prepared = sigmoid_sum(ONE, ONE, ONE, 0.0, 100.0)
+    assert evaluate_sigmoid_sum(prepared, np.array([0.0, 100.0])).shape == (2,)
+    with pytest.raises(InvalidParameterError, match=r"^x must be in the range"):
+        evaluate_sigmoid_sum(prepared, np.array([50.0, x]))

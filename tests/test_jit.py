@@ -1,0 +1,397 @@
+"""The compile policy: what is compiled, how, where it is kept, and when it is thrown away.
+
+Most of it shows only between processes, so a small package is run again and again: our own
+`_jit.py`, and two kernels of which one calls the other from another file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.errors import NumbaError
+
+from equipoise import _jit
+
+PACKAGE = Path(_jit.__file__).parent
+
+LEAF = """
+from equipoise._jit import kernel
+
+@kernel
+def leaf(x):
+    return {formula}
+"""
+
+CALLER = """
+from equipoise._jit import kernel
+from equipoise.leaf import leaf
+
+@kernel
+def caller(x):
+    return leaf(x) + 1.0
+"""
+
+#: Prints the answer and how many kernels had to be compiled for it.
+CALL = """
+import json
+from equipoise import _jit
+from equipoise.caller import caller
+with _jit.watch_compilation() as seen:
+    answer = caller(3.0)
+print(json.dumps({
+    "answer": answer, "compiled": seen.kernels, "folder": str(_jit.cache_folder()),
+    "kind": type(caller).__name__,
+}))
+"""
+
+needs_jit = pytest.mark.skipif(
+    bool(_jit._config.DISABLE_JIT), reason="plain Python functions have no compile policy"
+)
+
+
+class Site:
+    """A site directory that holds the small package, and a cache directory."""
+
+    def __init__(self, folder):
+        self.packages = folder / "site"
+        self.cache = folder / "cache"
+        self.install("2.0 * x")
+
+    def install(self, formula, age=0.0):
+        """Replace the package by a version whose leaf computes `formula`, files `age` s old."""
+        package = self.packages / "equipoise"
+        shutil.rmtree(package, ignore_errors=True)
+        package.mkdir(parents=True)
+        for name in ("__init__.py", "_jit.py", "arrays.py", "errors.py"):
+            shutil.copy(PACKAGE / name, package / name)
+        (package / "leaf.py").write_text(LEAF.format(formula=formula))
+        (package / "caller.py").write_text(CALLER)
+        for file in package.iterdir():
+            os.utime(file, (time.time() - age, time.time() - age))
+
+    def edit(self, formula):
+        """Change the leaf and nothing else."""
+        (self.packages / "equipoise" / "leaf.py").write_text(LEAF.format(formula=formula))
+
+    def run(self, program=CALL, **environment):
+        """Run a program in a new process, warnings as errors, and return what it prints."""
+        settings = {
+            **{name: value for name, value in os.environ.items() if "NUMBA" not in name},
+            "NUMBA_CACHE_DIR": str(self.cache),
+            "PYTHONPATH": str(self.packages),
+            # Python's own cache looks at times and sizes alone, and edits here are quick.
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **environment,
+        }
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program],
+            env=settings,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return json.loads(done.stdout)
+
+    def folders(self):
+        """Return the names of the folders of compiled code."""
+        return {folder.name for folder in (self.cache / "equipoise" / "kernels").iterdir()}
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Return a fresh `Site` whose leaf doubles."""
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def in_memory(monkeypatch):
+    """Compile kernels of this file in memory: the cache is keyed by the package's sources only."""
+    monkeypatch.setattr(_jit, "cache_folder", lambda: None)
+
+
+@pytest.mark.recompiles
+def test_an_edited_leaf_changes_the_answer_of_its_caller(site):
+    """Truth is arithmetic: 2 * 3 + 1, then 5 * 3 + 1. Numba's own cache would still say 7."""
+    assert site.run()["answer"] == 7.0
+    site.edit("5.0 * x")
+    again = site.run()
+    assert again["answer"] == 16.0
+    assert again["compiled"] == 2
+
+
+@pytest.mark.recompiles
+def test_an_upgrade_changes_the_answer_though_its_files_be_older(site):
+    """Wheels keep the times at which they were built; the paths stay the same.
+
+    Going back to a version still in the cache compiles nothing.
+    """
+    assert site.run()["answer"] == 7.0
+    site.install("4.0 * x", age=1e7)
+    upgraded = site.run()
+    assert (upgraded["answer"], upgraded["compiled"]) == (13.0, 2)
+    site.install("2.0 * x", age=2e7)
+    downgraded = site.run()
+    assert (downgraded["answer"], downgraded["compiled"]) == (7.0, 0)
+
+
+@pytest.mark.recompiles
+def test_a_second_run_compiles_nothing(site):
+    """The first compiles both kernels, the second loads them."""
+    first, second = site.run(), site.run()
+    assert (first["compiled"], second["compiled"]) == (2, 0)
+    assert first["answer"] == second["answer"] == 7.0
+    assert first["folder"] == second["folder"]
+
+
+def test_the_two_newest_folders_are_kept(site):
+    """A folder that was used lately is new, whenever it was made."""
+    made = {}
+    for formula in ("1.0 * x", "2.0 * x", "1.0 * x", "3.0 * x"):
+        site.edit(formula)
+        folder = site.run(
+            "import json; from equipoise import _jit\nprint(json.dumps(str(_jit.cache_folder())))"
+        )
+        made[formula] = Path(folder).name
+    assert len(set(made.values())) == 3
+    assert site.folders() == {made["1.0 * x"], made["3.0 * x"]}
+
+
+def test_checked_indices_have_a_folder_of_their_own(site):
+    """Code compiled with NUMBA_BOUNDSCHECK=1 must not serve a run without it, nor vice versa."""
+    program = "import json; from equipoise import _jit; print(json.dumps(_jit.cache_folder().name))"
+    plain, checked = site.run(program), site.run(program, NUMBA_BOUNDSCHECK="1")
+    assert checked == f"{plain}-boundscheck"
+
+
+def test_without_jit_kernels_are_plain_functions(site):
+    """NUMBA_DISABLE_JIT=1: the same answer, no compilation, and no folder is made."""
+    plain = site.run(CALL.replace("_jit.cache_folder()", "None"), NUMBA_DISABLE_JIT="1")
+    assert plain["kind"] == "function"
+    assert (plain["answer"], plain["compiled"]) == (7.0, 0)
+    assert not site.cache.exists()
+
+
+@needs_jit
+def test_without_jit_the_same_bits():
+    """Kernels of every kind, with JIT in this process, without in another: not a bit differs."""
+    program = """
+import hashlib, math
+import numpy as np
+from equipoise.numeric.chebyshev import evaluate_series
+from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.normal import normal_cdf, normal_hazard
+from equipoise.numeric.sigmoid_sum import Sigmoids, empty_scratch, tail_series, tail_sum
+
+n = 61
+curves = Sigmoids(np.linspace(-500.0, 700.0, n), 1.0 / np.linspace(20.0, 90.0, n), np.ones(n))
+series = tail_series(curves, 70.0, 18)
+found = [*series, *scores_against_field(curves.centres, curves.slopes)]
+for y in np.linspace(0.0, 1_200.0, 13).tolist():
+    found += evaluate_series(series, 70.0, y) + tail_sum(y, curves, 3, n, empty_scratch())
+    found += normal_cdf(y / 100.0 - 8.0), normal_hazard(y / 100.0 - 8.0)
+digest = hashlib.sha256(np.array(found).tobytes()).hexdigest()
+"""
+    here = {}
+    exec(program, here)
+    there = subprocess.run(
+        [sys.executable, "-c", program + "print(digest)"],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert there.stdout.strip() == here["digest"]
+
+
+@pytest.mark.recompiles
+def test_where_nothing_can_be_written_kernels_are_compiled_uncached(site, tmp_path):
+    """A path below a regular file cannot be made, not even by root."""
+    (tmp_path / "file").write_text("not a directory")
+    for _ in range(2):
+        found = site.run(NUMBA_CACHE_DIR=str(tmp_path / "file" / "below"))
+        assert (found["answer"], found["compiled"], found["folder"]) == (7.0, 2, "None")
+
+
+@pytest.mark.recompiles
+def test_a_cache_that_stops_being_writable_is_done_without(site):
+    """A full disk, or permissions taken away, between import and first call: no error."""
+    lost = """
+import shutil
+from equipoise import _jit
+from equipoise.caller import caller
+shutil.rmtree(_jit.cache_folder())
+_jit.cache_folder().write_text("in the way")
+"""
+    found = site.run(lost + CALL)
+    assert (found["answer"], found["compiled"]) == (7.0, 2)
+
+
+@pytest.mark.recompiles
+@pytest.mark.parametrize("damaged", ["*.nbi", "*.nbc"])
+def test_files_cut_off_by_a_crash_are_written_anew(site, damaged):
+    """An index or code of no bytes: compiled again, and whole for the run after that."""
+    site.run()
+    files = list(site.cache.rglob(damaged))
+    assert len(files) == 2
+    for file in files:
+        file.write_bytes(b"")
+    again, after = site.run(), site.run()
+    assert (again["answer"], again["compiled"]) == (7.0, 2)
+    assert (after["answer"], after["compiled"]) == (7.0, 0)
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch):
+    """Path.home() raises RuntimeError for a user id that nobody has heard of (containers)."""
+
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(_jit._config, "CACHE_DIR", "")
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert _jit.cache_folder.__wrapped__() is None
+
+
+@needs_jit
+@pytest.mark.parametrize("decorator", [_jit.kernel, _jit.inner_kernel])
+def test_division_by_zero_is_that_of_ieee_754(in_memory, decorator):
+    """error_model="numpy": no exception, hence no branch in loops that divide."""
+
+    @decorator
+    def ratio(x, y):
+        return x / y
+
+    assert ratio(1.0, 0.0) == math.inf
+    assert ratio(-1.0, 0.0) == -math.inf
+    assert math.isnan(ratio(0.0, 0.0))
+
+
+@pytest.mark.parametrize("decorator", [_jit.kernel, _jit.inner_kernel])
+def test_kernels_release_the_gil(in_memory, decorator):
+    """A kernel waits for what only another thread can write, who waits to be told it began.
+
+    Were the GIL held, the kernel would give up, some seconds later, with the door still shut.
+    """
+
+    @decorator
+    def wait(began, door, patience):
+        began[0] = 1
+        for i in range(patience):  # noqa: SIM110  # Numba knows no generator expressions
+            # A different element each time, so that the compiler cannot look only once.
+            if door[i % len(door)]:
+                return True
+        return False
+
+    began, door = np.zeros(1, np.int64), np.ones(1_021, np.int64)
+    assert wait(began, door, 2)
+    began[0], door[:] = 0, 0
+    came_through = []
+    thread = threading.Thread(target=lambda: came_through.append(wait(began, door, 10**9)))
+    thread.start()
+    while not began[0]:
+        time.sleep(0.001)
+    door[:] = 1
+    thread.join()
+    assert came_through == [True]
+
+
+@needs_jit
+def test_an_inner_kernel_that_makes_an_array_is_refused(in_memory):
+    """Without counting references nobody would free the array; `kernel` takes the same function."""
+
+    def total(n):
+        return np.ones(n).sum()
+
+    assert _jit.kernel(total)(3) == 3.0
+    with pytest.raises(NumbaError):
+        _jit.inner_kernel(total)(3)
+
+
+@needs_jit
+def test_compilation_is_counted_and_announced_once(in_memory):
+    """A caller compiles the kernel that it calls: two, in one stretch of time."""
+
+    @_jit.kernel
+    def leaf(x):
+        return 2.0 * x
+
+    @_jit.kernel
+    def caller(x):
+        return leaf(x) + 1.0
+
+    announced = []
+    with _jit.watch_compilation(lambda: announced.append(True)) as seen:
+        start = time.perf_counter()
+        assert caller(3.0) == 7.0
+        elapsed = time.perf_counter() - start
+    assert (seen.kernels, announced) == (2, [True])
+    assert 0.0 < seen.seconds <= elapsed
+    with _jit.watch_compilation(lambda: announced.append(True)) as seen:
+        assert caller(4.0) == 9.0
+    assert (seen.kernels, seen.seconds, announced) == (0, 0.0, [True])
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Return a package with a kernel, a command and a layer that has no kernels."""
+    for name in ("numeric/roots.py", "cli/rate.py", "formats/table.py", "client.py", "_jit.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"name = {name!r}\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["numeric/roots.py", "_jit.py", "numeric/new.py"])
+def test_sources_with_kernels_change_the_hash(tree, name):
+    """Edited, or new: what a kernel may call or read."""
+    before = _jit.source_hash(tree)
+    (tree / name).write_text("name = 1\n")
+    after = _jit.source_hash(tree)
+    assert before != after
+    assert re.fullmatch("[0-9a-f]{16}", after)
+
+
+def test_the_name_of_a_source_is_part_of_the_hash(tree):
+    """The same bytes in another module are another program."""
+    before = _jit.source_hash(tree)
+    (tree / "numeric/roots.py").rename(tree / "numeric/zeros.py")
+    assert _jit.source_hash(tree) != before
+
+
+@pytest.mark.parametrize(
+    "name", ["cli/rate.py", "formats/table.py", "client.py", "cli/new.py", "numeric/notes.txt"]
+)
+def test_other_files_do_not_change_the_hash(tree, name):
+    """Editing a command or a format leaves compiled code as good as it was."""
+    before = _jit.source_hash(tree)
+    (tree / name).write_text("name = 1\n")
+    assert _jit.source_hash(tree) == before
+
+
+def test_neither_times_nor_an_editors_lock_change_the_hash(tree):
+    """Emacs marks a file as being edited by a link to nowhere that ends in .py."""
+    before = _jit.source_hash(tree)
+    (tree / "numeric/.#roots.py").symlink_to("somebody@somewhere.1234")
+    os.utime(tree / "_jit.py", (0, 0))
+    assert _jit.source_hash(tree) == before
+
+
+def test_layers_said_to_be_free_of_kernels_are():
+    """`KERNEL_FREE` against the sources: a decorated function there would not be in the hash."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.relative_to(PACKAGE).parts[0] in _jit.KERNEL_FREE:
+            assert not re.search(r"^\s*@(inner_)?kernel\b", path.read_text(), re.MULTILINE), path
