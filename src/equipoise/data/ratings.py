@@ -36,7 +36,7 @@ class Ratings:
     time_kind: TimeKind = "seconds"
 
     def of(self, player: object) -> dict[str, float]:
-        """Return one player's row. Raises : NotFoundError"""
+        """Return one player's row. Raises : NotFoundError."""
         found = np.flatnonzero(self.player_ids.astype(str) == str(player))
         if not len(found):
             raise NotFoundError(f"no rating for player {str(player)!r}")

@@ -1,0 +1,1 @@
+"""Rating systems: a history in, ratings out."""

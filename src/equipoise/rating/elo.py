@@ -1,0 +1,224 @@
+"""Elo for duels, teams and contests: every pair of a match is a game.
+
+Source: [Elo]_; expected score 1/(1 + 10^(-d/400)), change K (score - expected).
+Departures: a team plays at its members' mean rating and all of them take its change; in a match
+of more than two, a team's change is the mean over its opponents, so that K keeps its meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import kernel
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.prediction import Prediction
+from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.numeric.field_scores import scores_against_field
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
+from equipoise.rating.workers import Workers
+
+#: Columns of the state.
+RATING, MATCHES, LAST_TIME = range(3)
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them; slope = ln 10/scale."""
+
+    k: float
+    slope: float
+
+
+class Matches(NamedTuple):
+    """The columns of a history that this system reads.
+
+    head_start : shape (N,) rating points that a participation is given, or shape (0,)
+    """
+
+    offsets: Ints
+    player: Ints
+    team: Ints
+    rank: Ints
+    time: Floats
+    weight: Floats
+    head_start: Floats
+
+
+class TraceArrays(NamedTuple):
+    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
+
+    expected: Floats
+    rating_before: Floats
+    rating: Floats
+
+
+@kernel
+def _teams(table: Floats, matches: Matches, start: int, stop: int) -> tuple[Floats, Ints]:
+    """Return (mean rating and head start of every team, its rank)."""
+    count = 0
+    for i in range(start, stop):
+        count = max(count, matches.team[i] + 1)
+    strength, members, rank = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
+    for i in range(start, stop):
+        t = matches.team[i]
+        strength[t] += table[matches.player[i], RATING]
+        if len(matches.head_start):
+            strength[t] += matches.head_start[i]
+        members[t] += 1.0
+        rank[t] = matches.rank[i]
+    for t in range(count):
+        strength[t] /= members[t]
+    return strength, rank
+
+
+@kernel
+def _scores(rank: Ints) -> Floats:
+    """Return every team's score against all others: a win 1, a tie 1/2."""
+    n = len(rank)
+    highest = 0
+    for r in rank:
+        highest = max(highest, r)
+    held = np.zeros(highest + 1)
+    for r in rank:
+        held[r] += 1.0
+    worse = np.zeros(highest + 1)
+    for r in range(highest - 1, -1, -1):
+        worse[r] = worse[r + 1] + held[r + 1]
+    scores = np.empty(n)
+    for t in range(n):
+        scores[t] = worse[rank[t]] + 0.5 * (held[rank[t]] - 1.0)
+    return scores
+
+
+@kernel
+def rate_matches(
+    table: Floats, matches: Matches, count: int, settings: Settings, trace: TraceArrays
+) -> None:
+    """Rate the matches in order."""
+    for m in range(count):
+        start, stop = matches.offsets[m], matches.offsets[m + 1]
+        strength, rank = _teams(table, matches, start, stop)
+        others = len(strength) - 1.0
+        if others < 1.0:
+            continue
+        expected = scores_against_field(strength, np.full(len(strength), settings.slope))
+        scores = _scores(rank)
+        for i in range(start, stop):
+            t = matches.team[i]
+            player = table[matches.player[i]]
+            change = settings.k * matches.weight[m] * (scores[t] - expected[t]) / others
+            if len(trace.rating):
+                trace.expected[i] = expected[t] / others
+                trace.rating_before[i] = player[RATING]
+                trace.rating[i] = player[RATING] + change
+            player[RATING] += change
+            player[MATCHES] += 1.0
+            player[LAST_TIME] = matches.time[m]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elo:
+    """Elo [Elo]_ for matches of any kind.
+
+    k : largest change of a match, rating points; a match weight multiplies it
+    scale : rating difference at which ten to one is expected, rating points
+    initial_rating : of a new player
+    home_advantage : rating points that players at home are given; they are those whose
+        `at_home` is true, or whose `side` is "home"
+    """
+
+    k: float = 32.0
+    scale: float = 400.0
+    initial_rating: float = 1500.0
+    home_advantage: float = 0.0
+
+    name: ClassVar[str] = "elo"
+    trace_columns: ClassVar[Sequence[str]] = ()
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        require(0 < self.k < math.inf, "k", "positive", self.k)
+        require(0 < self.scale < math.inf, "scale", "positive", self.scale)
+        for name in ("initial_rating", "home_advantage"):
+            require(math.isfinite(getattr(self, name)), name, "finite", getattr(self, name))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything that has ranks."""
+        return Capabilities()
+
+    def initial(self, players: int) -> State:
+        """Return the state of players who have not played."""
+        return State.of_new_players(
+            players, {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
+        )
+
+    def run(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """Rate matches start:stop. Raises : InvalidDataError where nobody is said to be home."""
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        matches = Matches(
+            offsets=history.offsets[start : stop + 1] - low,
+            player=history.player[low:high],
+            team=history.team[low:high],
+            rank=history.rank[low:high],
+            time=history.days(start, stop),
+            weight=history.weights(start, stop),
+            head_start=self._head_start(history, low, high),
+        )
+        arrays = TraceArrays(
+            *(
+                np.empty(0) if trace is None else trace[name][low:high]
+                for name in TraceArrays._fields
+            )
+        )
+        settings = Settings(float(self.k), math.log(10.0) / self.scale)
+        rate_matches(state.table, matches, stop - start, settings, arrays)
+
+    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
+        """Return ratings; nothing changes while nobody plays, and there is no deviation."""
+        return {
+            "rating": state.table[rows, RATING],
+            "deviation": np.full(len(rows), np.nan),
+            "matches": state.table[rows, MATCHES],
+            "last_time": state.table[rows, LAST_TIME],
+        }
+
+    def predict(self, state: State, teams: Sequence[Ints], time: float | None = None) -> Prediction:
+        """Return expected scores on neutral ground."""
+        strength = np.array([state.table[np.asarray(team), RATING].mean() for team in teams])
+        slopes = np.full(len(teams), math.log(10.0) / self.scale)
+        others = max(len(teams) - 1, 1)
+        return Prediction(expected=scores_against_field(strength, slopes) / others)
+
+    def _head_start(self, history: History, low: int, high: int) -> Floats:
+        """Return the points that every participation is given, or an empty array for none."""
+        if self.home_advantage == 0.0:
+            return np.empty(0)
+        attributes = history.attributes
+        if "at_home" in attributes:
+            values = attributes["at_home"][low:high]
+            if values.dtype == object:
+                text = np.char.lower(values.astype(str))
+                home = np.isin(text, ("true", "1", "yes"))
+            else:
+                home = values.astype(np.float64) > 0
+        elif "side" in attributes:
+            home = attributes["side"][low:high].astype(str) == "home"
+        else:
+            rule = "must be a column (true for the side at home), or side, for home_advantage"
+            raise InvalidDataError([Problem("", None, "at_home", rule, "neither")])
+        return np.where(home, self.home_advantage, 0.0)

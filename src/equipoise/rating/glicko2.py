@@ -1,0 +1,303 @@
+"""Glicko-2 for two players, with Glickman's rating periods.
+
+Source: [G2]_ steps 1-7. Games of one period are judged against the ratings from before it.
+Departures: volatility is solved to 1e-12 (READINGS A6); a match weight w counts a game w times;
+deviations are capped, as in Glicko, at the initial one.
+
+A period in progress is kept as two sums beside the ratings from before it, so that matches can be
+rated one at a time. Reading closes it on a copy: ratings always include every game played.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.prediction import Prediction
+from equipoise.errors import ConvergenceError, require
+from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.rating.glicko2_update import GLICKO2_SCALE, game, updated
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
+from equipoise.rating.workers import Workers
+
+#: Columns of the state; the first three are from before the period in progress.
+RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE = range(8)
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them; period_days is inf where every match is a period."""
+
+    initial_rating: float
+    max_phi: float
+    tau: float
+    period_days: float
+
+
+class Matches(NamedTuple):
+    """The columns of a history that this system reads."""
+
+    offsets: Ints
+    player: Ints
+    rank: Ints
+    time: Floats
+    weight: Floats
+
+
+class TraceArrays(NamedTuple):
+    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
+
+    expected: Floats
+    rating_before: Floats
+    deviation_before: Floats
+    rating: Floats
+    deviation: Floats
+    volatility_before: Floats
+    volatility: Floats
+
+
+@inner_kernel
+def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, float, float, float]:
+    """Return (rating, deviation, volatility, residual) with the period in progress closed.
+
+    periods : whole periods since the one in progress began; all but one were without games
+    """
+    rating, phi, sigma = player[RATING], player[DEVIATION] / GLICKO2_SCALE, player[VOLATILITY]
+    residual = -1.0
+    if player[INFORMATION] > 0.0:
+        change, phi, sigma, residual = updated(
+            phi, sigma, player[INFORMATION], player[SURPRISE], settings.tau
+        )
+        rating += GLICKO2_SCALE * change
+        periods -= 1.0
+    if periods > 0.0:
+        phi = math.sqrt(phi * phi + periods * sigma * sigma)  # [G2] step 6 without games
+    phi = min(phi, max(settings.max_phi, player[DEVIATION] / GLICKO2_SCALE))
+    return rating, GLICKO2_SCALE * phi, sigma, residual
+
+
+@inner_kernel
+def settle(player: Floats, period: float, settings: Settings) -> float:
+    """Bring a player to the beginning of a period; return a residual, below 0 if converged."""
+    if player[PERIOD] == period:
+        return -1.0
+    elapsed = 0.0 if math.isnan(player[PERIOD]) else period - player[PERIOD]
+    rating, deviation, sigma, residual = closed(player, elapsed, settings)
+    player[RATING], player[DEVIATION], player[VOLATILITY] = rating, deviation, sigma
+    player[INFORMATION], player[SURPRISE] = 0.0, 0.0
+    player[PERIOD] = period
+    return residual
+
+
+@inner_kernel
+def _trace_before(trace: TraceArrays, i: int, player: Floats, settings: Settings) -> None:
+    rating, deviation, sigma, _ = closed(player, 0.0, settings)
+    trace.rating_before[i] = rating
+    trace.deviation_before[i] = deviation
+    trace.volatility_before[i] = sigma
+
+
+@inner_kernel
+def _trace_after(
+    trace: TraceArrays, i: int, player: Floats, settings: Settings, expected: float
+) -> None:
+    rating, deviation, sigma, _ = closed(player, 0.0, settings)
+    trace.expected[i] = expected
+    trace.rating[i] = rating
+    trace.deviation[i] = deviation
+    trace.volatility[i] = sigma
+
+
+@inner_kernel
+def _rate_duel(
+    table: Floats, matches: Matches, m: int, settings: Settings, trace: TraceArrays
+) -> float:
+    """Rate a match of two; return a residual, below 0 if all converged."""
+    i, j = matches.offsets[m], matches.offsets[m] + 1
+    first, second = table[matches.player[i]], table[matches.player[j]]
+    day = matches.time[m]
+    each_match = math.isinf(settings.period_days)
+    worst = -1.0
+    if not each_match:
+        period = math.floor(day / settings.period_days)
+        worst = max(settle(first, period, settings), settle(second, period, settings))
+    score = 0.5
+    if matches.rank[i] != matches.rank[j]:
+        score = 1.0 if matches.rank[i] < matches.rank[j] else 0.0
+    mu_first = (first[RATING] - settings.initial_rating) / GLICKO2_SCALE
+    mu_second = (second[RATING] - settings.initial_rating) / GLICKO2_SCALE
+    phi_first, phi_second = first[DEVIATION] / GLICKO2_SCALE, second[DEVIATION] / GLICKO2_SCALE
+    expected_1, information_1, surprise_1 = game(mu_first, mu_second, phi_second, score)
+    expected_2, information_2, surprise_2 = game(mu_second, mu_first, phi_first, 1.0 - score)
+    traced = len(trace.rating) > 0
+    if traced:
+        _trace_before(trace, i, first, settings)
+        _trace_before(trace, j, second, settings)
+    weight = matches.weight[m]
+    first[INFORMATION] += weight * information_1
+    first[SURPRISE] += weight * surprise_1
+    second[INFORMATION] += weight * information_2
+    second[SURPRISE] += weight * surprise_2
+    if each_match:
+        # A new number for every match of the player: the period ends here.
+        left = max(
+            settle(first, first[MATCHES] + 1.0, settings),
+            settle(second, second[MATCHES] + 1.0, settings),
+        )
+        worst = max(worst, left)
+    for player in (first, second):
+        player[MATCHES] += 1.0
+        player[LAST_TIME] = day
+    if traced:
+        _trace_after(trace, i, first, settings, expected_1)
+        _trace_after(trace, j, second, settings, expected_2)
+    return worst
+
+
+@inner_kernel
+def rate_matches(
+    table: Floats, matches: Matches, count: int, settings: Settings, trace: TraceArrays
+) -> tuple[int, float]:
+    """Rate the matches in order; return (match, residual) of a failure, or (-1, 0)."""
+    for m in range(count):
+        if matches.offsets[m + 1] - matches.offsets[m] != 2:
+            continue
+        residual = _rate_duel(table, matches, m, settings, trace)
+        if residual >= 0.0:
+            return m, residual
+    return -1, 0.0
+
+
+@kernel
+def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
+    """Return rating, deviation, volatility of these players, shape (3, rows), periods closed."""
+    out = np.empty((3, len(rows)))
+    for i in range(len(rows)):
+        rating, deviation, sigma, _ = closed(table[rows[i]], periods[i], settings)
+        out[0, i], out[1, i], out[2, i] = rating, deviation, sigma
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glicko2:
+    """Glicko-2 [G2]_ for matches of two players.
+
+    initial_rating, initial_deviation : of a new player, rating points
+    initial_volatility : of a new player, internal scale
+    tau : how quickly volatility may change, in (0, 2]
+    period_days : length of a rating period; None makes every match a period of its own, and
+        then nothing decays
+    max_deviation : cap of the deviation of inactive players, rating points
+    """
+
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    initial_volatility: float = 0.06
+    tau: float = 0.5
+    period_days: float | None = None
+    max_deviation: float = 350.0
+
+    name: ClassVar[str] = "glicko2"
+    trace_columns: ClassVar[Sequence[str]] = ("volatility_before", "volatility")
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        require(math.isfinite(self.initial_rating), "initial_rating", "finite", self.initial_rating)
+        for name in ("initial_deviation", "initial_volatility", "max_deviation"):
+            value = getattr(self, name)
+            require(0 < value < math.inf, name, "positive", value)
+        require(0 < self.tau <= 2, "tau", "in (0, 2]", self.tau)
+        period = self.period_days
+        require(period is None or 0 < period < math.inf, "period_days", "positive", period)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Two players; time where there are rating periods."""
+        return Capabilities(max_team_size=1, max_teams=2, needs_time=self.period_days is not None)
+
+    def initial(self, players: int) -> State:
+        """Return the state of players who have not played."""
+        return State.of_new_players(
+            players,
+            {
+                "rating": self.initial_rating,
+                "deviation": self.initial_deviation,
+                "volatility": self.initial_volatility,
+                "matches": 0.0,
+                "last_time": math.nan,
+                "period": math.nan,
+                "information": 0.0,
+                "surprise": 0.0,
+            },
+        )
+
+    def run(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """Rate matches start:stop. Raises : ConvergenceError."""
+        matches = Matches(
+            offsets=history.offsets[start : stop + 1],
+            player=history.player,
+            rank=history.rank,
+            time=history.days(start, stop),
+            weight=history.weights(start, stop),
+        )
+        arrays = TraceArrays(
+            *(np.empty(0) if trace is None else trace[name] for name in TraceArrays._fields)
+        )
+        failed, residual = rate_matches(
+            state.table, matches, stop - start, self._settings(), arrays
+        )
+        if failed >= 0:
+            match = history.match_ids[start + failed]
+            raise ConvergenceError(
+                f"the volatility of glicko2, match {match},", MAX_ITERATIONS, residual
+            )
+
+    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
+        """Return ratings with the period in progress closed, and later ones without games."""
+        periods = np.zeros(len(rows))
+        if time is not None and self.period_days is not None:
+            begun = state.table[rows, PERIOD]
+            elapsed = np.floor(time / self.period_days) - begun
+            periods = np.maximum(np.nan_to_num(elapsed, nan=0.0), 0.0)
+        rating, deviation, volatility = read_players(state.table, rows, periods, self._settings())
+        return {
+            "rating": rating,
+            "deviation": deviation,
+            "matches": state.table[rows, MATCHES],
+            "last_time": state.table[rows, LAST_TIME],
+            "volatility": volatility,
+        }
+
+    def predict(self, state: State, teams: Sequence[Ints], time: float | None = None) -> Prediction:
+        """Return expected scores: logistic(g(sqrt(phi_A^2 + phi_B^2)) (mu_A - mu_B)) [TG2] A15."""
+        rows = np.concatenate([np.asarray(team, dtype=np.int64) for team in teams])
+        require(len(rows) == len(teams) == 2, "teams", "two single players for glicko2", len(rows))
+        now = self.at(state, rows, time)
+        phi2 = float(np.sum((now["deviation"] / GLICKO2_SCALE) ** 2))
+        g = 1.0 / math.sqrt(1.0 + 3.0 * phi2 / math.pi**2)
+        difference = float(now["rating"][0] - now["rating"][1]) / GLICKO2_SCALE
+        first = 1.0 / (1.0 + math.exp(-g * difference)) if g * difference > -700 else 0.0
+        return Prediction(expected=np.array([first, 1.0 - first]))
+
+    def _settings(self) -> Settings:
+        return Settings(
+            float(self.initial_rating),
+            float(self.max_deviation) / GLICKO2_SCALE,
+            float(self.tau),
+            math.inf if self.period_days is None else float(self.period_days),
+        )

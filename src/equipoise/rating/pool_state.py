@@ -1,0 +1,196 @@
+"""The state of a pool with its ids, and its file: what is needed to go on rating, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.arrays import Flags, Ids, Ints
+from equipoise.data.history import History, TimeKind
+from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
+from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.state import Runs, State
+from equipoise.rating.system import RatingSystem
+
+#: Version of the file; a reader refuses versions it does not know.
+SCHEMA = 1
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class PoolState:
+    """A system, its players and what it knows of them.
+
+    system : the system with its parameters
+    player_ids : shape (P,), int64 or object (str)
+    state : of those players, in that order
+    rated : shape (matches seen,), their ids, those that changed nothing included
+    last_time : microseconds since 1970 of the last of them, None without times
+    """
+
+    system: RatingSystem
+    player_ids: Ids
+    state: State
+    rated: Ids
+    last_time: int | None = None
+    time_kind: TimeKind = "seconds"
+
+    @classmethod
+    def new(cls, system: RatingSystem) -> PoolState:
+        """Return the state of a pool without players."""
+        empty = np.zeros(0, np.int64)
+        return cls(system=system, player_ids=empty, state=system.initial(0), rated=empty)
+
+    def rows(self, players: list[object]) -> Ints:
+        """Return the rows of these players; ids may come as text. Raises : NotFoundError."""
+        known = {str(player): row for row, player in enumerate(self.player_ids.tolist())}
+        missing = [str(player) for player in players if str(player) not in known]
+        if missing:
+            raise NotFoundError(f"not among the {len(known)} rated players: {', '.join(missing)}")
+        return np.array([known[str(player)] for player in players], dtype=np.int64)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to one .npz file, whole or not at all."""
+        target = Path(path)
+        parts = self._parts()
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                # NumPy types savez for arrays alone; **parts is just that.
+                np.savez(file, **parts)  # type: ignore[arg-type]
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PoolState:
+        """Return a saved state. Raises : InvalidDataError, NotFoundError."""
+        if not Path(path).is_file():
+            raise NotFoundError(f"no saved state at {path}")
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                parts = {name: file[name] for name in file.files}
+            header = json.loads(parts.pop("header").tobytes())
+            if header["schema"] != SCHEMA:
+                raise _unreadable(path, f"schema {header['schema']}")
+            return cls._from_parts(header, parts)
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, InvalidDataError):
+                raise
+            raise _unreadable(path, f"{type(error).__name__}: {error}") from error
+
+    def _parts(self) -> dict[str, Ids]:
+        header = {
+            "schema": SCHEMA,
+            "system": self.system.name,
+            "parameters": {
+                name: str(value) if value == float("inf") else value
+                for name, value in parameters_of(self.system).items()
+            },
+            "last_time": self.last_time,
+            "time_kind": self.time_kind,
+            "columns": list(self.state.initial),
+        }
+        parts: dict[str, Ids] = {
+            "header": _bytes(header),
+            "players": _ids_out(self.player_ids),
+            "rated": _ids_out(self.rated),
+            "table": self.state.table,
+        }
+        runs = self.state.runs
+        if runs is not None:
+            packed = runs.take(np.arange(self.state.players))
+            parts["run_spans"], parts["run_values"] = packed.spans, packed.values
+            parts["run_fields"] = np.array([runs.fields])
+        return parts
+
+    @classmethod
+    def _from_parts(cls, header: Mapping[str, Any], parts: Mapping[str, Ids]) -> PoolState:
+        system = make_system(header["system"], header["parameters"])
+        state = system.initial(0)
+        if header["columns"] != list(state.initial):
+            raise ValueError(f"columns {header['columns']}")
+        state.table = np.ascontiguousarray(parts["table"], dtype=np.float64)
+        if state.runs is not None:
+            values = parts["run_values"]
+            fields = int(parts["run_fields"][0])
+            state.runs = Runs(parts["run_spans"], values, fields, used=len(values))
+        return cls(
+            system=system,
+            player_ids=_ids_in(parts["players"]),
+            state=state,
+            rated=_ids_in(parts["rated"]),
+            last_time=header["last_time"],
+            time_kind=header["time_kind"],
+        )
+
+
+def with_known_rows(history: History, known: Ids) -> tuple[History, Ids]:
+    """Return the history with players numbered as in `known`, new ones after, and all ids.
+
+    Raises : ConflictError where one has numbers for ids and the other text.
+    """
+    if not len(known):
+        return history, history.player_ids
+    if known.dtype != history.player_ids.dtype:
+        raise ConflictError(
+            "player ids of the saved state and of the history differ in kind: one has numbers, "
+            f"the other text (for example {known[0]!r} and {history.player_ids[:1].tolist()})"
+        )
+    row_of = {player: row for row, player in enumerate(known.tolist())}
+    new = [player for player in history.player_ids.tolist() if player not in row_of]
+    row_of.update({player: len(known) + i for i, player in enumerate(new)})
+    rows = np.array([row_of[player] for player in history.player_ids.tolist()], dtype=np.int64)
+    ids = np.concatenate([known, np.array(new, dtype=known.dtype)])
+    return history.with_players(ids, rows[history.player]), ids
+
+
+def matches_to_rate(pool: PoolState, history: History) -> tuple[int, int]:
+    """Return (start, skipped): the first match that the pool has not seen, and how many it has.
+
+    Raises : ConflictError where a match that it has not seen lies before one that it has, or
+    before the time up to which it was rated.
+    """
+    if not len(pool.rated):
+        return 0, 0
+    seen: Flags = np.isin(history.match_ids.astype(str), pool.rated.astype(str))
+    skipped = int(seen.sum())
+    unknown = ~seen
+    unknown[skipped:] = False
+    if history.time is not None and pool.last_time is not None:
+        unknown |= ~seen & (history.time < pool.last_time)
+    if unknown.any():
+        first = history.match_ids[np.flatnonzero(unknown)[0]]
+        raise ConflictError(
+            f"{int(unknown.sum())} matches are older than what the saved state was rated up to "
+            f"and not known to it, the first of them {first}: rate the whole history anew"
+        )
+    return skipped, skipped
+
+
+def _bytes(value: object) -> Ids:
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def _ids_out(ids: Ids) -> Ids:
+    """Return ids as an array without Python objects: text as JSON in bytes."""
+    return ids if ids.dtype != object else _bytes(ids.tolist())
+
+
+def _ids_in(array: Ids) -> Ids:
+    if array.dtype != np.uint8:
+        return array
+    return np.array(json.loads(array.tobytes()), dtype=object)
+
+
+def _unreadable(path: str | os.PathLike[str], got: str) -> InvalidDataError:
+    rule = f"must be a state saved by equipoise (schema {SCHEMA})"
+    return InvalidDataError([Problem(str(path), None, "", rule, got)])

@@ -1,0 +1,130 @@
+"""Every rating system by name, and how to make one from named settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import math
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.rating.system import RatingSystem
+
+
+class Entry(NamedTuple):
+    """Where a system stands, so that only the one that is used is loaded.
+
+    module, class_name : where its parameters are
+    summary : what it is for, in one line
+    source : the document
+    """
+
+    module: str
+    class_name: str
+    summary: str
+    source: str
+
+
+SYSTEMS: dict[str, Entry] = {
+    "elo": Entry(
+        "equipoise.rating.elo",
+        "Elo",
+        "duels, teams by their mean, contests as all pairs; home advantage",
+        "Elo 1961",
+    ),
+    "elo-mmr": Entry(
+        "equipoise.rating.elo_mmr",
+        "EloMMR",
+        "contests of any size; Bayesian, robust, aligned incentives",
+        "Ebtekar and Liu 2021",
+    ),
+    "glicko2": Entry(
+        "equipoise.rating.glicko2",
+        "Glicko2",
+        "duels with rating periods; deviation and volatility",
+        "Glickman 2012",
+    ),
+}
+
+
+def system_class(name: str) -> type[Any]:
+    """Return the parameter class of a system. Raises : NotFoundError."""
+    entry = SYSTEMS.get(name)
+    if entry is None:
+        near = difflib.get_close_matches(name, SYSTEMS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise NotFoundError(f"no system {name!r}: there are {', '.join(SYSTEMS)}{hint}")
+    found: type[Any] = getattr(importlib.import_module(entry.module), entry.class_name)
+    return found
+
+
+def make_system(name: str, settings: Mapping[str, object] | None = None) -> RatingSystem:
+    """Return a system with these parameters; text is read as the parameter's type.
+
+    Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
+    or a value outside its range.
+    """
+    kind = system_class(name)
+    hints = typing.get_type_hints(kind)
+    known = {field.name for field in dataclasses.fields(kind)}
+    values: dict[str, object] = {}
+    for parameter, value in (settings or {}).items():
+        if parameter not in known:
+            near = difflib.get_close_matches(parameter, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InvalidParameterError(
+                f"{name} has no parameter {parameter!r}: it has {', '.join(sorted(known))}{hint}"
+            )
+        values[parameter] = _typed(f"{name}.{parameter}", hints[parameter], value)
+    system: RatingSystem = kind(**values)
+    return system
+
+
+def parameters_of(system: RatingSystem) -> dict[str, Any]:
+    """Return the parameters of a system by name."""
+    return {
+        field.name: getattr(system, field.name)
+        for field in dataclasses.fields(typing.cast(Any, system))
+    }
+
+
+def unsuited(history_misfits: Mapping[str, list[str]]) -> str:
+    """Return a sentence on why the first system cannot rate a history and which ones can."""
+    name, misfits = next(iter(history_misfits.items()))
+    fits = [other for other, found in history_misfits.items() if not found]
+    advice = f"systems that can: {', '.join(fits)}" if fits else "no system here can"
+    return f"{name} cannot rate {'; '.join(misfits)}; {advice}"
+
+
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def _typed(what: str, hint: object, value: object) -> object:
+    """Return a setting as the type of its parameter. Raises : InvalidParameterError."""
+    options = set(typing.get_args(hint)) if isinstance(hint, types.UnionType) else {hint}
+    if value is None or (isinstance(value, str) and value.lower() in ("none", "null")):
+        if type(None) in options:
+            return None
+        raise InvalidParameterError(f"{what} must have a value; got {value!r}")
+    if bool in options:
+        if isinstance(value, bool):
+            return value
+        word = _WORDS.get(str(value).lower())
+        if word is None:
+            raise InvalidParameterError(f"{what} must be true or false; got {value!r}")
+        return word
+    try:
+        number = float(str(value))
+    except ValueError:
+        raise InvalidParameterError(f"{what} must be a number; got {value!r}") from None
+    if math.isnan(number) or isinstance(value, bool):
+        raise InvalidParameterError(f"{what} must be a number; got {value!r}")
+    if int in options and float not in options:
+        if number != int(number):
+            raise InvalidParameterError(f"{what} must be a whole number; got {value!r}")
+        return int(number)
+    return number

@@ -1,0 +1,184 @@
+"""The state of a pool under one system: a table of float64 columns, and at most one ragged one.
+
+A player's row lies together in memory, because a match touches a few rows and all their columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ints
+
+#: A run's memory is a multiple of this many records, and this many at its end stay unused and
+#: zero, so that kernels may read whole vectors.
+PADDING = 4
+
+#: Columns of `Runs.spans`.
+BEGIN, ROOM, FIRST, COUNT = range(4)
+
+
+@dataclass(slots=True, eq=False)
+class Runs:
+    """A ragged column: for every player a run of records of several fields, oldest first.
+
+    spans : shape (P, 4), int64: where the player's memory begins in `values`, records it has
+        room for, the first record in use, and the number in use
+    values : shape (capacity,); field f of record k of a player stands at begin + f * room + k
+    fields : number of fields of a record
+    used : values from here on are free
+    """
+
+    spans: Ints
+    values: Floats
+    fields: int
+    used: int = 0
+
+    @classmethod
+    def empty(cls, players: int, fields: int) -> Runs:
+        """Return runs without memory for `players` players."""
+        return cls(np.zeros((players, 4), np.int64), np.zeros(0), fields)
+
+    def lacks_room(self, rows: Ints, records: Ints) -> bool:
+        """Return whether some player rows[i] cannot take records[i] more."""
+        spans = self.spans[rows]
+        return bool(np.any(spans[:, COUNT] + records > spans[:, ROOM] - PADDING))
+
+    def reserve(self, rows: Ints, records: Ints) -> None:
+        """Make sure that each player rows[i] can take records[i] more.
+
+        Memory at least doubles each time, so that rating match by match stays linear.
+        """
+        needed = self.spans[rows, COUNT] + records
+        short = needed > self.spans[rows, ROOM] - PADDING
+        if not short.any():
+            return
+        rows = rows[short]
+        room = np.maximum(_padded(needed[short]), 2 * self.spans[rows, ROOM])
+        if self.used + self.fields * int(room.sum()) > len(self.values):
+            rooms = self.spans[:, ROOM].copy()
+            rooms[rows] = room
+            # The first layout is made to measure: a replay knows all participations beforehand.
+            self._lay_out(rooms, spare=int(rooms.sum()) if self.used else 0)
+        else:
+            self._move(rows, self.used + self.fields * (np.cumsum(room) - room), room, self.values)
+            self.used += self.fields * int(room.sum())
+
+    def take(self, rows: Ints) -> Runs:
+        """Return a copy of the runs of these players."""
+        part = Runs(self.spans[rows], self.values, self.fields)
+        part._lay_out(_padded(part.spans[:, COUNT]), spare=0)
+        return part
+
+    def put(self, rows: Ints, part: Runs) -> None:
+        """Replace the runs of these players by those of `part`."""
+        self.spans[rows, COUNT] = 0
+        self.reserve(rows, part.spans[:, COUNT])
+        for field in range(self.fields):
+            room = _ranges(
+                self.spans[rows, BEGIN] + field * self.spans[rows, ROOM], self.spans[rows, ROOM]
+            )
+            self.values[room] = 0.0
+        self.spans[rows, FIRST] = 0
+        self.spans[rows, COUNT] = part.spans[:, COUNT]
+        for field in range(self.fields):
+            self.values[self._places(rows, field)] = part.records(field)
+
+    def records(self, field: int) -> Floats:
+        """Return one field of all records in use, player after player."""
+        return self.values[self._places(np.arange(len(self.spans)), field)]
+
+    def grow(self, players: int) -> None:
+        """Add players without records until there are `players` in all."""
+        extra = np.zeros((players - len(self.spans), 4), np.int64)
+        self.spans = np.concatenate([self.spans, extra])
+
+    def _places(self, rows: Ints, field: int) -> Ints:
+        """Return where one field of the records in use of these players stands."""
+        begin, room, first, count = self.spans[rows].T
+        return _ranges(begin + field * room + first, count)
+
+    def _move(self, rows: Ints, begin: Ints, room: Ints, values: Floats) -> None:
+        """Copy the records of these players to new places, from their first record on."""
+        holding = rows[self.spans[rows, COUNT] > 0]
+        kept = [self.values[self._places(holding, field)] for field in range(self.fields)]
+        self.spans[rows, BEGIN], self.spans[rows, ROOM], self.spans[rows, FIRST] = begin, room, 0
+        for field, records in enumerate(kept):
+            values[self._places(holding, field)] = records
+
+    def _lay_out(self, room: Ints, spare: int) -> None:
+        """Lay all runs out anew, each with this much room, and room for `spare` more records."""
+        used = self.fields * int(room.sum())
+        values = np.zeros(used + self.fields * spare)
+        self._move(np.arange(len(self.spans)), self.fields * (np.cumsum(room) - room), room, values)
+        self.values, self.used = values, used
+
+
+def _padded(records: Ints) -> Ints:
+    """Return the room that so many records need; none for none."""
+    room = (records + 2 * PADDING - 1) // PADDING * PADDING
+    return np.where(records > 0, room, 0).astype(np.int64)
+
+
+def _ranges(begin: Ints, count: Ints) -> Ints:
+    """Return begin[0], begin[0] + 1, ... of every run, count[i] numbers each, one after another."""
+    ends = np.cumsum(count)
+    total = int(ends[-1]) if len(ends) else 0
+    places: Ints = np.repeat(begin - (ends - count), count)
+    return places + np.arange(total, dtype=np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """What a system knows of P players.
+
+    initial : name -> value of every column for a player who has not played; fixes their order
+    table : shape (P, columns)
+    runs : the ragged column of systems that remember past performances
+    """
+
+    initial: Mapping[str, float]
+    table: Floats
+    runs: Runs | None = None
+
+    @classmethod
+    def of_new_players(cls, players: int, initial: Mapping[str, float], record: int = 0) -> State:
+        """Return the state of players who have not played; record: fields of the ragged column."""
+        return cls(
+            initial=dict(initial),
+            table=np.tile(np.array(list(initial.values())), (players, 1)),
+            runs=Runs.empty(players, record) if record else None,
+        )
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.table)
+
+    def column(self, name: str) -> Floats:
+        """Return a column as a view of shape (P,). Raises : ValueError."""
+        return self.table[:, list(self.initial).index(name)]
+
+    def take(self, rows: Ints) -> State:
+        """Return a copy of these players' state."""
+        runs = None if self.runs is None else self.runs.take(rows)
+        return State(self.initial, self.table[rows], runs)
+
+    def put(self, rows: Ints, part: State) -> None:
+        """Replace these players' state by that of `part`."""
+        self.table[rows] = part.table
+        if self.runs is not None and part.runs is not None:
+            self.runs.put(rows, part.runs)
+
+    def copy(self) -> State:
+        """Return an independent copy."""
+        return self.take(np.arange(self.players))
+
+    def grow(self, players: int) -> None:
+        """Add new players until there are `players` in all."""
+        extra = np.tile(np.array(list(self.initial.values())), (players - self.players, 1))
+        self.table = np.concatenate([self.table, extra])
+        if self.runs is not None:
+            self.runs.grow(players)

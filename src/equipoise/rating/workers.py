@@ -1,0 +1,54 @@
+"""Threads for kernels: chunks of fixed size, results in the order of the chunks.
+
+Kernels release the GIL, so plain threads suffice. How a match is cut into chunks depends on its
+size alone; the number of threads never changes a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from equipoise.errors import require
+
+
+class Workers:
+    """A pool of threads owned by whoever opens it; one thread means no pool at all."""
+
+    def __init__(self, threads: int = 1) -> None:
+        require(threads >= 1, "threads", "at least 1", threads)
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def each_chunk(self, total: int, chunk: int, work: Callable[[int, int, int], None]) -> None:
+        """Call work(number, start, stop) for every chunk of range(total), on all threads."""
+        starts = range(0, total, chunk)
+        if self._pool is None or len(starts) < 2:
+            for number, start in enumerate(starts):
+                work(number, start, min(start + chunk, total))
+            return
+        # Whichever thread is free takes the next chunk; the GIL makes the hand-out safe.
+        numbers = iter(range(len(starts)))
+
+        def take() -> None:
+            for number in numbers:
+                work(number, starts[number], min(starts[number] + chunk, total))
+
+        others = [self._pool.submit(take) for _ in range(self.threads - 1)]
+        take()
+        for other in others:
+            other.result()

@@ -1,0 +1,46 @@
+"""Systems by name, and settings as text."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.registry import make_system
+
+
+def test_text_is_read_as_the_type_of_the_parameter() -> None:
+    system = make_system(
+        "elo-mmr",
+        {"rho": "inf", "split_ties": "yes", "opponents": "500", "remembered": "none", "beta": None},
+    )
+    assert system == EloMMR(rho=math.inf, split_ties=True, opponents=500)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rhoo": "1"}, r"no parameter 'rhoo'.*did you mean rho\?"),
+        ({"rho": "much"}, r"elo-mmr\.rho must be a number; got 'much'"),
+        ({"rho": "nan"}, r"elo-mmr\.rho must be a number; got 'nan'"),
+        ({"rho": "none"}, r"elo-mmr\.rho must have a value"),
+        ({"split_ties": "perhaps"}, r"split_ties must be true or false; got 'perhaps'"),
+        ({"opponents": "2.5"}, r"opponents must be a whole number; got '2.5'"),
+        ({"opponents": "0"}, r"opponents must be at least 1; got 0"),
+        ({"weight_limit": 0.2, "beta": 100}, "not some of both"),
+        ({"beta": 100}, "given together"),
+        ({"sigma_limit": -3}, "sigma_limit must be positive; got -3"),
+    ],
+)
+def test_wrong_settings_are_refused_with_the_rule(
+    settings: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        make_system("elo-mmr", settings)
+
+
+def test_an_unknown_system_is_answered_with_those_there_are() -> None:
+    with pytest.raises(NotFoundError, match=r"no system 'glicko-2': .*did you mean glicko2\?"):
+        make_system("glicko-2")

@@ -1,0 +1,122 @@
+"""State and its ragged column, against plain lists."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.rating.state import BEGIN, COUNT, FIRST, PADDING, ROOM, Runs, State
+
+FIELDS = 3
+
+
+def push(runs: Runs, row: int, value: float) -> None:
+    """Append a record as a kernel would, into reserved room."""
+    begin, room, first, count = runs.spans[row]
+    assert first + count < room - PADDING + 1
+    for field in range(FIELDS):
+        runs.values[begin + field * room + first + count] = value + field / 10
+    runs.spans[row, COUNT] += 1
+
+
+def drop_oldest(runs: Runs, row: int) -> None:
+    runs.spans[row, FIRST] += 1
+    runs.spans[row, COUNT] -= 1
+
+
+def contents(runs: Runs) -> list[list[float]]:
+    """Return the first field of every player's records, and check the other fields."""
+    found = []
+    for row in range(len(runs.spans)):
+        begin, room, first, count = runs.spans[row]
+        fields = [
+            runs.values[begin + f * room + first : begin + f * room + first + count]
+            for f in range(FIELDS)
+        ]
+        for f in range(FIELDS):
+            np.testing.assert_allclose(fields[f], fields[0] + f / 10)
+        found.append(fields[0].tolist())
+    return found
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(["push", "drop", "take", "grow", "put"]), st.integers(0, 4)),
+        max_size=60,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_runs_hold_what_lists_would_hold(steps: list[tuple[str, int]]) -> None:
+    """Reserving, dropping, copying and growing never lose or mix records."""
+    runs = Runs.empty(5, FIELDS)
+    lists: list[list[float]] = [[] for _ in range(5)]
+    for number, (step, row) in enumerate(steps):
+        if step == "push":
+            if runs.spans[row, FIRST] + runs.spans[row, COUNT] >= runs.spans[row, ROOM] - PADDING:
+                runs = runs.take(np.arange(len(lists)))
+            runs.reserve(np.array([row]), np.array([1]))
+            push(runs, row, float(number))
+            lists[row].append(float(number))
+        elif step == "drop" and lists[row]:
+            drop_oldest(runs, row)
+            del lists[row][0]
+        elif step == "take":
+            order = np.roll(np.arange(len(lists)), row)
+            runs = runs.take(order)
+            lists = [lists[i] for i in order]
+        elif step == "put":
+            part = runs.take(np.array([row]))
+            runs.put(np.array([0]), part)
+            lists[0] = list(lists[row])
+        elif step == "grow":
+            runs.grow(len(lists) + 1)
+            lists.append([])
+        assert contents(runs) == lists
+
+
+def test_runs_of_two_players_never_overlap() -> None:
+    """The memory of all players, room included, is disjoint and inside the array."""
+    runs = Runs.empty(4, FIELDS)
+    for row, count in ((2, 5), (0, 1), (2, 40), (3, 9), (0, 30)):
+        runs.reserve(np.array([row]), np.array([count]))
+        used: set[int] = set()
+        for begin, room, _, _ in runs.spans.tolist():
+            mine = set(range(begin, begin + FIELDS * room))
+            assert not used & mine
+            used |= mine
+        assert max(used) < len(runs.values)
+        assert runs.spans[row, ROOM] - PADDING >= count
+
+
+def test_the_unused_end_of_a_run_reads_as_zero() -> None:
+    """Kernels read whole vectors past the last record."""
+    runs = Runs.empty(2, FIELDS)
+    runs.reserve(np.array([0, 1]), np.array([3, 3]))
+    push(runs, 0, 7.0)
+    begin, room = runs.spans[0, BEGIN], runs.spans[0, ROOM]
+    assert not runs.values[begin + 1 : begin + room].any()
+
+
+def test_taking_and_putting_back_changes_nothing() -> None:
+    state = State.of_new_players(6, {"rating": 1500.0, "matches": 0.0}, record=FIELDS)
+    assert state.runs is not None
+    state.table[:] = np.arange(12).reshape(6, 2)
+    state.runs.reserve(np.arange(6), np.arange(6))
+    for row in range(6):
+        for k in range(row):
+            push(state.runs, row, 100.0 * row + k)
+    before, records = state.table.copy(), contents(state.runs)
+    rows = np.array([5, 1, 3])
+    part = state.take(rows)
+    state.table[rows] = -1
+    state.put(rows, part)
+    np.testing.assert_array_equal(state.table, before)
+    assert contents(state.runs) == records
+
+
+def test_new_players_get_the_initial_values() -> None:
+    state = State.of_new_players(1, {"rating": 1500.0, "matches": 0.0})
+    state.grow(3)
+    assert state.table.tolist() == [[1500.0, 0.0]] * 3
+    assert state.column("rating").tolist() == [1500.0] * 3

@@ -1,0 +1,413 @@
+"""What every rating system promises, checked for all of them.
+
+A system that breaks a promise by design is listed in EXEMPT with the reason.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.data.history import History
+from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.registry import SYSTEMS, make_system
+from equipoise.rating.replay import predict, replay
+from equipoise.rating.system import RatingSystem
+
+DAY = 86_400_000_000
+
+
+class Variant(NamedTuple):
+    """A system with parameters that switch on what defaults leave off."""
+
+    name: str
+    parameters: dict[str, object]
+
+
+VARIANTS = [
+    Variant("elo", {}),
+    Variant("elo", {"k": 20, "scale": 500}),
+    Variant("elo-mmr", {}),
+    Variant("elo-mmr", {"weight_limit": 0.3, "sigma_limit": 60, "rho": 0.04, "drift_per_day": 3}),
+    Variant("elo-mmr", {"rho": "inf"}),
+    Variant("elo-mmr", {"rho": 0, "split_ties": True}),
+    Variant("elo-mmr", {"opponents": 2, "remembered": 3}),
+    Variant("glicko2", {}),
+    Variant("glicko2", {"period_days": 2.5, "tau": 0.9}),
+]
+
+#: (system, promise) -> why it is not kept.
+EXEMPT = {
+    ("elo", "deviation"): "Elo has no deviation",
+    ("elo-mmr", "order"): "with `opponents`, equally near players are chosen in the order of rows",
+}
+
+every_system = pytest.mark.parametrize(
+    "variant",
+    VARIANTS,
+    ids=[f"{v.name}-{'-'.join(map(str, v.parameters)) or 'defaults'}" for v in VARIANTS],
+)
+
+
+def system_of(variant: Variant) -> RatingSystem:
+    return make_system(variant.name, variant.parameters)
+
+
+def history_of(matches: list[tuple[float, list[list[int]], list[int]]], players: int) -> History:
+    """Return a history of (day, teams of player rows, rank of every team)."""
+    sizes = [sum(len(team) for team in teams) for _, teams, _ in matches]
+    rows = [
+        (player, t, ranks[t])
+        for _, teams, ranks in matches
+        for t, team in enumerate(teams)
+        for player in team
+    ]
+    player, team, rank = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    return History(
+        match_ids=np.arange(100, 100 + len(matches)),
+        player_ids=np.arange(players) * 10,
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        player=player,
+        team=team,
+        rank=rank,
+        time=np.array([int(day * DAY) for day, _, _ in matches], dtype=np.int64),
+        time_kind="datetime",
+    )
+
+
+@st.composite
+def histories(draw: st.DrawFn, system: RatingSystem, players: int = 6) -> History:
+    """Return a history that the system can rate, a season of up to 8 matches."""
+    most = system.capabilities.max_teams or players
+    day, matches = 0.0, []
+    for _ in range(draw(st.integers(1, 8))):
+        day += draw(st.sampled_from([0.0, 0.5, 1.0, 9.0]))
+        order = draw(st.permutations(range(players)))
+        count = draw(st.integers(2, most))
+        ranks = draw(st.lists(st.integers(0, count - 1), min_size=count, max_size=count))
+        dense = np.unique(ranks, return_inverse=True)[1].tolist()
+        matches.append((day, [[player] for player in order[:count]], dense))
+    return history_of(matches, players)
+
+
+def any_history(data: st.DataObject, variant: Variant) -> History:
+    return data.draw(histories(system_of(variant)))
+
+
+few = settings(max_examples=25, deadline=None)
+
+
+def test_variants_cover_the_registry() -> None:
+    """A new system is held to every promise."""
+    assert {variant.name for variant in VARIANTS} == set(SYSTEMS)
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_rating_all_at_once_is_rating_one_match_at_a_time(
+    variant: Variant, data: st.DataObject
+) -> None:
+    """Streaming gives the same bits as a replay."""
+    history, system = any_history(data, variant), system_of(variant)
+    at_once, one_by_one = system.initial(history.players), system.initial(history.players)
+    system.run(at_once, history, 0, history.matches)
+    for m in range(history.matches):
+        system.run(one_by_one, history, m, m + 1)
+    np.testing.assert_array_equal(at_once.table, one_by_one.table)
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_a_match_sent_alone_is_a_slice_of_the_history(
+    variant: Variant, data: st.DataObject
+) -> None:
+    """A service that builds a history of each single match gets the same bits."""
+    history, system = any_history(data, variant), system_of(variant)
+    whole, single = system.initial(history.players), system.initial(history.players)
+    system.run(whole, history, 0, history.matches)
+    for m in range(history.matches):
+        system.run(single, history.slice(m, m + 1), 0, 1)
+    np.testing.assert_array_equal(whole.table, single.table)
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_resuming_is_going_straight_through(variant: Variant, data: st.DataObject) -> None:
+    """Stopping anywhere and going on with the whole or the rest gives the same bits."""
+    history, system = any_history(data, variant), system_of(variant)
+    straight = replay(system, history)
+    k = data.draw(st.integers(0, history.matches))
+    first = replay(system, history.slice(0, k)) if k else None
+    before = None if first is None else first.state
+    for rest in (history, history.slice(k, history.matches)):
+        if not rest.matches:
+            continue
+        went_on = replay(system, rest, state=before)
+        np.testing.assert_array_equal(went_on.ratings.rating, straight.ratings.rating)
+        np.testing.assert_array_equal(went_on.ratings.deviation, straight.ratings.deviation)
+        assert went_on.known_matches == (k if rest.matches == history.matches else 0)
+
+
+@every_system
+def test_a_saved_state_is_read_back_bit_for_bit(variant: Variant, tmp_path: object) -> None:
+    """Saving and loading keeps system, parameters, ids, columns and remembered performances."""
+    system = system_of(variant)
+    history = history_of(
+        [(d, [[0], [1]], [0, 1]) for d in range(6)] + [(7, [[1], [2]], [0, 0])], players=4
+    )
+    first = replay(system, history.slice(0, 5))
+    path = f"{tmp_path}/state.npz"
+    first.state.save(path)
+    loaded = PoolState.load(path)
+    assert loaded.system == system
+    went_on = replay(system, history, state=loaded)
+    straight = replay(system, history)
+    np.testing.assert_array_equal(went_on.ratings.rating, straight.ratings.rating)
+    assert went_on.state.last_time == straight.state.last_time
+    assert went_on.state.rated.tolist() == history.match_ids.tolist()
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_the_order_of_rows_and_the_numbering_of_players_do_not_matter(
+    variant: Variant, data: st.DataObject
+) -> None:
+    """Ratings follow the players; tolerance: sums are added up in another order."""
+    if "opponents" in variant.parameters:
+        pytest.skip(EXEMPT[variant.name, "order"])
+    history, system = any_history(data, variant), system_of(variant)
+    new_row = np.array(data.draw(st.permutations(range(history.players))))
+    shuffled = []
+    for m in range(history.matches):
+        rows = np.arange(history.offsets[m], history.offsets[m + 1])
+        shuffled.append(np.array(data.draw(st.permutations(rows.tolist()))))
+    order = np.concatenate(shuffled)
+    other = dataclasses.replace(
+        history,
+        player=new_row[history.player[order]],
+        rank=history.rank[order],
+        team=history.team[order],
+    )
+    a, b = system.initial(history.players), system.initial(history.players)
+    system.run(a, history, 0, history.matches)
+    system.run(b, other, 0, history.matches)
+    rows = np.arange(history.players)
+    for name, column in system.at(a, rows, None).items():
+        np.testing.assert_allclose(
+            system.at(b, new_row, None)[name], column, rtol=0, atol=1e-8, err_msg=name
+        )
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_only_players_of_the_slice_change(variant: Variant, data: st.DataObject) -> None:
+    history, system = any_history(data, variant), system_of(variant)
+    state = system.initial(history.players)
+    m = data.draw(st.integers(0, history.matches - 1))
+    system.run(state, history, 0, m)
+    before = state.copy()
+    system.run(state, history, m, m + 1)
+    away = np.setdiff1d(np.arange(history.players), history.slice(m, m + 1).player)
+    np.testing.assert_array_equal(state.table[away], before.table[away])
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_everything_stays_finite_and_deviations_positive(
+    variant: Variant, data: st.DataObject
+) -> None:
+    history, system = any_history(data, variant), system_of(variant)
+    ratings = replay(system, history).ratings
+    assert np.all(np.isfinite(ratings.rating))
+    if (variant.name, "deviation") not in EXEMPT:
+        assert np.all(ratings.deviation > 0)
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_shifting_all_ratings_shifts_all_results(variant: Variant, data: st.DataObject) -> None:
+    """The zero of the scale is arbitrary; tolerance: rounding at magnitude 1e4."""
+    history, system = any_history(data, variant), system_of(variant)
+    moved = make_system(
+        variant.name,
+        {**variant.parameters, "initial_rating": system.initial_rating + 5000},
+    )
+    a, b = replay(system, history).ratings, replay(moved, history).ratings
+    np.testing.assert_allclose(b.rating - 5000, a.rating, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(b.deviation, a.deviation, rtol=1e-9)
+
+
+@every_system
+@pytest.mark.parametrize("count", [2, 4])
+def test_equal_players_who_tie_stay_equal(variant: Variant, count: int) -> None:
+    """Ties are symmetric."""
+    system = system_of(variant)
+    if count > (system.capabilities.max_teams or count):
+        pytest.skip("two a match")
+    ranks = [0] * (count - 1) + [1] if count > 2 else [0, 0]
+    history = history_of([(1, [[p] for p in range(count)], ranks)], players=count)
+    ratings = replay(system, history).ratings
+    tied = np.array(ranks) == 0
+    assert np.ptp(ratings.rating[tied]) < 1e-9
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_a_better_place_in_the_last_match_never_lowers_the_rating(
+    variant: Variant, data: st.DataObject
+) -> None:
+    """With everything before it as it was; the tolerance is rounding."""
+    history, system = any_history(data, variant), system_of(variant)
+    count = data.draw(st.integers(2, system.capabilities.max_teams or 5))
+    hero = data.draw(st.integers(0, count - 1))
+    day = float(history.time[-1] / DAY) + 1
+    others = [t for t in range(count) if t != hero]
+    results = []
+    for place in range(count):
+        finish = [*others[:place], hero, *others[place:]]
+        ranks = [finish.index(t) for t in range(count)]
+        last = history_of([(day, [[p] for p in range(count)], ranks)], history.players)
+        state = system.initial(history.players)
+        system.run(state, history, 0, history.matches)
+        system.run(state, last, 0, 1)
+        results.append(system.at(state, np.array([hero]), None)["rating"][0])
+    assert np.all(np.diff(results) <= 1e-9)
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_predictions_of_two_sides_sum_to_one(variant: Variant, data: st.DataObject) -> None:
+    history, system = any_history(data, variant), system_of(variant)
+    state = replay(system, history).state
+    expected = predict(system, state, [[0], [30]]).expected
+    assert expected.sum() == pytest.approx(1.0, abs=1e-12)
+    assert np.all((expected >= 0) & (expected <= 1))
+    mirrored = predict(system, state, [["30"], ["0"]]).expected
+    np.testing.assert_allclose(mirrored, expected[::-1], atol=1e-12)
+
+
+@every_system
+def test_a_match_of_one_changes_nothing(variant: Variant) -> None:
+    system = system_of(variant)
+    history = history_of([(1, [[0]], [0]), (2, [[1]], [0])], players=3)
+    result = replay(system, history)
+    np.testing.assert_array_equal(result.ratings.matches, [0, 0, 0])
+    assert result.single == 2
+    assert result.rated_matches == 0
+
+
+@every_system
+def test_reading_is_not_writing(variant: Variant) -> None:
+    """Ratings as of a later time leave the state alone."""
+    system = system_of(variant)
+    history = history_of([(1, [[0], [1]], [0, 1]), (4, [[0], [1]], [1, 0])], players=2)
+    state = replay(system, history).state.state
+    before = state.table.copy()
+    later = system.at(state, np.arange(2), 400.0)
+    now = system.at(state, np.arange(2), None)
+    np.testing.assert_array_equal(state.table, before)
+    np.testing.assert_array_equal(later["rating"], now["rating"])
+    if (variant.name, "deviation") not in EXEMPT:
+        assert np.all(later["deviation"] >= now["deviation"])
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_the_trace_tells_every_change(variant: Variant, data: st.DataObject) -> None:
+    """Each rated row begins where the player's row before it ended, and the last is the rating.
+
+    Deviations may grow between two matches; ratings do not move there.
+    """
+    history, system = any_history(data, variant), system_of(variant)
+    result = replay(system, history, trace=True)
+    assert result.trace is not None
+    columns = result.trace.columns
+    assert set(system.trace_columns) <= set(columns)
+    # A rating period in progress is read as if closed, so the next one may begin elsewhere.
+    periods = variant.parameters.get("period_days") is not None
+    for player in range(history.players):
+        rows = np.flatnonzero((history.player == player) & ~np.isnan(columns["rating"]))
+        if not len(rows):
+            continue
+        before, after = columns["rating_before"][rows], columns["rating"][rows]
+        if not periods:
+            np.testing.assert_array_equal(before[1:], after[:-1])
+        assert after[-1] == pytest.approx(result.ratings.rating[player], abs=1e-9)
+        assert np.all((columns["expected"][rows] >= 0) & (columns["expected"][rows] <= 1))
+
+
+@every_system
+def test_all_tied_matches_are_skipped_where_the_system_says_so(variant: Variant) -> None:
+    """READINGS B7: three or more who all tie; two who tie are a result for every system."""
+    system = system_of(variant)
+    if (system.capabilities.max_teams or 3) >= 3:
+        history = history_of([(1, [[0], [1], [2]], [0, 0, 0])], players=3)
+        result = replay(system, history)
+        skips = system.capabilities.skips_all_tied
+        assert result.all_tied.tolist() == ([100] if skips else [])
+        assert result.ratings.matches.tolist() == ([0] * 3 if skips else [1] * 3)
+    duel = history_of([(1, [[0], [1]], [0, 0])], players=2)
+    assert replay(system, duel).ratings.matches.tolist() == [1, 1]
+
+
+@every_system
+def test_what_a_system_cannot_rate_is_refused_with_those_that_can(variant: Variant) -> None:
+    system = system_of(variant)
+    if system.capabilities.max_team_size is None:
+        pytest.skip("rates everything")
+    history = history_of([(1, [[0, 1], [2, 3]], [0, 1])], players=4)
+    with pytest.raises(InvalidDataError, match=r"cannot rate teams of 2 .*systems that can: elo"):
+        replay(system, history)
+
+
+@every_system
+def test_going_on_with_other_parameters_is_refused(variant: Variant) -> None:
+    system = system_of(variant)
+    history = history_of([(1, [[0], [1]], [0, 1])], players=2)
+    state = replay(system, history).state
+    other = make_system(variant.name, {**variant.parameters, "initial_rating": 1234})
+    with pytest.raises(InvalidParameterError, match="must be the same"):
+        replay(other, history, state=state)
+
+
+@every_system
+def test_an_older_unknown_match_is_refused(variant: Variant) -> None:
+    """What was rated cannot be followed by what came before it."""
+    system = system_of(variant)
+    late = history_of([(5, [[0], [1]], [0, 1])], players=2)
+    early = dataclasses.replace(
+        history_of([(1, [[0], [1]], [0, 1])], players=2), match_ids=np.array([7])
+    )
+    state = replay(system, late).state
+    with pytest.raises(ConflictError, match=r"older than .* the first of them 7"):
+        replay(system, early, state=state)
+
+
+@every_system
+def test_new_players_join_a_saved_pool(variant: Variant) -> None:
+    """Going on with players that the pool does not know gives what a whole replay gives."""
+    system = system_of(variant)
+    whole = history_of(
+        [(1, [[0], [1]], [0, 1]), (2, [[1], [2]], [0, 1]), (3, [[2], [0]], [0, 1])], players=3
+    )
+    first = dataclasses.replace(whole.slice(0, 1), player_ids=whole.player_ids[:2])
+    result = replay(system, whole.slice(1, 3), state=replay(system, first).state)
+    straight = replay(system, whole)
+    assert result.state.player_ids.tolist() == [0, 10, 20]
+    np.testing.assert_array_equal(result.ratings.rating, straight.ratings.rating)
