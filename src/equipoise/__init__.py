@@ -1,0 +1,95 @@
+"""Equipoise: ratings, tournament performance and fair teams.
+
+Names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from equipoise.data.history import History
+    from equipoise.data.prediction import Prediction
+    from equipoise.data.ratings import Ratings, Trace
+    from equipoise.errors import (
+        ConflictError,
+        ConvergenceError,
+        EquipoiseError,
+        InvalidDataError,
+        InvalidParameterError,
+        NotFoundError,
+        Problem,
+    )
+    from equipoise.formats import read_history, scan_history, write_history, write_table
+    from equipoise.rating.elo import Elo
+    from equipoise.rating.elo_mmr import EloMMR
+    from equipoise.rating.glicko2 import Glicko2
+    from equipoise.rating.pool_state import PoolState
+    from equipoise.rating.registry import make_system
+    from equipoise.rating.replay import Replay, predict, replay
+
+_PLACES = {
+    "ConflictError": "equipoise.errors",
+    "ConvergenceError": "equipoise.errors",
+    "Elo": "equipoise.rating.elo",
+    "EloMMR": "equipoise.rating.elo_mmr",
+    "EquipoiseError": "equipoise.errors",
+    "Glicko2": "equipoise.rating.glicko2",
+    "History": "equipoise.data.history",
+    "InvalidDataError": "equipoise.errors",
+    "InvalidParameterError": "equipoise.errors",
+    "NotFoundError": "equipoise.errors",
+    "PoolState": "equipoise.rating.pool_state",
+    "Prediction": "equipoise.data.prediction",
+    "Problem": "equipoise.errors",
+    "Ratings": "equipoise.data.ratings",
+    "Replay": "equipoise.rating.replay",
+    "Trace": "equipoise.data.ratings",
+    "make_system": "equipoise.rating.registry",
+    "predict": "equipoise.rating.replay",
+    "read_history": "equipoise.formats",
+    "replay": "equipoise.rating.replay",
+    "scan_history": "equipoise.formats",
+    "write_history": "equipoise.formats",
+    "write_table": "equipoise.formats",
+}
+
+__all__ = [
+    "ConflictError",
+    "ConvergenceError",
+    "Elo",
+    "EloMMR",
+    "EquipoiseError",
+    "Glicko2",
+    "History",
+    "InvalidDataError",
+    "InvalidParameterError",
+    "NotFoundError",
+    "PoolState",
+    "Prediction",
+    "Problem",
+    "Ratings",
+    "Replay",
+    "Trace",
+    "make_system",
+    "predict",
+    "read_history",
+    "replay",
+    "scan_history",
+    "write_history",
+    "write_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
+    value = getattr(importlib.import_module(place), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

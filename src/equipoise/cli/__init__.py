@@ -1,0 +1,50 @@
+"""The command line: each command parses, calls one workflow and prints.
+
+Heavy libraries are imported inside the commands, so that `equipoise --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from equipoise.errors import EquipoiseError, exit_status
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 cannot be done, 2 wrong usage."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run(given))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit status; errors are printed to standard error."""
+    import typer
+
+    from equipoise.cli.application import application
+    from equipoise.cli.report import report_error, report_usage_error
+
+    as_json = "--json" in arguments
+    try:
+        status = application(
+            args=_with_default_values(arguments), prog_name="equipoise", standalone_mode=False
+        )
+    except EquipoiseError as error:
+        report_error(error, as_json)
+        return exit_status(error)
+    except typer.Abort:
+        print("stopped", file=sys.stderr)  # noqa: T201  # the command line speaks here
+        return 130
+    except typer.TyperException as error:
+        report_usage_error(error.format_message(), as_json)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of our output has seen enough (head, less).
+        sys.stderr.close()
+        return 0
+    return status if isinstance(status, int) else 0
+
+
+def _with_default_values(arguments: Sequence[str]) -> list[str]:
+    """Give `--skip-bad` without a value its value; the parser would take the next word for it."""
+    return ["--skip-bad=matches" if word == "--skip-bad" else word for word in arguments]

@@ -1,0 +1,43 @@
+"""All commands under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from equipoise.cli import rate, systems
+
+application = typer.Typer(
+    name="equipoise",
+    help="Ratings, tournament performance and fair teams.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Plain help needs no Rich, which takes longer to load than everything else here.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"equipoise {version('equipoise')}")
+        raise typer.Exit
+
+
+@application.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Ratings, tournament performance and fair teams."""
+
+
+application.command("rate", epilog=rate.EXAMPLE)(rate.rate)
+application.command("systems", epilog=systems.EXAMPLE)(systems.systems)

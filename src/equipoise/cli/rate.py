@@ -1,0 +1,161 @@
+"""equipoise rate: a history in, ratings out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from equipoise.cli import options
+
+if TYPE_CHECKING:
+    from equipoise.messages.rating import RateSummary
+    from equipoise.workflows.rating import RateAnswer
+
+EXAMPLE = """Example:
+equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv"""
+
+#: Rows shown on a terminal; a file or a pipe gets all of them.
+SHOWN = 20
+
+
+def rate(
+    history: options.History,
+    system: options.System = None,
+    set_: options.Set = None,
+    parameters: options.Parameters = None,
+    output: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Ratings: .csv, .parquet, .json, .jsonl or .tsv."),
+    ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What every match did to every player in it."),
+    ] = None,
+    save: Annotated[
+        str | None, typer.Option(metavar="FILE.npz", help="The state, to go on from later.")
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Go on from a saved state; HISTORY is the whole or the continued history.",
+        ),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Ratings as of this time, decay included.")
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="For large matches; never changes a number. [default: all]"),
+    ] = None,
+    column: options.Column = None,
+    stat: options.Stat = None,
+    skip_bad: options.SkipBad = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    where: options.Where = None,
+    format_: options.Format = None,
+    as_json: options.Json = False,
+) -> None:
+    """Rate a history of matches.
+
+    Prints the rating table, or writes it with --output. Nothing is written when anything is wrong.
+    """
+    from equipoise._jit import watch_compilation
+    from equipoise.cli.report import print_json, progress, say
+    from equipoise.messages.rating import RateMessage
+    from equipoise.workflows import rating
+    from equipoise.workflows.settings import assignments, chosen_system, numbers, read_settings
+
+    settings = read_settings(parameters)
+    request = rating.RateRequest(
+        history=rating.HistoryRequest(
+            source=sys.stdin.buffer if history == "-" else history,
+            format=format_,
+            columns=assignments(column or [], "--column"),
+            statistics={
+                **settings.statistics,
+                **numbers(assignments(stat or [], "--stat"), "--stat"),
+            },
+            skip_bad=options.skip_bad_choice(skip_bad),
+            since=since,
+            until=until,
+            where=assignments(where or [], "--where"),
+        ),
+        output=output,
+        trace=trace,
+        save=save,
+        resume=resume,
+        at=at,
+        threads=threads or len(os.sched_getaffinity(0)),
+    )
+    with (
+        watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation,
+        progress("rating") as show,
+    ):
+        answer = rating.rate(chosen_system(system, settings, set_ or []), request, show)
+    summary = rating.summary_of(answer, compilation.kernels)
+    if as_json:
+        rows = [] if output else answer.replay.ratings.to_polars().to_dicts()
+        print_json(RateMessage(summary, rows))
+        return
+    if output is None:
+        _print_ratings(answer)
+    if compilation.kernels:
+        say(f"Compiled {compilation.kernels} kernels in {compilation.seconds:.1f} s.")
+    for line in _summary_lines(summary):
+        say(line)
+
+
+def _print_ratings(answer: RateAnswer) -> None:
+    """Print the table: its head on a terminal, all of it to a pipe."""
+    from equipoise.cli.report import print_table, say
+
+    table = answer.replay.ratings.to_polars()
+    shown = table.head(SHOWN) if sys.stdout.isatty() else table
+    floats = {name for name, kind in table.schema.items() if kind.is_float()}
+    rows = [
+        [
+            "" if value is None else f"{value:.2f}" if name in floats else str(value)
+            for name, value in zip(table.columns, row, strict=True)
+        ]
+        for row in shown.iter_rows()
+    ]
+    numeric = {name for name, kind in table.schema.items() if kind.is_numeric()}
+    print_table(table.columns, rows, numeric)
+    if len(shown) < len(table):
+        say(f"... and {len(table) - len(shown):,} more players; --output FILE keeps them all.")
+
+
+def _summary_lines(summary: RateSummary) -> list[str]:
+    """Return what was rated, in how long, and everything that was left out."""
+    seconds = summary.seconds
+    rate_per_second = summary.participations / max(seconds["rate"], 1e-9)
+    lines = [
+        f"{summary.system}: {summary.matches:,} matches, {summary.participations:,} "
+        f"participations, {summary.players:,} players",
+        f"read {seconds['read']:.2f} s, rated {seconds['rate']:.2f} s "
+        f"({rate_per_second:,.0f} participations/s), wrote {seconds['write']:.2f} s",
+    ]
+    tied = summary.skipped_all_tied
+    left_out = (
+        (summary.known_matches, "matches were rated before and skipped"),
+        (len(tied), f"matches in which all tied were skipped ({', '.join(tied[:5])})"),
+        (summary.single, "matches of a single player or team changed nothing"),
+        (summary.unrated, "matches are marked as not rated"),
+        (summary.filtered, "matches were filtered out"),
+        (len(summary.dropped_matches), "bad matches were dropped"),
+        (summary.dropped_rows, "bad rows were dropped from matches that stayed"),
+    )
+    lines += [f"{count:,} {what}" for count, what in left_out if count]
+    if summary.problems:
+        lines += [
+            f"  {found.file}, line {found.line}, {found.field}: {found.rule}; got {found.got}"
+            for found in summary.problems[:SHOWN]
+        ]
+        if len(summary.problems) > SHOWN:
+            lines.append(f"  ... and {len(summary.problems) - SHOWN:,} more problems")
+    return [*lines, *summary.notes]

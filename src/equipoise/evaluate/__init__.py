@@ -1,0 +1,1 @@
+"""How well systems predict, and histories made up to test them."""

@@ -1,0 +1,85 @@
+"""Contests between players whose skill is known, after the generative model of Elo-MMR.
+
+Source: [EM]_ sections 2 and 6.1, with the figures of READINGS B10: what the text calls variances
+are standard deviations, and skills spread by 300.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids
+from equipoise.data.history import History
+from equipoise.errors import require
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContestModel:
+    """How contests come about.
+
+    players, contests : how many
+    attendance : chance that a player takes part in a contest
+    mean_skill, skill_deviation : of the initial skills, rating points
+    performance_deviation : of a performance around the skill, rating points
+    drift_deviation : of the change of every skill after a contest, rating points
+    score_step : performances in the same step of this width tie; 0 has no ties
+    first_time, interval : seconds since 1970 of the first contest, and between contests
+    """
+
+    players: int = 2500
+    contests: int = 50
+    attendance: float = 1.0
+    mean_skill: float = 1500.0
+    skill_deviation: float = 300.0
+    performance_deviation: float = 200.0
+    drift_deviation: float = 35.0
+    score_step: float = 0.0
+    first_time: int = 1_577_836_800
+    interval: int = 604_800
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        for name in ("players", "contests", "interval"):
+            require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+        require(0 < self.attendance <= 1, "attendance", "in (0, 1]", self.attendance)
+        for name in ("skill_deviation", "performance_deviation", "drift_deviation", "score_step"):
+            require(getattr(self, name) >= 0, name, "at least 0", getattr(self, name))
+
+
+def simulate_contests(
+    model: ContestModel, *, rng: np.random.Generator, names: Ids | None = None
+) -> tuple[History, Floats]:
+    """Return a history and the true skill of every participation, shape (N,).
+
+    names : ids of the players, shape (players,); numbers from 0 where absent
+    """
+    skill = rng.normal(model.mean_skill, model.skill_deviation, model.players)
+    offsets, players, ranks, skills = [0], [], [], []
+    for _ in range(model.contests):
+        present = np.flatnonzero(rng.random(model.players) < model.attendance)
+        performance = skill[present] + rng.normal(0, model.performance_deviation, len(present))
+        if model.score_step > 0:
+            performance = np.floor(performance / model.score_step)
+        _, rank = np.unique(-performance, return_inverse=True)
+        order = np.argsort(rank, kind="stable")
+        if len(present):
+            offsets.append(offsets[-1] + len(present))
+            players.append(present[order])
+            ranks.append(rank[order])
+            skills.append(skill[present][order])
+        skill = skill + rng.normal(0, model.drift_deviation, model.players)
+    require(len(offsets) > 1, "attendance", "large enough that somebody plays", model.attendance)
+    matches = len(offsets) - 1
+    sizes = np.diff(offsets)
+    history = History(
+        match_ids=np.arange(1, matches + 1),
+        player_ids=np.arange(model.players) if names is None else names,
+        offsets=np.array(offsets, dtype=np.int64),
+        player=np.concatenate(players).astype(np.int64),
+        team=np.concatenate([np.arange(size) for size in sizes]).astype(np.int64),
+        rank=np.concatenate(ranks).astype(np.int64),
+        time=(model.first_time + model.interval * np.arange(matches)) * 1_000_000,
+    )
+    return history, np.concatenate(skills)

@@ -1,0 +1,44 @@
+"""The one error shape of command line and HTTP."""
+
+from __future__ import annotations
+
+import msgspec
+
+from equipoise.errors import EquipoiseError, InvalidDataError
+
+
+class ProblemMessage(msgspec.Struct, frozen=True):
+    """One thing that is wrong with an input."""
+
+    file: str
+    line: int | None
+    field: str
+    rule: str
+    got: str
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """What went wrong: a short name, a sentence, and every problem of an input."""
+
+    code: str
+    message: str
+    problems: list[ProblemMessage]
+
+
+class ErrorMessage(msgspec.Struct, frozen=True):
+    """An error as one object: {"error": {"code", "message", "problems": [...]}}."""
+
+    error: ErrorBody
+
+
+def error_message(error: EquipoiseError) -> ErrorMessage:
+    """Return an error as it is shown to machines: the problems are listed, all of them."""
+    problems: list[ProblemMessage] = []
+    message = str(error)
+    if isinstance(error, InvalidDataError):
+        message = message.partition("\n")[0].removesuffix(":")
+        problems = [
+            ProblemMessage(found.file, found.line, found.field, found.rule, found.got)
+            for found in error.problems
+        ]
+    return ErrorMessage(ErrorBody(error.code, message, problems))

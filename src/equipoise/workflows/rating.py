@@ -1,0 +1,172 @@
+"""Rating a history: read, rate, and only then write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.formats import scan_history, write_table
+from equipoise.formats.histories import summarise
+from equipoise.formats.times import instant
+from equipoise.messages.errors import ProblemMessage
+from equipoise.messages.rating import RateSummary
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.registry import parameters_of
+from equipoise.rating.replay import Replay, days, replay
+from equipoise.rating.system import RatingSystem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRequest:
+    """Which history to read, and how; the options of every command that reads one."""
+
+    source: object
+    format: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    skip_bad: Literal["matches", "rows"] | None = None
+    since: str | None = None
+    until: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateRequest:
+    """What to rate and what to write.
+
+    output, trace, save : paths; nothing is written before everything is rated
+    resume : path of a saved state
+    at : time for which ratings are read, as text
+    """
+
+    history: HistoryRequest
+    output: str | None = None
+    trace: str | None = None
+    save: str | None = None
+    resume: str | None = None
+    at: str | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateAnswer:
+    """What came of it: how it was read, the replay, and seconds by step."""
+
+    reading: HistoryReading
+    replay: Replay
+    seconds: dict[str, float]
+
+
+def read(request: HistoryRequest) -> tuple[History, HistoryReading]:
+    """Return the history asked for, performances computed from its statistics.
+
+    Raises : InvalidDataError, InvalidParameterError.
+    """
+    reading = scan_history(
+        request.source,
+        format=request.format,
+        columns=request.columns,
+        statistics=tuple(request.statistics),
+        skip_bad=request.skip_bad,
+        since=request.since,
+        until=request.until,
+        where=request.where,
+    )
+    if reading.history is None:
+        raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
+    return with_performance(reading.history, request.statistics), reading
+
+
+def with_performance(history: History, weights: Mapping[str, float]) -> History:
+    """Return the history with performance = sum of weight x statistic [TG2] (5).
+
+    A player without one of the statistics has no performance.
+    """
+    if not weights:
+        return history
+    total = np.zeros(history.participations)
+    for name, weight in weights.items():
+        total += weight * history.statistics[name]
+    return replace(history, performance=total)
+
+
+def rate(
+    system: RatingSystem,
+    request: RateRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> RateAnswer:
+    """Read, rate, write. Raises : EquipoiseError, and then nothing was written."""
+    clock = [time.perf_counter()]
+    history, reading = read(request.history)
+    clock.append(time.perf_counter())
+    _check_usage(system, history, request)
+    before = None if request.resume is None else PoolState.load(request.resume)
+    answer = replay(
+        system,
+        history,
+        state=before,
+        trace=request.trace is not None,
+        at=None if request.at is None else days(instant(request.at, "--at")),
+        threads=request.threads,
+        progress=progress,
+    )
+    clock.append(time.perf_counter())
+    if request.trace is not None and answer.trace is not None:
+        write_table(answer.trace.to_polars(), request.trace)
+    if request.output is not None:
+        write_table(answer.ratings.to_polars(), request.output)
+    if request.save is not None:
+        answer.state.save(request.save)
+    clock.append(time.perf_counter())
+    steps = ("read", "rate", "write")
+    seconds = dict(zip(steps, np.diff(clock).tolist(), strict=True))
+    return RateAnswer(reading=reading, replay=answer, seconds=seconds)
+
+
+def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
+    """Return the summary that people and machines are shown."""
+    done, reading = answer.replay, answer.reading
+    return RateSummary(
+        system=done.state.system.name,
+        parameters={
+            name: None if value is None else value if np.isfinite(value) else str(value)
+            for name, value in parameters_of(done.state.system).items()
+        },
+        matches=done.rated_matches,
+        participations=done.rated_participations,
+        players=len(done.state.player_ids),
+        known_matches=done.known_matches,
+        skipped_all_tied=[str(match) for match in done.all_tied.tolist()],
+        single=done.single,
+        unrated=reading.unrated,
+        filtered=reading.filtered,
+        dropped_matches=list(reading.dropped_matches),
+        dropped_rows=reading.dropped_rows,
+        problems=[
+            ProblemMessage(found.file, found.line, found.field, found.rule, found.got)
+            for found in reading.problems
+        ],
+        notes=list(reading.notes),
+        seconds=answer.seconds,
+        kernels_compiled=kernels_compiled,
+    )
+
+
+def _check_usage(system: RatingSystem, history: History, request: RateRequest) -> None:
+    """Refuse what makes no sense for a history without times (INTERFACES, `time`)."""
+    if history.time is not None:
+        return
+    if request.at is not None:
+        raise InvalidParameterError("--at needs a history with times; this one has no time column")
+    if system.capabilities.needs_time:
+        raise InvalidParameterError(
+            f"{system.name} with these parameters needs times, and this history has no time "
+            "column: leave out drift_per_day or period_days"
+        )

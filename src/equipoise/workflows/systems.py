@@ -1,0 +1,36 @@
+"""Listing the rating systems."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import typing
+from typing import Any
+
+from equipoise.messages.rating import ParameterMessage, SystemMessage
+from equipoise.rating.registry import SYSTEMS, make_system, system_class
+
+
+def list_systems() -> list[SystemMessage]:
+    """Return every system with what it can rate and its parameters."""
+    return [_described(name) for name in SYSTEMS]
+
+
+def _described(name: str) -> SystemMessage:
+    kind, entry = system_class(name), SYSTEMS[name]
+    hints = typing.get_type_hints(kind)
+    parameters = [
+        ParameterMessage(field.name, _type_name(hints[field.name]), _plain(field.default))
+        for field in dataclasses.fields(kind)
+    ]
+    rates = str(make_system(name).capabilities)
+    return SystemMessage(name, entry.summary, rates, entry.source, parameters)
+
+
+def _type_name(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) else str(hint)
+
+
+def _plain(default: object) -> object:
+    """Return a default that JSON can hold."""
+    return str(default) if isinstance(default, float) and math.isinf(default) else default

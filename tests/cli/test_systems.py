@@ -1,0 +1,29 @@
+"""equipoise systems."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from equipoise.cli import run
+from equipoise.rating.registry import SYSTEMS
+
+
+def test_all_systems_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["systems"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[1:]] == list(SYSTEMS)
+
+
+def test_one_system_is_shown_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["systems", "elo"]) == 0
+    assert "home_advantage" in capsys.readouterr().out
+    assert run(["systems", "elo", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert {"name": "k", "type": "float", "default": 32.0} in found["parameters"]
+
+
+def test_an_unknown_system_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["systems", "chess"]) == 1
+    assert "there are elo" in capsys.readouterr().err

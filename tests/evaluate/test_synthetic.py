@@ -1,0 +1,62 @@
+"""Simulated contests: seeded, of the stated size, and the sample in the repository."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise.errors import InvalidParameterError
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.formats import read_history, write_history
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_the_same_seed_gives_the_same_history() -> None:
+    model = ContestModel(players=30, contests=5)
+    first, skills = simulate_contests(model, rng=np.random.default_rng(4))
+    again, same = simulate_contests(model, rng=np.random.default_rng(4))
+    other, _ = simulate_contests(model, rng=np.random.default_rng(5))
+    np.testing.assert_array_equal(first.player, again.player)
+    np.testing.assert_array_equal(skills, same)
+    assert not np.array_equal(first.player, other.player)
+
+
+def test_sizes_and_spreads_are_those_of_the_model() -> None:
+    """READINGS B10; tolerances are four standard errors."""
+    model = ContestModel(players=2500, contests=3, drift_deviation=0)
+    history, skills = simulate_contests(model, rng=np.random.default_rng(1))
+    assert (history.matches, history.participations) == (3, 7500)
+    assert skills[:2500].std() == pytest.approx(300, abs=4 * 300 / np.sqrt(5000))
+    assert skills[:2500].mean() == pytest.approx(1500, abs=4 * 300 / 50)
+    assert history.distinct_ranks().tolist() == [2500] * 3
+
+
+def test_better_places_go_to_better_skills() -> None:
+    """Rank 0 is the best performance, so ranks and skills are opposed."""
+    history, skills = simulate_contests(ContestModel(contests=1), rng=np.random.default_rng(2))
+    assert np.corrcoef(history.rank, skills)[0, 1] < -0.7
+
+
+def test_score_steps_make_ties() -> None:
+    model = ContestModel(players=500, contests=1, score_step=100)
+    history, _ = simulate_contests(model, rng=np.random.default_rng(3))
+    assert history.distinct_ranks()[0] < 30
+
+
+def test_attendance_of_nobody_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="attendance"):
+        simulate_contests(
+            ContestModel(players=1, contests=1, attendance=1e-9), rng=np.random.default_rng(0)
+        )
+
+
+def test_the_sample_is_what_its_script_makes(tmp_path: Path) -> None:
+    """examples/contests.csv is never edited by hand."""
+    script = runpy.run_path(str(EXAMPLES / "make_contests.py"))
+    write_history(script["season"](), tmp_path / "contests.csv")
+    assert (tmp_path / "contests.csv").read_bytes() == (EXAMPLES / "contests.csv").read_bytes()
+    assert read_history(EXAMPLES / "contests.csv").matches == 40

@@ -1,0 +1,80 @@
+"""The structure that the design promises."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from equipoise._jit import KERNEL_FREE
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "equipoise"
+
+HEAVY = ("numpy", "rich", "numba", "polars", "sqlalchemy", "fastapi", "matplotlib", "scipy")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import equipoise",
+        "import equipoise.cli; equipoise.cli.run(['--help'])",
+        "import equipoise.cli; equipoise.cli.run(['rate', '--help'])",
+    ],
+)
+def test_importing_and_helping_load_nothing_heavy(code: str) -> None:
+    """`import equipoise` and `--help` answer at once."""
+    check = f"{code}\nimport sys\nprint('LOADED', *sorted(set(sys.modules) & set({HEAVY!r})))"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "LOADED"
+
+
+def test_public_names_exist() -> None:
+    """Every name of __all__ can be had, and the lazy table has no other."""
+    import equipoise
+
+    assert set(equipoise._PLACES) == set(equipoise.__all__)
+    for name in equipoise.__all__:
+        assert getattr(equipoise, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = equipoise.nothing
+
+
+def test_layers_without_kernels_have_none() -> None:
+    """The cache of compiled code ignores changes there."""
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] in KERNEL_FREE:
+            assert not re.search(r"^@(inner_)?kernel", path.read_text(), re.MULTILINE), path
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    names = {path.stem for path in (*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py"))}
+    assert not names & {"utils", "util", "core", "common", "helpers", "misc"}
+
+
+def test_no_constraint_names_an_index() -> None:
+    """Versions are pinned by name and number alone."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    for line in lines:
+        assert line.startswith("#") or re.fullmatch(r"[a-z0-9.-]+==[A-Za-z0-9.]+", line), line
+
+
+def test_every_requirement_is_pinned() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [
+        *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["charts"],
+        *(name for group in project["dependency-groups"].values() for name in group),
+    ]
+    pinned = {
+        line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()
+    }
+    for requirement in wanted:
+        name = re.match(r"[A-Za-z0-9._-]+", requirement)
+        assert name is not None
+        assert name.group().lower().replace("_", "-") in pinned
