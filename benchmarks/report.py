@@ -1,0 +1,55 @@
+"""How a benchmark tells what it measured: machine, versions, a table, a file in results/."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results"
+DATA = ROOT.parent / "shared" / "data"
+
+LIBRARIES = ("equipoise", "numpy", "numba", "polars", "elo-mmr-py")
+
+
+def machine() -> str:
+    """Return processor, cores, Python and the versions of the libraries measured."""
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        processor = names[0].partition(": ")[2] if names else processor
+    found = []
+    for name in LIBRARIES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{processor}, {cores} cores; Python {platform.python_version()}; {', '.join(found)}"
+
+
+def report(name: str, question: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table and keep it as results/NAME.md."""
+    widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        return f"| {' | '.join(padded)} |"
+
+    rule = f"|{'|'.join('-' * (width + 2) for width in widths)}|"
+    table = "\n".join([line(columns), rule, *(line(row) for row in rows)])
+    text = f"# {name}\n\n{question}\n\n{machine()}\n\n{table}\n"
+    print(text)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(text)
+
+
+def needs(path: Path) -> Path:
+    """Return a data file, or end with a clear word where it is absent."""
+    if not path.exists():
+        raise SystemExit(f"this benchmark reads {path.name}, which is not here: nothing measured")
+    return path
