@@ -4,7 +4,7 @@ Source: [EM]_ Algorithms 1-3, equations (7)-(9); numbers in brackets are its equ
 Departures: the distribution function's sign slip in section 3.1 is mended (READINGS B1); a match
 weight, drift by elapsed time, a ceiling on performances, split ties, few opponents and short
 memories are options (READINGS B3-B8). Phase one stands in `elo_mmr_performance` and
-`elo_mmr_nearest`, phase two in `elo_mmr_belief`.
+`elo_mmr_direct`, phase two in `elo_mmr_belief`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from equipoise.rating.elo_mmr_belief import (
     update_belief,
     update_scratch,
 )
-from equipoise.rating.elo_mmr_nearest import solve_nearest
+from equipoise.rating.elo_mmr_direct import solve_nearest
 from equipoise.rating.elo_mmr_performance import (
     order_by_place,
     solve_on_one_thread,

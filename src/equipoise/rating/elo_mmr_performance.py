@@ -34,6 +34,7 @@ from equipoise.numeric.sigmoid_sum import (
     tail_series,
     tail_sum,
 )
+from equipoise.rating.elo_mmr_direct import solve_directly
 from equipoise.rating.workers import Workers
 
 #: Fields smaller than this are summed directly.
@@ -188,12 +189,9 @@ def _excess(
 
 
 @inner_kernel
-def _tail(y: float, contest: Contest, side: Side, series: Floats, scratch: TailScratch) -> TailAt:
-    """Return the field's tail sum at y, from its series where there is one."""
-    if len(series):
-        value, slope = evaluate_series(series, contest.width, y)
-    else:
-        value, slope = tail_sum(y, side.field, 0, len(side.field.centres), scratch)
+def _tail(y: float, contest: Contest, series: Floats) -> TailAt:
+    """Return the field's tail sum at y."""
+    value, slope = evaluate_series(series, contest.width, y)
     return TailAt(y, value, slope)
 
 
@@ -239,7 +237,7 @@ def _root(
             y = min(max(tail.y - value / slope, low), high)
             return TailAt(y, tail.value + tail.slope * (y - tail.y), tail.slope), -1.0
         y, low, high = newton_step(tail.y, value, slope, low, high, iteration)
-        tail = _tail(y, contest, side, series, scratch)
+        tail = _tail(y, contest, series)
         if high - low <= _EXHAUSTED * contest.width:
             return tail, -1.0
     return tail, abs(value)
@@ -250,7 +248,7 @@ def _first_below_centre(
     contest: Contest, upper: Floats, start: int, stop: int, scratch: TailScratch
 ) -> int:
     """Return the first of places start:stop whose root lies below the centre, or stop."""
-    centre = _tail(0.0, contest, contest.upper, upper, scratch)
+    centre = _tail(0.0, contest, upper)
     while start < stop:
         middle = (start + stop) // 2
         value, _ = _place_equation(centre, contest, contest.upper, middle, scratch)
@@ -273,13 +271,13 @@ def solve_places(
 ) -> float:
     """Write the performances of places start:stop; return a residual, below 0 if all converged.
 
-    upper, lower : series of the two sides, or empty to sum directly
+    upper, lower : series of the two sides
     """
     worst = -1.0
     split = _first_below_centre(contest, upper, start, stop, scratch)
     # Places come best first: roots of the upper side move towards the centre, then away from it.
     end = contest.upper.intervals * contest.width
-    tail = _tail(0.5 * end, contest, contest.upper, upper, scratch)
+    tail = _tail(0.5 * end, contest, upper)
     high = end
     for g in range(start, split):
         tail, residual = _root(contest, contest.upper, upper, g, tail, 0.0, high, scratch)
@@ -287,7 +285,7 @@ def solve_places(
         performances[g] = contest.centre + tail.y
         worst = max(worst, residual)
     end = contest.lower.intervals * contest.width
-    tail = _tail(0.5 * end, contest, contest.lower, lower, scratch)
+    tail = _tail(0.5 * end, contest, lower)
     low = 0.0
     for g in range(split, stop):
         tail, residual = _root(contest, contest.lower, lower, g, tail, low, end, scratch)
@@ -298,10 +296,10 @@ def solve_places(
 
 
 @inner_kernel
-def sums_directly(contest: Contest) -> bool:
-    """Return whether a series would cost more than it saves."""
+def is_sparse(contest: Contest) -> bool:
+    """Return whether a series would cost more than it saves: few players, far apart."""
     n = len(contest.upper.field.centres)
-    return n < DIRECT_BELOW or max(contest.upper.intervals, contest.lower.intervals) > n
+    return max(contest.upper.intervals, contest.lower.intervals) > 32 * n
 
 
 @kernel
@@ -309,15 +307,15 @@ def solve_on_one_thread(
     ratings: Floats, slopes: Floats, places: Ints, split_ties: bool
 ) -> tuple[Floats, float]:
     """Return (performances, shape (places,), and a residual, below 0 if all converged)."""
+    if len(ratings) < DIRECT_BELOW:
+        return solve_directly(ratings, slopes, places, split_ties)
     contest = set_up(ratings, slopes, places, split_ties)
+    if is_sparse(contest):
+        return solve_directly(ratings, slopes, places, split_ties)
     count = len(places) - 1
     performances = np.empty(count)
-    if sums_directly(contest):
-        upper = np.empty(0)
-        lower = np.empty(0)
-    else:
-        upper = tail_series(contest.upper.field, contest.width, contest.upper.intervals)
-        lower = tail_series(contest.lower.field, contest.width, contest.lower.intervals)
+    upper = tail_series(contest.upper.field, contest.width, contest.upper.intervals)
+    lower = tail_series(contest.lower.field, contest.width, contest.lower.intervals)
     residual = -1.0
     scratch = empty_scratch()
     for start in range(0, count, PLACES):
@@ -332,11 +330,11 @@ def solve_on_workers(
 ) -> tuple[Floats, float]:
     """Return what `solve_on_one_thread` returns, the same bits, with many threads."""
     contest = set_up(ratings, slopes, places, split_ties)
+    if len(ratings) < DIRECT_BELOW or is_sparse(contest):
+        return solve_directly(ratings, slopes, places, split_ties)
     count = len(places) - 1
     performances = np.empty(count)
-    upper, lower = np.empty(0), np.empty(0)
-    if not sums_directly(contest):
-        upper, lower = _series_on_workers(contest, workers)
+    upper, lower = _series_on_workers(contest, workers)
     residuals = np.full((count + PLACES - 1) // PLACES, -1.0)
 
     def solve(number: int, start: int, stop: int) -> None:

@@ -1,0 +1,156 @@
+"""Phase one of Elo-MMR by the definition: each opponent's term, one after the other.
+
+Source: [EM]_ Theorem 3.2 and section 3.1, with the logistic model. For small fields, and for the
+nearest opponents only (section 5.3, READINGS B6).
+
+With F_j the distribution function of opponent j's performance, Q(x) is a sum of -F_j over those
+who did better, 1 - F_j over those who did worse, and both over those who tied. Where the field
+falls into groups far apart, the root lies in between, where all F_j are 0 or 1 but for tails
+of, say, 1e-9: whole numbers and tails are therefore summed apart, and the tails alone, which keep
+all their digits, decide where the root is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Floats, Ints
+from equipoise.numeric.exponential import exp
+from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
+
+_LAST_CORRECTION = 1e-7
+
+_EXHAUSTED = 1e-13
+
+
+class Results(NamedTuple):
+    """One player's results, each array of shape (n,) or longer.
+
+    rating, slope : prior mu and 1/delta_bar of everyone met, oneself included
+    result : 1 beaten by the player, 0 tied (oneself too), -1 did better
+    """
+
+    rating: Floats
+    slope: Floats
+    result: Ints
+
+
+@inner_kernel
+def _equation(x: float, met: Results, count: int, split_ties: bool) -> tuple[float, float]:
+    """Return (-Q(x), -Q'(x)), which rises with x."""
+    whole, tails, rise = 0.0, 0.0, 0.0
+    tie = 0.5 if split_ties else 1.0
+    for j in range(count):
+        slope, result = met.slope[j], met.result[j]
+        distance = (x - met.rating[j]) * slope
+        tail = 1.0 / (1.0 + exp(abs(distance)))
+        above = distance >= 0.0  # then F = 1 - tail, else F = tail
+        steepness = slope * slope * tail * (1.0 - tail)
+        # A tie is a win and a loss, or half of each.
+        loss, win = 0.0, 0.0
+        if result <= 0:
+            loss = tie if result == 0 else 1.0
+        if result >= 0:
+            win = tie if result == 0 else 1.0
+        if above:
+            whole += slope * loss
+            tails -= slope * (loss + win) * tail
+        else:
+            whole -= slope * win
+            tails += slope * (loss + win) * tail
+        rise += (loss + win) * steepness
+    return whole + tails, rise
+
+
+@inner_kernel
+def performance_against(
+    met: Results, count: int, own_rating: float, split_ties: bool
+) -> tuple[float, float]:
+    """Return (zero of Q, residual); a residual below 0 says converged."""
+    gentlest = met.slope[0]
+    for j in range(count):
+        gentlest = min(gentlest, met.slope[j])
+    scale = 1.0 / gentlest
+    low = high = own_rating
+    step = scale
+    while _equation(low, met, count, split_ties)[0] > 0.0:
+        low, high = low - step, low
+        step *= 2.0
+    step = scale
+    while _equation(high, met, count, split_ties)[0] < 0.0:
+        low, high = high, high + step
+        step *= 2.0
+    x, value = 0.5 * (low + high), 0.0
+    for iteration in range(MAX_ITERATIONS):
+        value, slope = _equation(x, met, count, split_ties)
+        if abs(value) <= _LAST_CORRECTION * scale * slope:
+            return min(max(x - value / slope, low), high), -1.0
+        x, low, high = newton_step(x, value, slope, low, high, iteration)
+        if high - low <= _EXHAUSTED * scale:
+            return x, -1.0
+    return x, abs(value)
+
+
+@kernel
+def solve_directly(
+    rating: Floats, slope: Floats, places: Ints, split_ties: bool
+) -> tuple[Floats, float]:
+    """Return (performances, shape (places,), and a residual, below 0 if all converged).
+
+    rating, slope : shape (n,), in the order of the places
+    """
+    n = len(rating)
+    met = Results(rating, slope, np.empty(n, np.int64))
+    performances = np.empty(len(places) - 1)
+    worst = -1.0
+    for g in range(len(performances)):
+        for j in range(n):
+            met.result[j] = -1 if j < places[g] else 0 if j < places[g + 1] else 1
+        performances[g], residual = performance_against(met, n, rating[places[g]], split_ties)
+        worst = max(worst, residual)
+    return performances, worst
+
+
+@kernel
+def solve_nearest(
+    rating: Floats, slope: Floats, places: Ints, split_ties: bool, opponents: int
+) -> tuple[Floats, float]:
+    """Return (performances, shape (n,), and a residual) against the nearest-rated alone.
+
+    opponents : how many, below n - 1; equally near ones are taken in the order of the places
+    """
+    n = len(rating)
+    place = np.empty(n, np.int64)
+    for g in range(len(places) - 1):
+        place[places[g] : places[g + 1]] = g
+    by_rating = np.argsort(rating, kind="mergesort")
+    size = opponents + 1
+    met = Results(np.empty(size), np.empty(size), np.empty(size, np.int64))
+    performances = np.empty(n)
+    worst = -1.0
+    low = 0
+    for position in range(n):
+        i = by_rating[position]
+        low = _window(rating, by_rating, position, low, opponents)
+        for k in range(size):
+            j = by_rating[low + k]
+            met.rating[k], met.slope[k] = rating[j], slope[j]
+            met.result[k] = 0 if place[j] == place[i] else 1 if place[j] > place[i] else -1
+        performances[i], residual = performance_against(met, size, rating[i], split_ties)
+        worst = max(worst, residual)
+    return performances, worst
+
+
+@inner_kernel
+def _window(rating: Floats, by_rating: Ints, position: int, low: int, opponents: int) -> int:
+    """Return where the window of the nearest begins; it slides upwards with the rating."""
+    n = len(by_rating)
+    own = rating[by_rating[position]]
+    while low + opponents + 1 < n and (
+        rating[by_rating[low + opponents + 1]] - own < own - rating[by_rating[low]]
+    ):
+        low += 1
+    return min(max(low, position - opponents), position)
