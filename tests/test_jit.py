@@ -96,6 +96,7 @@ class Site:
         }
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", program],
+            cwd=self.packages,  # Python looks for modules there first
             env=settings,
             capture_output=True,
             text=True,
@@ -308,6 +309,23 @@ def test_kernels_release_the_gil(in_memory, decorator):
     door[:] = 1
     thread.join()
     assert came_through == [True]
+
+
+@pytest.mark.parametrize("decorator", [_jit.kernel, _jit.inner_kernel])
+def test_prefetching_changes_no_number(in_memory, decorator):
+    """It is a hint to the processor, in flat indices, also past the end; plain Python skips it."""
+
+    @decorator
+    def total(table):
+        found = 0.0
+        for i in range(table.shape[0]):
+            _jit.prefetch(table, (i + 4) * table.shape[1])
+            found += table[i, 0]
+        return found
+
+    table = np.arange(30.0).reshape(10, 3)
+    assert total(table) == table[:, 0].sum()
+    assert np.array_equal(table, np.arange(30.0).reshape(10, 3))
 
 
 @needs_jit
