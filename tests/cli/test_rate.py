@@ -172,6 +172,9 @@ def test_a_wrong_parameter_file_is_explained(
         (["--resume", "nowhere.npz"], 1, "no saved state at nowhere.npz"),
         (["--output", "ratings.xlsx"], 2, ".parquet"),
         (["--trace", "trace.doc", "--output", "never.csv"], 2, ".parquet"),
+        (["--trace", "trace.csv", "--output", "never.doc"], 2, ".parquet"),
+        (["--output", "r.csv", "--save", "state.pickle"], 2, "--save must be a file that ends in"),
+        (["--output", "r.csv", "--save", "nowhere/state.npz"], 2, "directory of an output"),
         (["--colour", "red"], 2, "--colour"),
     ],
 )

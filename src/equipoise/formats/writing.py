@@ -5,15 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast, get_args
 
 import polars as pl
 import polars.selectors as cs
 
+from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, require
 
@@ -64,6 +63,15 @@ def write_table(
     _write_stream(target, frame, str(format))
 
 
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that `write_table` would refuse, before the work is done.
+
+    Raises : InvalidParameterError   another suffix, or no such directory
+    """
+    _format_of(Path(path), get_args(TableFormat))
+    check_place(path)
+
+
 def _format_of(path: Path, allowed: tuple[str, ...]) -> str:
     found = [one for one in allowed if path.name.lower().endswith(f".{one}")]
     if not found:
@@ -73,7 +81,7 @@ def _format_of(path: Path, allowed: tuple[str, ...]) -> str:
 
 
 def _write_to(path: Path, frame: pl.DataFrame, format: str) -> None:
-    with _replacing(path) as file:
+    with whole_file(path) as file:
         _encode(frame, file, format)
 
 
@@ -104,29 +112,3 @@ def _write_gzip(frame: pl.DataFrame, file: IO[bytes]) -> None:
     # Neither name nor time inside: the same table gives the same bytes.
     with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as compressed:
         frame.write_csv(cast(IO[bytes], compressed))
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write beside `path`; it takes that place when all went well."""
-    path = path.resolve()
-    if not path.parent.is_dir():
-        raise InvalidParameterError(f"the directory of an output must exist; got {path.parent}")
-    require(not path.is_dir(), "path", "the name of a file, not of a directory", str(path))
-    if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
-        with path.open("wb") as file:
-            yield file
-        return
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with beside.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            beside.chmod(path.stat().st_mode & 0o777)
-        beside.replace(path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            beside.unlink()
-        raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Flags, Ids, Ints
+from equipoise.data.files import whole_file
 from equipoise.data.history import History, TimeKind
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
 from equipoise.rating.registry import make_system, parameters_of
@@ -58,17 +58,10 @@ class PoolState:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to one .npz file, whole or not at all."""
-        target = Path(path)
         parts = self._parts()
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                # NumPy types savez for arrays alone; **parts is just that.
-                np.savez(file, **parts)  # type: ignore[arg-type]
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with whole_file(path) as file:
+            # NumPy types savez for arrays alone; **parts is just that.
+            np.savez(file, **parts)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PoolState:

@@ -9,12 +9,14 @@ from typing import Literal
 
 import numpy as np
 
+from equipoise.data.files import check_place
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.formats import scan_history, write_table
 from equipoise.formats.histories import summarise
 from equipoise.formats.times import instant
+from equipoise.formats.writing import check_target
 from equipoise.messages.errors import ProblemMessage
 from equipoise.messages.rating import RateSummary
 from equipoise.rating.pool_state import PoolState
@@ -103,6 +105,7 @@ def rate(
     progress: Callable[[int, int], None] | None = None,
 ) -> RateAnswer:
     """Read, rate, write. Raises : EquipoiseError, and then nothing was written."""
+    _check_targets(request)
     clock = [time.perf_counter()]
     history, reading = read(request.history)
     clock.append(time.perf_counter())
@@ -157,6 +160,16 @@ def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
         seconds=answer.seconds,
         kernels_compiled=kernels_compiled,
     )
+
+
+def _check_targets(request: RateRequest) -> None:
+    """Refuse outputs that cannot be written, before anything is read."""
+    for table in (request.output, request.trace):
+        if table is not None:
+            check_target(table)
+    if request.save is not None:
+        require(request.save.endswith(".npz"), "--save", "a file that ends in .npz", request.save)
+        check_place(request.save)
 
 
 def _check_usage(system: RatingSystem, history: History, request: RateRequest) -> None:

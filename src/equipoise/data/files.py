@@ -1,0 +1,44 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from equipoise.errors import InvalidParameterError, require
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a path at which no file can be written. Raises : InvalidParameterError."""
+    place = Path(path).resolve()
+    if not place.parent.is_dir():
+        raise InvalidParameterError(f"the directory of an output must exist; got {place.parent}")
+    require(not place.is_dir(), "path", "the name of a file, not of a directory", str(place))
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Give a file to write beside `path`; it takes that place when all went well."""
+    check_place(path)
+    path = Path(path).resolve()
+    if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
+        with path.open("wb") as file:
+            yield file
+        return
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with beside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            beside.chmod(path.stat().st_mode & 0o777)
+        beside.replace(path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            beside.unlink()
+        raise
