@@ -69,7 +69,7 @@ class PoolState:
         if not Path(path).is_file():
             raise NotFoundError(f"no saved state at {path}")
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
             header = json.loads(parts.pop("header").tobytes())
             if header["schema"] != SCHEMA:
@@ -102,7 +102,6 @@ class PoolState:
         if runs is not None:
             packed = runs.take(np.arange(self.state.players))
             parts["run_spans"], parts["run_values"] = packed.spans, packed.values
-            parts["run_fields"] = np.array([runs.fields])
         return parts
 
     @classmethod
@@ -111,14 +110,19 @@ class PoolState:
         state = system.initial(0)
         if header["columns"] != list(state.initial):
             raise ValueError(f"columns {header['columns']}")
+        players = _ids_in(parts["players"])
         state.table = np.ascontiguousarray(parts["table"], dtype=np.float64)
+        if state.table.shape != (len(players), len(state.initial)):
+            raise ValueError(f"a table of shape {state.table.shape} for {len(players)} players")
         if state.runs is not None:
-            values = parts["run_values"]
-            fields = int(parts["run_fields"][0])
-            state.runs = Runs(parts["run_spans"], values, fields, used=len(values))
+            values = np.ascontiguousarray(parts["run_values"], dtype=np.float64)
+            spans = np.ascontiguousarray(parts["run_spans"], dtype=np.int64)
+            state.runs = Runs(spans, values, state.runs.fields, used=len(values))
+            if not state.runs.is_sound(len(players)):
+                raise ValueError("remembered performances outside their memory")
         return cls(
             system=system,
-            player_ids=_ids_in(parts["players"]),
+            player_ids=players,
             state=state,
             rated=_ids_in(parts["rated"]),
             last_time=header["last_time"],

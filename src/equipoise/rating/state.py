@@ -41,6 +41,15 @@ class Runs:
         """Return runs without memory for `players` players."""
         return cls(np.zeros((players, 4), np.int64), np.zeros(0), fields)
 
+    def is_sound(self, players: int) -> bool:
+        """Return whether every run lies within the memory; kernels rely on it unchecked."""
+        if self.spans.shape != (players, 4):
+            return False
+        begin, room, first, count = self.spans.T
+        held = (count == 0) | (first + count <= room - PADDING)
+        inside = begin + self.fields * room <= len(self.values)
+        return bool(np.all((self.spans >= 0).all(axis=1) & held & inside))
+
     def lacks_room(self, rows: Ints, records: Ints) -> bool:
         """Return whether some player rows[i] cannot take records[i] more."""
         spans = self.spans[rows]
