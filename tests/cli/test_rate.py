@@ -95,6 +95,22 @@ def test_saving_and_resuming_gives_the_same_bits(tmp_path: Path) -> None:
     assert tables[0].equals(tables[2])
 
 
+def test_resuming_takes_the_system_of_the_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only another system or other parameters are refused, and what differs is told."""
+    state, target = str(tmp_path / "state.npz"), str(tmp_path / "r.csv")
+    assert (
+        rate(SAMPLE, "--system", "elo", "--set", "k=20", "--save", state, "--output", target) == 0
+    )
+    assert rate(SAMPLE, "--resume", state, "--output", target) == 0
+    assert "elo: 0 matches" in capsys.readouterr().err
+    assert rate(SAMPLE, "--resume", state, "--system", "elo", "--set", "k=21") == 2
+    assert "k was 20.0, not 21.0" in capsys.readouterr().err
+    assert rate(SAMPLE, "--resume", state, "--system", "elo-mmr") == 2
+    assert "the state is of elo, not elo-mmr" in capsys.readouterr().err
+
+
 def test_known_matches_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = str(tmp_path / "state.npz")
     assert rate(SAMPLE, "--save", state, "--output", str(tmp_path / "a.csv")) == 0

@@ -389,3 +389,14 @@ def test_standings_without_anybody_rated_are_told(saved):
     entries = [contestant("a", 1, rated=False)]
     (problem,) = scan_history(saved(x={"StandingsData": entries})).problems
     assert problem.rule == "must have at least one participant who is rated"
+
+
+def test_an_archive_of_platform_answers_is_told_by_its_content(tmp_path):
+    """A .zip is read like the directory that it was made of."""
+    answer = json.dumps(CHANGES)
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    (folder / "1.json").write_text(answer)
+    with zipfile.ZipFile(tmp_path / "saved.zip", "w") as packed:
+        packed.writestr("1.json", answer)
+    assert_same_history(read_history(tmp_path / "saved.zip"), read_history(folder))

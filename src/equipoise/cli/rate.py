@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +13,9 @@ if TYPE_CHECKING:
     from equipoise.messages.rating import RateSummary
     from equipoise.workflows.rating import RateAnswer
 
-EXAMPLE = """Example:
-equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv"""
+EXAMPLE = """\b
+Example:
+  equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv"""
 
 #: Rows shown on a terminal; a file or a pipe gets all of them.
 SHOWN = 20
@@ -41,7 +41,8 @@ def rate(
         str | None,
         typer.Option(
             metavar="FILE.npz",
-            help="Go on from a saved state; HISTORY is the whole or the continued history.",
+            help="Go on from a saved state, with its system; HISTORY is the whole or the "
+            "continued history.",
         ),
     ] = None,
     at: Annotated[
@@ -67,6 +68,7 @@ def rate(
     from equipoise._jit import watch_compilation
     from equipoise.cli.report import print_json, progress, say
     from equipoise.messages.rating import RateMessage
+    from equipoise.rating.workers import available_cores
     from equipoise.workflows import rating
     from equipoise.workflows.settings import assignments, chosen_system, numbers, read_settings
 
@@ -90,7 +92,7 @@ def rate(
         save=save,
         resume=resume,
         at=at,
-        threads=threads or len(os.sched_getaffinity(0)),
+        threads=threads or available_cores(),
     )
     with (
         watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation,

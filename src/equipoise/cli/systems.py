@@ -8,8 +8,9 @@ import typer
 
 from equipoise.cli import options
 
-EXAMPLE = """Example:
-equipoise systems elo-mmr"""
+EXAMPLE = """\b
+Example:
+  equipoise systems elo-mmr"""
 
 
 def systems(

@@ -56,7 +56,7 @@ class Ratings:
         return np.asarray(by_id[by_rating], dtype=np.int64)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the table of INTERFACES: sorted, NaN as null, times as they came."""
+        """Return the rating table: best first, NaN as null, times as they came."""
         import polars as pl
 
         rows = self.order()
@@ -101,7 +101,7 @@ class Trace:
     columns: Mapping[str, Floats]
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the table of INTERFACES, a row a participation; unrated rows are left null."""
+        """Return the trace as a table, a row a participation; unrated rows are left null."""
         import polars as pl
 
         table = self.history.to_polars()

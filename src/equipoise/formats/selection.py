@@ -59,7 +59,8 @@ def _where(frame: pl.DataFrame, options: Options) -> Flags | None:
     for name, value in options.where:
         if name not in frame.columns:
             raise InvalidParameterError(
-                f"where must name a column of the table ({', '.join(frame.columns)}); got {name!r}"
+                f"where (--where) must name a column of the table ({', '.join(frame.columns)}); "
+                f"got {name!r}"
             )
         equal = _equal(frame[name], value)
         holds = equal if holds is None else holds & equal
@@ -82,8 +83,8 @@ def _whole(
         match = frame["match"][int(grouping.first[torn[0]])]
         filters = " and ".join(f"{name}={value}" for name, value in options.where)
         raise InvalidParameterError(
-            f"where must hold on all rows of a match or on none; {filters} holds on some rows "
-            f"only of {len(torn)} of the matches, of which the first is {match!r}"
+            f"where (--where) must hold on all rows of a match or on none; {filters} holds on some "
+            f"rows only of {len(torn)} of the matches, of which the first is {match!r}"
         )
     return chosen
 
@@ -118,7 +119,9 @@ def _in_time(grouping: Grouping, times: Times | None, options: Options) -> Flags
     if options.since is None and options.until is None:
         return inside
     if times is None:
-        raise InvalidParameterError("since and until need a table with times; this one has none")
+        raise InvalidParameterError(
+            "since and until (--from, --until) need a history with times; this one has none"
+        )
     moments = times.at(grouping.first)
     if options.since is not None:
         inside &= moments >= options.since

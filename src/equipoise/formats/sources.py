@@ -49,7 +49,7 @@ _SUFFIXES: dict[str, Format] = {
     ".ndjson": "jsonl",
     ".jsonl.gz": "jsonl.gz",
     ".json": "json",
-    ".zip": "contests",
+    ".zip": "json",
 }
 #: First bytes of files that are often misnamed.
 _MAGIC = {

@@ -20,6 +20,7 @@ from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
+from equipoise.numeric.summation import lane_sum
 
 _LAST_CORRECTION = 1e-7
 
@@ -27,68 +28,74 @@ _EXHAUSTED = 1e-13
 
 
 class Results(NamedTuple):
-    """One player's results, each array of shape (n,) or longer.
+    """One player's results, each array of shape (n,); the last three are working memory.
 
     rating, slope : prior mu and 1/delta_bar of everyone met, oneself included
-    result : 1 beaten by the player, 0 tied (oneself too), -1 did better
+    lost, won : slope times 1 where the opponent did better, or worse; both for a tie (oneself
+        too), or half of both where ties are split
     """
 
     rating: Floats
     slope: Floats
-    result: Ints
+    lost: Floats
+    won: Floats
+    whole: Floats
+    tails: Floats
+    rise: Floats
+
+
+@kernel
+def _room_for(n: int) -> Results:
+    """Return results of n opponents, not filled in yet."""
+    memory = np.empty((7, n))
+    return Results(memory[0], memory[1], memory[2], memory[3], memory[4], memory[5], memory[6])
 
 
 @inner_kernel
-def _equation(x: float, met: Results, count: int, split_ties: bool) -> tuple[float, float]:
+def _meet(met: Results, k: int, rating: float, slope: float, result: int, tie: float) -> None:
+    """Fill in opponent k; result: 1 beaten by the player, 0 tied, -1 did better."""
+    met.rating[k], met.slope[k] = rating, slope
+    met.lost[k] = slope * (tie if result == 0 else 1.0 if result < 0 else 0.0)
+    met.won[k] = slope * (tie if result == 0 else 1.0 if result > 0 else 0.0)
+
+
+@inner_kernel
+def _equation(x: float, met: Results) -> tuple[float, float]:
     """Return (-Q(x), -Q'(x)), which rises with x."""
-    whole, tails, rise = 0.0, 0.0, 0.0
-    tie = 0.5 if split_ties else 1.0
-    for j in range(count):
-        slope, result = met.slope[j], met.result[j]
+    n = len(met.rating)
+    for j in range(n):
+        slope, lost, won = met.slope[j], met.lost[j], met.won[j]
         distance = (x - met.rating[j]) * slope
+        # F_j is 1 - tail where x lies above the opponent, and tail below.
         tail = 1.0 / (1.0 + exp(abs(distance)))
-        above = distance >= 0.0  # then F = 1 - tail, else F = tail
-        steepness = slope * slope * tail * (1.0 - tail)
-        # A tie is a win and a loss, or half of each.
-        loss, win = 0.0, 0.0
-        if result <= 0:
-            loss = tie if result == 0 else 1.0
-        if result >= 0:
-            win = tie if result == 0 else 1.0
-        if above:
-            whole += slope * loss
-            tails -= slope * (loss + win) * tail
-        else:
-            whole -= slope * win
-            tails += slope * (loss + win) * tail
-        rise += (loss + win) * steepness
-    return whole + tails, rise
+        met.whole[j] = lost if distance >= 0.0 else -won
+        met.tails[j] = (lost + won) * (-tail if distance >= 0.0 else tail)
+        met.rise[j] = (lost + won) * slope * tail * (1.0 - tail)
+    return lane_sum(met.whole, n) + lane_sum(met.tails, n), lane_sum(met.rise, n)
 
 
 @inner_kernel
-def performance_against(
-    met: Results, count: int, own_rating: float, split_ties: bool
-) -> tuple[float, float]:
+def performance_against(met: Results, own_rating: float) -> tuple[float, float]:
     """Return (zero of Q, residual); a residual below 0 says converged."""
     gentlest = met.slope[0]
-    for j in range(count):
-        gentlest = min(gentlest, met.slope[j])
+    for slope in met.slope:
+        gentlest = min(gentlest, slope)
     scale = 1.0 / gentlest
     low = high = own_rating
     step = scale
-    while _equation(low, met, count, split_ties)[0] > 0.0:
+    while _equation(low, met)[0] > 0.0:
         low, high = low - step, low
         step *= 2.0
     step = scale
-    while _equation(high, met, count, split_ties)[0] < 0.0:
+    while _equation(high, met)[0] < 0.0:
         low, high = high, high + step
         step *= 2.0
     x, value = 0.5 * (low + high), 0.0
     for iteration in range(MAX_ITERATIONS):
-        value, slope = _equation(x, met, count, split_ties)
-        if abs(value) <= _LAST_CORRECTION * scale * slope:
-            return min(max(x - value / slope, low), high), -1.0
-        x, low, high = newton_step(x, value, slope, low, high, iteration)
+        value, rise = _equation(x, met)
+        if abs(value) <= _LAST_CORRECTION * scale * rise:
+            return min(max(x - value / rise, low), high), -1.0
+        x, low, high = newton_step(x, value, rise, low, high, iteration)
         if high - low <= _EXHAUSTED * scale:
             return x, -1.0
     return x, abs(value)
@@ -102,14 +109,15 @@ def solve_directly(
 
     rating, slope : shape (n,), in the order of the places
     """
-    n = len(rating)
-    met = Results(rating, slope, np.empty(n, np.int64))
+    met = _room_for(len(rating))
+    tie = 0.5 if split_ties else 1.0
     performances = np.empty(len(places) - 1)
     worst = -1.0
     for g in range(len(performances)):
-        for j in range(n):
-            met.result[j] = -1 if j < places[g] else 0 if j < places[g + 1] else 1
-        performances[g], residual = performance_against(met, n, rating[places[g]], split_ties)
+        for j in range(len(rating)):
+            result = -1 if j < places[g] else 0 if j < places[g + 1] else 1
+            _meet(met, j, rating[j], slope[j], result, tie)
+        performances[g], residual = performance_against(met, rating[places[g]])
         worst = max(worst, residual)
     return performances, worst
 
@@ -127,19 +135,19 @@ def solve_nearest(
     for g in range(len(places) - 1):
         place[places[g] : places[g + 1]] = g
     by_rating = np.argsort(rating, kind="mergesort")
-    size = opponents + 1
-    met = Results(np.empty(size), np.empty(size), np.empty(size, np.int64))
+    met = _room_for(opponents + 1)
+    tie = 0.5 if split_ties else 1.0
     performances = np.empty(n)
     worst = -1.0
     low = 0
     for position in range(n):
         i = by_rating[position]
         low = _window(rating, by_rating, position, low, opponents)
-        for k in range(size):
+        for k in range(opponents + 1):
             j = by_rating[low + k]
-            met.rating[k], met.slope[k] = rating[j], slope[j]
-            met.result[k] = 0 if place[j] == place[i] else 1 if place[j] > place[i] else -1
-        performances[i], residual = performance_against(met, size, rating[i], split_ties)
+            result = 0 if place[j] == place[i] else 1 if place[j] > place[i] else -1
+            _meet(met, k, rating[j], slope[j], result, tie)
+        performances[i], residual = performance_against(met, rating[i])
         worst = max(worst, residual)
     return performances, worst
 

@@ -1,6 +1,6 @@
 """Phase one of Elo-MMR: the performance of every place of a contest, in linear time.
 
-Source: [EM]_ Theorem 3.2 with the logistic model, and NUMERICS 2.
+Source: [EM]_ Theorem 3.2 with the logistic model.
 
 With a_j = 1/delta_bar_j and the tail sum S(x) = sum_j a_j/(1 + exp((x - mu_j) a_j)) over the whole
 field, the zero of Q_i for a player of a place with `tied` players T, beaten by players B, solves

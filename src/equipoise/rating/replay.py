@@ -14,7 +14,7 @@ from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import Ratings, Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.rating.pool_state import PoolState, matches_to_rate, with_known_rows
-from equipoise.rating.registry import SYSTEMS, make_system, unsuited
+from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsuited
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.workers import Workers
 
@@ -72,10 +72,7 @@ def replay(
     check_fit(system, history)
     pool = PoolState.new(system) if state is None else state
     if pool.system != system:
-        raise InvalidParameterError(
-            f"the state was made by {pool.system}; to go on, the system must be the same, "
-            f"got {system}"
-        )
+        raise InvalidParameterError(_other_system(pool.system, system))
     history, ids = with_known_rows(history, pool.player_ids)
     start, known = matches_to_rate(pool, history)
     going_on = pool.state.copy() if len(pool.player_ids) else system.initial(0)
@@ -102,6 +99,21 @@ def replay(
         all_tied=history.match_ids[tied],
         single=single,
     )
+
+
+def _other_system(saved: RatingSystem, given: RatingSystem) -> str:
+    """Return a sentence on how the system differs from the one that made the state."""
+    if saved.name != given.name:
+        return (
+            f"to go on, the system must be the same: the state is of {saved.name}, not {given.name}"
+        )
+    before, now = parameters_of(saved), parameters_of(given)
+    changed = [
+        f"{name} was {before[name]}, not {now[name]}"
+        for name in before
+        if before[name] != now[name]
+    ]
+    return f"to go on, the parameters of {saved.name} must be the same: {', '.join(changed)}"
 
 
 def check_fit(system: RatingSystem, history: History) -> None:

@@ -20,9 +20,10 @@ from equipoise.formats.writing import check_target
 from equipoise.messages.errors import ProblemMessage
 from equipoise.messages.rating import RateSummary
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.registry import parameters_of
+from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import Replay, days, replay
 from equipoise.rating.system import RatingSystem
+from equipoise.workflows.settings import DEFAULT_SYSTEM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +101,23 @@ def with_performance(history: History, weights: Mapping[str, float]) -> History:
 
 
 def rate(
-    system: RatingSystem,
+    system: RatingSystem | None,
     request: RateRequest,
     progress: Callable[[int, int], None] | None = None,
 ) -> RateAnswer:
-    """Read, rate, write. Raises : EquipoiseError, and then nothing was written."""
+    """Read, rate, write.
+
+    system : None takes the one of the state to resume, or the default one
+    Raises : EquipoiseError, and then nothing was written
+    """
     _check_targets(request)
+    before = None if request.resume is None else PoolState.load(request.resume)
+    if system is None:
+        system = make_system(DEFAULT_SYSTEM) if before is None else before.system
     clock = [time.perf_counter()]
     history, reading = read(request.history)
     clock.append(time.perf_counter())
     _check_usage(system, history, request)
-    before = None if request.resume is None else PoolState.load(request.resume)
     answer = replay(
         system,
         history,
@@ -173,7 +180,7 @@ def _check_targets(request: RateRequest) -> None:
 
 
 def _check_usage(system: RatingSystem, history: History, request: RateRequest) -> None:
-    """Refuse what makes no sense for a history without times (INTERFACES, `time`)."""
+    """Refuse what makes no sense for a history without times to decay or be selected by."""
     if history.time is not None:
         return
     if request.at is not None:

@@ -84,8 +84,15 @@ def numbers(values: Mapping[str, object], what: str) -> dict[str, float]:
     return found
 
 
-def chosen_system(name: str | None, settings: Settings, assigned: Sequence[str]) -> RatingSystem:
-    """Return the system that command line and parameter file name; the command line wins."""
+def chosen_system(
+    name: str | None, settings: Settings, assigned: Sequence[str]
+) -> RatingSystem | None:
+    """Return the system that command line and parameter file name; the command line wins.
+
+    None where neither says anything of it.
+    """
+    if name is None and settings.system is None and not settings.parameters and not assigned:
+        return None
     wanted = name or settings.system or DEFAULT_SYSTEM
     parameters = dict(settings.parameters) if wanted == (settings.system or wanted) else {}
     return make_system(wanted, {**parameters, **assignments(assigned, "--set")})

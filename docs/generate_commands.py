@@ -1,0 +1,100 @@
+"""Write reference/commands.md from the help of the command line.
+
+Run: python docs/generate_commands.py
+Only the package itself is needed. A test holds the page against this script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from equipoise.cli.application import application
+
+PAGE = Path(__file__).parent / "reference" / "commands.md"
+
+HEAD = """\
+<!-- Written by docs/generate_commands.py from the help of the command line: do not edit. -->
+
+# Commands
+
+Results go to standard output, or to a file where an option names one. Everything said for people
+(progress, timings, what was left out) goes to standard error, so results can be piped. A table is
+drawn on a terminal and plain in a pipe.
+
+| exit status | means |
+|---|---|
+| 0 | done |
+| 1 | it cannot be done; the reason is on standard error |
+| 2 | the command was used wrongly |
+| 130 | stopped from the keyboard |
+
+With `--json` the answer is JSON on standard output, and an error is one JSON object on standard
+error; {doc}`errors` has its shape.
+"""
+
+
+def commands_page() -> str:
+    """Return the text of the page."""
+    root: Any = typer.main.get_command(application)
+    parts = [HEAD, *_section("equipoise", root, level=2)]
+    for name, command in sorted(root.commands.items()):
+        parts.extend(_section(f"equipoise {name}", command, level=2))
+    return "\n".join(parts)
+
+
+def _section(name: str, command: Any, level: int) -> Iterator[str]:
+    """Yield the parts of one command: what it does, its usage, arguments, options, example."""
+    options = [one for one in command.params if one.param_type_name == "option"]
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    yield f"{'#' * level} {name}\n"
+    yield f"{_text(command.help)}\n"
+    yield f"```{{program}} {name}\n```\n"
+    words = [name, *map(_argument, arguments), "[OPTIONS]"]
+    if hasattr(command, "commands"):
+        words = [name, "COMMAND ..."]
+    yield f"```text\n{' '.join(words)}\n```\n"
+    for one in arguments:
+        yield _definition(_name(one), one.help)
+    for one in options:
+        yield _definition(_option(one), one.help)
+    if command.epilog:
+        lines = [line.strip() for line in command.epilog.splitlines()]
+        examples = "\n".join(f"$ {line}" for line in lines if line.startswith("equipoise "))
+        yield f"Example:\n\n```console\n{examples}\n```\n"
+
+
+def _definition(what: str, help_text: str) -> str:
+    return f":::{{option}} {what}\n{_text(help_text)}\n:::\n"
+
+
+def _name(argument: Any) -> str:
+    return argument.metavar or argument.name.upper()
+
+
+def _argument(argument: Any) -> str:
+    name = _name(argument)
+    return name if argument.required else f"[{name}]"
+
+
+def _option(option: Any) -> str:
+    """Return an option with its value, as it is typed."""
+    spelling = ", ".join(option.opts)
+    if option.is_flag:
+        return spelling
+    value = option.metavar or option.opts[0].lstrip("-").upper()
+    return f"{spelling}{value}" if value.startswith("[=") else f"{spelling} {value}"
+
+
+def _text(help_text: str) -> str:
+    """Return help as Markdown: options in it are set as code."""
+    lines = "\n".join(line.strip() for line in help_text.strip().splitlines())
+    return re.sub(r"(?<![`\w])(--[a-z][a-z-]*)", r"`\1`", lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(commands_page(), encoding="utf-8")

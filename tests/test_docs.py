@@ -1,0 +1,140 @@
+"""The pages say what the program does: commands, examples, messages, names."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+import equipoise
+from equipoise.cli.application import application
+from equipoise.errors import EquipoiseError, exit_status
+from equipoise.rating.registry import SYSTEMS
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def names(paths: list[Path]) -> list[str]:
+    return [path.relative_to(ROOT).as_posix() for path in paths]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """Return the fenced blocks of a page in one language."""
+    found = re.findall(rf"^```{re.escape(language)}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [str(block) for block in found]
+
+
+def test_the_page_of_commands_is_up_to_date() -> None:
+    """`python docs/generate_commands.py` writes it."""
+    spec = importlib.util.spec_from_file_location(
+        "generate_commands", DOCS / "generate_commands.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    generator = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generator)
+    assert generator.commands_page() == page("reference/commands.md")
+
+
+def command_lines() -> list[str]:
+    """Return every `equipoise ...` that a page or a guide for contributors shows."""
+    paths = [*PAGES, ROOT / "CONTRIBUTING.md"]
+    shown = (
+        line.removeprefix("$ ").partition("#")[0].strip()
+        for path in paths
+        for block in blocks(path.read_text(encoding="utf-8"), "console")
+        for line in block.splitlines()
+    )
+    return sorted({line for line in shown if line.startswith("equipoise")})
+
+
+@pytest.mark.parametrize("line", command_lines())
+def test_every_command_shown_exists_with_its_options(line: str) -> None:
+    root: Any = typer.main.get_command(application)
+    words = shlex.split(line)[1:]
+    command = root
+    if words and not words[0].startswith("-"):
+        assert words[0] in root.commands
+        command = root.commands[words.pop(0)]
+    known = {"--help", *(option for one in command.params for option in one.opts)}
+    assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known
+
+
+@pytest.mark.parametrize("name", names([path for path in PAGES if ">>>" in path.read_text()]))
+def test_every_example_gives_what_the_page_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples of a page are one session, in a checkout of the project."""
+    monkeypatch.chdir(ROOT)
+    session = "\n".join(blocks((ROOT / name).read_text(encoding="utf-8"), "{doctest}"))
+    runner = doctest.DocTestRunner(optionflags=doctest.REPORT_ONLY_FIRST_FAILURE)
+    runner.run(doctest.DocTestParser().get_doctest(session, {}, name, name, 0))
+    assert runner.tries > 0
+    assert runner.failures == 0
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=names(DECISIONS))
+def test_every_decision_has_its_three_parts(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Choice", "Consequences"]
+    assert re.match(r"# \d+\. \S.*\n\nStatus: \S", text)
+
+
+def test_decisions_are_numbered_one_by_one() -> None:
+    """The number of the file is that of its title."""
+    for number, path in enumerate(DECISIONS, start=1):
+        assert path.name.startswith(f"{number:04}-")
+        assert path.read_text(encoding="utf-8").startswith(f"# {number}. ")
+
+
+def rules_of_readers() -> list[str]:
+    """Return every "must ..." of the readers' sources, up to its first variable part."""
+    found = set()
+    for path in (ROOT / "src" / "equipoise" / "formats").glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts = {id(part) for node in ast.walk(tree) for part in getattr(node, "values", ())}
+        for node in ast.walk(tree):
+            first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
+            if first is node and id(node) in parts:
+                continue
+            if isinstance(first, ast.Constant) and str(first.value).startswith("must "):
+                found.add(str(first.value).strip())
+    return sorted(found)
+
+
+@pytest.mark.parametrize("rule", rules_of_readers())
+def test_every_rule_of_the_readers_is_explained(rule: str) -> None:
+    assert f"`{rule}" in page("guides/reading-histories.md")
+
+
+@pytest.mark.parametrize("name", equipoise.__all__)
+def test_every_public_name_is_on_the_page_of_the_library(name: str) -> None:
+    assert re.search(
+        rf"^\.\. auto\w+:: equipoise\.{name}$", page("reference/library.md"), re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_system_has_its_equations_and_says_what_it_expects(system: str) -> None:
+    assert (DOCS / "equations" / f"{system}.md").is_file()
+    expected = page("reference/tables.md").partition("### Expected")[2]
+    assert f"| `{system}` |" in expected
+
+
+@pytest.mark.parametrize("error", [EquipoiseError, *EquipoiseError.__subclasses__()])
+def test_every_error_is_listed_with_its_code_and_exit_status(error: type[EquipoiseError]) -> None:
+    rows = [line for line in page("reference/errors.md").splitlines() if error.__name__ in line]
+    status = exit_status(error.__new__(error))
+    assert any(f"| `{error.code}` | {status} |" in row for row in rows)
