@@ -1,0 +1,368 @@
+"""Histories for tests of rating systems: made by hand, and drawn by hypothesis."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr_belief import (
+    DECAY,
+    DEVIATION,
+    MEAN,
+    RATING,
+    WEIGHT,
+    Beliefs,
+    Round,
+    diffuse,
+    update_belief,
+    update_scratch,
+)
+from equipoise.rating.replay import TRACE_COLUMNS
+from equipoise.rating.state import COUNT, State
+from equipoise.rating.system import RatingSystem
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+
+#: Kernels run as plain Python, up to a thousand times slower.
+WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too large for kernels run as plain Python")
+
+Trace: TypeAlias = Mapping[str, Floats]
+
+
+def examples(count: int) -> settings:
+    """Return settings for so many examples; half as many without JIT."""
+    return settings(max_examples=count // 2 if WITHOUT_JIT else count, deadline=None)
+
+
+def shared_file(folder: str, name: str) -> Path:
+    """Return the path of a file of `../shared`, or skip the test."""
+    path = SHARED / folder / name
+    if not path.exists():
+        pytest.skip(f"this file is not here: {path}")
+    return path
+
+
+# --- histories -------------------------------------------------------------------------------
+
+
+class Contest(NamedTuple):
+    """A match of single players.
+
+    players : rows of players; ranks : lower is better, equal is a tie, gaps do not matter
+    time : in days, None without times
+    """
+
+    players: tuple[int, ...]
+    ranks: tuple[int, ...]
+    time: float | None = None
+    weight: float = 1.0
+    ceiling: float | None = None
+
+
+def dense(ranks: Sequence[int] | Ints) -> Ints:
+    """Return ranks numbered from 0 without gaps."""
+    return np.unique(np.asarray(ranks), return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def history_of(contests: Sequence[Contest], players: int | None = None) -> History:
+    """Return a history of these contests; players and contests are named by their numbers."""
+    sizes = [len(contest.players) for contest in contests]
+    member = np.array([p for contest in contests for p in contest.players], dtype=np.int64)
+    known = int(member.max()) + 1 if players is None else players
+    times = [contest.time for contest in contests if contest.time is not None]
+    ceilings = [math.nan if one.ceiling is None else one.ceiling for one in contests]
+    return History(
+        match_ids=np.arange(len(contests)),
+        player_ids=np.arange(known),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        player=member,
+        team=np.concatenate([np.arange(size) for size in sizes]),
+        rank=np.concatenate([dense(contest.ranks) for contest in contests]),
+        time=np.array([microseconds(time) for time in times]) if times else None,
+        weight=np.array([contest.weight for contest in contests]),
+        performance_ceiling=np.array(ceilings),
+    )
+
+
+def microseconds(days: float) -> int:
+    """Return a time in days as histories keep it."""
+    return round(days * MICROSECONDS_PER_DAY)
+
+
+def one_contest(ranks: Sequence[int] | Ints, **more: float) -> History:
+    """Return a history of a single contest in which player i has ranks[i]."""
+    numbers = [int(rank) for rank in ranks]
+    return history_of([Contest(tuple(range(len(numbers))), tuple(numbers), **more)])
+
+
+def run(
+    system: RatingSystem, contests: Sequence[Contest], players: int | None = None
+) -> tuple[State, Trace]:
+    """Rate contests from new players on; return the state and the trace."""
+    history = history_of(contests, players)
+    state = system.initial(history.players)
+    return state, rate(system, state, history)
+
+
+def rate(
+    system: RatingSystem,
+    state: State,
+    history: History,
+    start: int = 0,
+    stop: int | None = None,
+) -> Trace:
+    """Rate matches start:stop, changing the state, and return the trace."""
+    names = (*TRACE_COLUMNS, *system.trace_columns)
+    trace = {name: np.full(history.participations, np.nan) for name in names}
+    system.run(state, history, start, history.matches if stop is None else stop, trace)
+    return trace
+
+
+@st.composite
+def contests(
+    draw: st.DrawFn,
+    *,
+    min_players: int = 2,
+    max_players: int = 12,
+    max_contests: int = 6,
+    smallest: int = 1,
+    timed: bool | None = False,
+    weighted: bool = False,
+    capped: bool = False,
+    ties: bool = True,
+) -> list[Contest]:
+    """Draw contests among some of up to `max_players` players, in the order of time.
+
+    smallest : players that a contest has at least
+    timed, weighted, capped : whether contests have times (None: perhaps), weights, ceilings
+    """
+    pool = draw(st.integers(min_players, max_players))
+    if timed is None:
+        timed = draw(st.booleans())
+    rows = st.lists(st.integers(0, pool - 1), min_size=smallest, max_size=pool, unique=True)
+    drawn, now = [], 14_000.0
+    for _ in range(draw(st.integers(1, max_contests))):
+        players = draw(rows)
+        ranks = draw(places(len(players), ties=ties))
+        # Quarters of a day are whole microseconds and exact floats.
+        now += 0.25 * draw(st.integers(0, 400)) if timed else 0.0
+        weight = draw(st.sampled_from([0.05, 0.5, 1.0, 1.0, 2.5])) if weighted else 1.0
+        ceiling = draw(st.sampled_from([None, 1300.0, 1500.0, 1720.5])) if capped else None
+        drawn.append(Contest(tuple(players), tuple(ranks), now if timed else None, weight, ceiling))
+    return drawn
+
+
+#: Histories that use every column that Elo-MMR reads.
+full_histories = contests(timed=True, weighted=True, capped=True, max_players=8)
+
+
+def places(count: int, *, ties: bool = True) -> st.SearchStrategy[list[int]]:
+    """Draw the ranks of `count` players, dense from 0."""
+    if not ties:
+        return st.permutations(range(count))
+    free = st.lists(st.integers(0, count - 1), min_size=count, max_size=count)
+    return free.map(lambda ranks: dense(ranks).tolist())
+
+
+# --- Elo-MMR ---------------------------------------------------------------------------------
+
+RHOS = (0.0, 0.04, 1.0, math.inf)
+
+
+@st.composite
+def spellings(draw: st.DrawFn) -> dict[str, float]:
+    """Draw the size of things for Elo-MMR, in one of its two spellings (READINGS B4).
+
+    Performances are no narrower than 60 or so. Otherwise players drift many times that apart, and
+    where two such tie, Q_i is flat between them and has no zero that floats could tell.
+    """
+    if draw(st.booleans()):
+        limit = draw(st.floats(60, 150))
+        return {"weight_limit": draw(st.floats(0.02, 0.4)), "sigma_limit": limit}
+    return {"beta": draw(st.floats(100, 400)), "gamma": draw(st.floats(5, 100))}
+
+
+@st.composite
+def parameters(
+    draw: st.DrawFn,
+    *,
+    rhos: Sequence[float] = RHOS,
+    drift: bool | None = None,
+    remembered: bool | None = None,
+) -> dict[str, float]:
+    """Draw parameters of `EloMMR`, without `opponents`; None: perhaps with that option."""
+    chosen = draw(spellings())
+    chosen["rho"] = draw(st.sampled_from(rhos))
+    chosen["initial_deviation"] = draw(st.sampled_from([100.0, 350.0]))
+    chosen["split_ties"] = draw(st.booleans())
+    chosen["rate_all_ties"] = draw(st.booleans())
+    if draw(st.booleans()) if drift is None else drift:
+        chosen["drift_per_day"] = draw(st.sampled_from([0.5, 20.0]))
+    if draw(st.booleans()) if remembered is None else remembered:
+        chosen["remembered"] = draw(st.integers(1, 4))
+    return chosen
+
+
+def systems(rhos: Sequence[float] = RHOS) -> st.SearchStrategy[EloMMR]:
+    """Draw systems whose performances are wide enough that no term vanishes in rounding.
+
+    Contests in which all tie are rated: the theorems count them (READINGS B7).
+    """
+    return st.builds(
+        EloMMR,
+        beta=st.floats(100, 400),
+        gamma=st.floats(5, 100),
+        rho=st.sampled_from(rhos),
+        split_ties=st.booleans(),
+        rate_all_ties=st.just(True),
+    )
+
+
+def newcomers(
+    system: EloMMR, ratings: Sequence[float] | Floats, deviations: Sequence[float] | Floats
+) -> State:
+    """Return the state of players who have not played but start at different ratings."""
+    state = system.initial(len(ratings))
+    state.column("rating")[:] = state.column("gaussian_mean")[:] = ratings
+    state.column("deviation")[:] = deviations
+    weights = 1.0 / np.asarray(deviations) ** 2
+    state.column("gaussian_weight")[:] = state.column("curvature")[:] = weights
+    return state
+
+
+class Entrants(NamedTuple):
+    """Who meets in a contest and how they are placed; one entry a player."""
+
+    ratings: list[float]
+    deviations: list[float]
+    ranks: list[int]
+
+
+@st.composite
+def entrants(
+    draw: st.DrawFn,
+    *,
+    min_players: int = 2,
+    max_players: int = 12,
+    low: float = 800.0,
+    high: float = 2600.0,
+) -> Entrants:
+    """Draw players rated from `low` to `high`, of any deviation, and their places."""
+    count = draw(st.integers(min_players, max_players))
+
+    def many(least: float, most: float) -> list[float]:
+        return draw(st.lists(st.floats(least, most), min_size=count, max_size=count))
+
+    return Entrants(many(low, high), many(30, 350), draw(places(count)))
+
+
+def performances(system: EloMMR, field: Entrants) -> Floats:
+    """Return the performances that these players show in one contest."""
+    state = newcomers(system, field.ratings, field.deviations)
+    return rate(system, state, one_contest(field.ranks))["performance"]
+
+
+class Belief:
+    """What Elo-MMR believes of one player, driven kernel by kernel."""
+
+    def __init__(self, system: EloMMR, rating: float = 1500.0, deviation: float = 350.0) -> None:
+        self.system = system
+        self.state = newcomers(system, [rating], [deviation])
+        weight, limit = system.limits()
+        self.gamma2, self.beta2 = weight * limit**2, (1 + 1 / weight) * limit**2
+
+    def diffuse(self, gamma2: float | None = None) -> None:
+        """Algorithm 2."""
+        size = self.gamma2 if gamma2 is None else gamma2
+        the_round = Round(math.nan, size, self.beta2, math.inf)
+        diffuse(self._beliefs(), 0, the_round, self.system.rho, 0.0)
+
+    def update(self, performance: float) -> None:
+        """Algorithm 3, phase two."""
+        assert self.state.runs is not None
+        self.state.runs.reserve(np.zeros(1, np.int64), np.ones(1, np.int64))
+        beliefs = self._beliefs()
+        scratch = update_scratch(beliefs, np.zeros(1, np.int64), 0, 1)
+        kept = np.iinfo(np.int64).max if self.system.remembered is None else self.system.remembered
+        residual = update_belief(beliefs, 0, performance, self.beta2, kept, scratch)
+        assert residual < 0.0
+
+    def play(self, performances: Sequence[float]) -> Belief:
+        """Take part in a round with each of these performances."""
+        for performance in performances:
+            self.diffuse()
+            self.update(performance)
+        return self
+
+    def copy(self) -> Belief:
+        """Return an independent copy."""
+        other = Belief(self.system)
+        other.state = self.state.copy()
+        return other
+
+    @property
+    def rating(self) -> float:
+        """The mode mu."""
+        return float(self.state.table[0, RATING])
+
+    @property
+    def variance(self) -> float:
+        """The square of the deviation sigma."""
+        return float(self.state.table[0, DEVIATION] ** 2)
+
+    @property
+    def gaussian(self) -> tuple[float, float]:
+        """(p_0, w_0)."""
+        return float(self.state.table[0, MEAN]), float(self.state.table[0, WEIGHT])
+
+    def terms(self) -> tuple[Floats, Floats, Floats]:
+        """Return (p_k, w_k, beta_bar_k) of the logistic terms, oldest first.
+
+        A record holds p_k, w_k beta_k^2/beta_bar_k over the common decay, and 1/beta_bar_k.
+        """
+        assert self.state.runs is not None
+        performance, pull, steepness = (self.state.runs.records(field) for field in range(3))
+        weight = self.state.table[0, DECAY] * pull * steepness * (3.0 / math.pi**2)
+        return performance, weight, 1.0 / steepness
+
+    def gradient(self, x: float) -> float:
+        """Return dL/ds at x, equation (8)."""
+        p_0, w_0 = self.gaussian
+        performance, weight, beta_bar = self.terms()
+        # beta_k^2 = (pi^2/3) beta_bar_k^2
+        pull = weight * (math.pi**2 / 3) * beta_bar
+        return math.fsum([w_0 * (x - p_0), *(pull * np.tanh((x - performance) / (2 * beta_bar)))])
+
+    def _beliefs(self) -> Beliefs:
+        runs = self.state.runs
+        assert runs is not None
+        return Beliefs(self.state.table, runs.spans, runs.values)
+
+
+# --- states ----------------------------------------------------------------------------------
+
+
+def bits(state: State) -> list[Floats]:
+    """Return everything that a state knows, apart from how its memory is laid out."""
+    assert state.runs is not None
+    records = [state.runs.records(field) for field in range(state.runs.fields)]
+    return [state.table, state.runs.spans[:, COUNT], *records]
+
+
+def assert_same_bits(one: State, other: State) -> None:
+    """Compare two states; NaN is itself."""
+    for left, right in zip(bits(one), bits(other), strict=True):
+        np.testing.assert_array_equal(left, right)

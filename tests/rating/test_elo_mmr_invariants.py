@@ -1,0 +1,275 @@
+"""What must not matter to Elo-MMR, and what must come out the same to the bit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.data.history import History
+from equipoise.rating.elo_mmr import PARALLEL_FROM, EloMMR
+from equipoise.rating.elo_mmr_performance import (
+    order_by_place,
+    solve_on_one_thread,
+    solve_on_workers,
+)
+from equipoise.rating.replay import replay
+from equipoise.rating.workers import Workers
+from rating.histories import (
+    Contest,
+    Entrants,
+    Trace,
+    assert_same_bits,
+    contests,
+    dense,
+    entrants,
+    examples,
+    full_histories,
+    history_of,
+    needs_jit,
+    newcomers,
+    one_contest,
+    parameters,
+    rate,
+    run,
+)
+
+#: Rating points: the same equations, their terms added up in another order.
+ROUNDING = 1e-9
+
+
+def assert_same_trace_bits(one: Trace, other: Trace) -> None:
+    """Compare two traces; NaN is itself."""
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+# --- scale, direction, order -----------------------------------------------------------------
+
+
+@examples(60)
+@given(
+    contests(timed=True, weighted=True, capped=True),
+    parameters(),
+    st.sampled_from([0.01, 0.5, 3.0, 100.0]),
+    st.sampled_from([-700.0, 0.0, 2500.0]),
+)
+def test_a_linear_change_of_scale_changes_results_likewise(
+    played: list[Contest], chosen: dict[str, float], factor: float, shift: float
+) -> None:
+    """[EM]_ section 4.1: applied to all location and scale parameters, and to the outputs."""
+    scaled = dict(chosen)
+    for name in ("sigma_limit", "beta", "gamma", "initial_deviation"):
+        if name in scaled:
+            scaled[name] *= factor
+    scaled["initial_rating"] = 1500 * factor + shift
+    scaled["drift_per_day"] = chosen.get("drift_per_day", 0.0) * factor**2
+    moved = [
+        contest._replace(
+            ceiling=None if contest.ceiling is None else contest.ceiling * factor + shift
+        )
+        for contest in played
+    ]
+    _, before = run(EloMMR(**chosen), played)
+    _, after = run(EloMMR(**scaled), moved)
+    # Rounding of numbers of size 1500 factor + |shift|, after six contests.
+    tolerance = 1e-11 * (1500 * factor + abs(shift))
+    for name in ("rating", "performance"):
+        expected = before[name] * factor + shift
+        np.testing.assert_allclose(after[name], expected, rtol=0, atol=tolerance, err_msg=name)
+    np.testing.assert_allclose(after["deviation"], before["deviation"] * factor, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(after["expected"], before["expected"], rtol=0, atol=1e-11)
+
+
+@examples(60)
+@given(contests(timed=True, weighted=True), parameters())
+def test_an_upside_down_history_mirrors_ratings(
+    played: list[Contest], chosen: dict[str, float]
+) -> None:
+    """The logistic model is symmetric: exchanging wins and losses mirrors ratings at 1500."""
+    reversed_ = [
+        contest._replace(ranks=tuple(-rank for rank in contest.ranks)) for contest in played
+    ]
+    _, before = run(EloMMR(**chosen), played)
+    _, after = run(EloMMR(**chosen), reversed_)
+    for name in ("rating", "performance"):
+        np.testing.assert_allclose(after[name], 3000 - before[name], rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(after["deviation"], before["deviation"], rtol=0, atol=0)
+
+
+@examples(60)
+@given(full_histories, parameters(), st.data())
+def test_permuting_players_and_rows_permutes_results(
+    played: list[Contest], chosen: dict[str, float], data: st.DataObject
+) -> None:
+    """Neither the number of a player nor the place of a row in the table counts."""
+    system = EloMMR(**chosen)
+    pool = max(max(contest.players) for contest in played) + 1
+    number = data.draw(st.permutations(range(pool)), label="players")
+    shuffled, orders = [], []
+    for contest in played:
+        order = data.draw(st.permutations(range(len(contest.players))), label="rows")
+        shuffled.append(
+            contest._replace(
+                players=tuple(number[contest.players[k]] for k in order),
+                ranks=tuple(contest.ranks[k] for k in order),
+            )
+        )
+        orders.append(order)
+    state, trace = run(system, played, pool)
+    moved_state, moved = run(system, shuffled, pool)
+    offsets = history_of(played).offsets
+    rows = np.concatenate(
+        [offset + np.array(o) for offset, o in zip(offsets, orders, strict=False)]
+    )
+    for name, column in trace.items():
+        np.testing.assert_allclose(moved[name], column[rows], rtol=0, atol=ROUNDING, err_msg=name)
+    np.testing.assert_allclose(
+        moved_state.column("rating")[list(number)], state.column("rating"), rtol=0, atol=ROUNDING
+    )
+
+
+@examples(60)
+@given(entrants(min_players=3, low=1300, high=1900), parameters(), st.data())
+def test_the_order_of_tied_players_does_not_matter(
+    field: Entrants, chosen: dict[str, float], data: st.DataObject
+) -> None:
+    """Permuting the rows of players who share a place permutes their new ratings."""
+    system = EloMMR(**chosen)
+    ranks = np.array(field.ranks)
+    ranks[1] = ranks[0]
+    place = data.draw(st.sampled_from(sorted(set(ranks.tolist()))), label="place")
+    tied = np.flatnonzero(ranks == place)
+    order = np.arange(len(ranks))
+    order[tied] = tied[data.draw(st.permutations(range(len(tied))), label="order")]
+    ratings, deviations = np.array(field.ratings), np.array(field.deviations)
+    before = rate(system, newcomers(system, ratings, deviations), one_contest(dense(ranks)))
+    after = rate(
+        system, newcomers(system, ratings[order], deviations[order]), one_contest(dense(ranks))
+    )
+    for name, column in before.items():
+        np.testing.assert_allclose(after[name], column[order], rtol=0, atol=ROUNDING, err_msg=name)
+
+
+@examples(60)
+@given(full_histories, parameters(), st.sampled_from([None, 1, 3]))
+def test_ratings_are_finite_and_deviations_positive(
+    played: list[Contest], chosen: dict[str, float], opponents: int | None
+) -> None:
+    """Whatever the history and the options."""
+    state, _ = run(EloMMR(**chosen, opponents=opponents), played)
+    assert np.all(np.isfinite(state.column("rating")))
+    assert np.all(state.column("deviation") > 0)
+    assert np.all(np.isfinite(state.column("deviation")))
+
+
+# --- the same bits ---------------------------------------------------------------------------
+
+
+@examples(60)
+@given(full_histories, parameters(), st.sampled_from([None, 2]))
+def test_a_batch_is_one_match_at_a_time(
+    played: list[Contest], chosen: dict[str, float], opponents: int | None
+) -> None:
+    """The same bits in every column, and the same remembered terms."""
+    system = EloMMR(**chosen, opponents=opponents)
+    history = history_of(played)
+    batch, trace = run(system, played)
+    single = system.initial(history.players)
+    traces = [rate(system, single, history, m, m + 1) for m in range(history.matches)]
+    assert_same_bits(single, batch)
+    rows = history.match_rows()
+    for name, column in trace.items():
+        by_match = np.stack([one[name] for one in traces])
+        np.testing.assert_array_equal(by_match[rows, np.arange(len(rows))], column, err_msg=name)
+
+
+@examples(60)
+@given(full_histories, parameters(), st.data())
+def test_going_on_from_a_state_is_a_straight_run(
+    played: list[Contest], chosen: dict[str, float], data: st.DataObject
+) -> None:
+    """Resumed in the middle, through `replay` and with a copied state: the same bits."""
+    system = EloMMR(**chosen)
+    history = history_of(played)
+    middle = data.draw(st.integers(0, history.matches), label="middle")
+    straight = replay(system, history)
+    half = replay(system, history.slice(0, middle))
+    resumed = replay(system, history.slice(middle, history.matches), state=half.state)
+    assert_same_bits(resumed.state.state, straight.state.state)
+    again = replay(system, history.slice(middle, history.matches), state=half.state)
+    assert_same_bits(again.state.state, straight.state.state)
+
+
+@examples(60)
+@given(full_histories, parameters(), st.data())
+def test_a_state_survives_take_put_and_copy(
+    played: list[Contest], chosen: dict[str, float], data: st.DataObject
+) -> None:
+    """A copy is independent; parts taken and put elsewhere go on to the same bits."""
+    system = EloMMR(**chosen)
+    history = history_of(played)
+    middle = data.draw(st.integers(0, history.matches), label="middle")
+    state = system.initial(history.players)
+    rate(system, state, history, 0, middle)
+    before = state.copy()
+    assert_same_bits(before, state)
+    order = np.array(data.draw(st.permutations(range(history.players)), label="order"))
+    cut = data.draw(st.integers(0, history.players), label="cut")
+    # Put on players with a past of their own, which must go.
+    patched, _ = run(system, played)
+    for rows in (order[:cut], order[cut:]):
+        patched.put(rows, state.take(rows))
+    assert_same_bits(patched, before)
+    rate(system, state, history, middle)
+    assert_same_bits(before.copy(), before)
+    for other in (before, patched):
+        rate(system, other, history, middle)
+        assert_same_bits(other, state)
+    straight, _ = run(system, played)
+    assert_same_bits(state, straight)
+
+
+def large_history(seed: int) -> History:
+    """Return two contests, tied and not, large enough for threads, with small ones around them."""
+    rng = np.random.default_rng(seed)
+    played = []
+    for size, places in ((40, 30), (PARALLEL_FROM + 700, 900), (3, 1), (PARALLEL_FROM, 5000)):
+        players = rng.permutation(3000)[:size]
+        ranks = rng.integers(0, places, size) + players // 10
+        played.append(Contest(tuple(players.tolist()), tuple(ranks.tolist())))
+    return history_of(played, 3000)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, pytest.param({"rho": math.inf, "split_ties": True}, marks=needs_jit)]
+)
+def test_the_number_of_threads_changes_no_bit(options: dict[str, float]) -> None:
+    """1, 2 and 3 threads, on contests of more than 2,048 with ties: the same bits."""
+    history = large_history(seed=4)
+    assert history.sizes().max() > PARALLEL_FROM
+    assert history.distinct_ranks().max() < history.sizes().max()
+    system = EloMMR(**options)
+    one, *others = (replay(system, history, threads=n, trace=True) for n in (1, 2, 3))
+    assert one.trace is not None
+    for other in others:
+        assert other.trace is not None
+        assert_same_bits(other.state.state, one.state.state)
+        assert_same_trace_bits(other.trace.columns, one.trace.columns)
+
+
+@pytest.mark.parametrize("split_ties", [False, True])
+def test_threads_solve_what_one_kernel_solves(split_ties: bool) -> None:
+    """Both ways through phase one give the same bits, so a contest's size is no cliff."""
+    rng = np.random.default_rng(11)
+    order, places = order_by_place(dense(rng.integers(0, 700, 3000)))
+    ratings, slopes = rng.normal(1500, 300, 3000)[order], 1 / rng.uniform(110, 220, 3000)[order]
+    alone, residual = solve_on_one_thread(ratings, slopes, places, split_ties)
+    assert residual < 0
+    with Workers(3) as workers:
+        shared, residual = solve_on_workers(ratings, slopes, places, split_ties, workers)
+    assert residual < 0
+    np.testing.assert_array_equal(shared, alone)

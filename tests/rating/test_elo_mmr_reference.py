@@ -1,0 +1,136 @@
+"""The fast Elo-MMR against the slow one, on histories that use every option."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.state import COUNT, State
+from rating.histories import (
+    Contest,
+    Trace,
+    contests,
+    examples,
+    history_of,
+    newcomers,
+    parameters,
+    rate,
+    run,
+    spellings,
+)
+from reference.elo_mmr import Player, Round, SlowEloMMR
+
+# Rating points. Both solve the same equations; these bound what rounding does to ill-conditioned
+# ones (rho = 0 with far-apart performances), not an approximation.
+TOLERANCE = 1e-7
+
+
+def rate_slowly(slow: SlowEloMMR, played: Sequence[Contest]) -> list[Round | None]:
+    """Rate contests by the reference."""
+    return [
+        slow.rate(
+            contest.players,
+            contest.ranks,
+            time=contest.time,
+            weight=contest.weight,
+            ceiling=contest.ceiling,
+        )
+        for contest in played
+    ]
+
+
+def assert_same_trace(trace: Trace, rounds: Sequence[Round | None], sizes: Sequence[int]) -> None:
+    """Compare everything that contests did; NaN where a contest changes nothing."""
+    for name, fast in trace.items():
+        slow = [
+            getattr(a_round, name) if a_round else [math.nan] * size
+            for a_round, size in zip(rounds, sizes, strict=True)
+        ]
+        np.testing.assert_allclose(fast, np.concatenate(slow), rtol=0, atol=TOLERANCE, err_msg=name)
+
+
+def assert_same_players(state: State, slow: SlowEloMMR) -> None:
+    """Compare what is known of every player at the end."""
+    for row in range(state.players):
+        player = slow.player(row)
+        assert abs(state.column("rating")[row] - player.rating) <= TOLERANCE
+        assert abs(state.column("deviation")[row] - player.deviation) <= TOLERANCE
+        assert state.column("matches")[row] == player.matches
+
+
+@examples(250)
+@given(
+    contests(timed=True, weighted=True, capped=True, max_contests=8),
+    parameters(),
+)
+def test_every_rating_equals_that_of_the_slow_reference(
+    played: list[Contest], chosen: dict[str, float]
+) -> None:
+    """Algorithms 1-3 with ties, weights, drift, ceilings and short memory (READINGS B1-B8)."""
+    note(f"{chosen}")
+    slow = SlowEloMMR(**chosen)
+    rounds = rate_slowly(slow, played)
+    state, trace = run(EloMMR(**chosen), played)
+    assert_same_trace(trace, rounds, [len(contest.players) for contest in played])
+    assert_same_players(state, slow)
+
+
+@examples(60)
+@given(
+    contests(min_players=4, smallest=4, max_contests=1, ties=True),
+    spellings(),
+    st.integers(1, 10),
+    st.booleans(),
+    st.integers(0, 2**32 - 1),
+)
+def test_only_the_nearest_rated_opponents_count_when_asked_for(
+    played: list[Contest], chosen: dict[str, float], opponents: int, split: bool, seed: int
+) -> None:
+    """[EM]_ section 5.3, READINGS B6: as many opponents as named, nearest in rating first.
+
+    Which opponents are nearest jumps where ratings are equal or equally far, so ratings are drawn
+    at random: every distance is different.
+    """
+    rng = np.random.default_rng(seed)
+    options = {**chosen, "opponents": opponents, "split_ties": split}
+    fast, slow = EloMMR(**options), SlowEloMMR(**options)
+    players = max(max(contest.players) for contest in played) + 1
+    ratings, deviations = rng.normal(1500, 300, players), rng.uniform(60, 350, players)
+    for row, (mu, sigma) in enumerate(zip(ratings, deviations, strict=True)):
+        slow.players[row] = Player(mu, sigma, p_0=mu, w_0=1 / sigma**2)
+    state = newcomers(fast, ratings, deviations)
+    trace = rate(fast, state, history_of(played))
+    rounds = rate_slowly(slow, played)
+    assert_same_trace(trace, rounds, [len(contest.players) for contest in played])
+
+
+@pytest.mark.parametrize(("weight_limit", "rounds"), [(0.2, 300), (1.5, 200)])
+def test_folding_old_terms_does_not_show(weight_limit: float, rounds: int) -> None:
+    """In long histories most terms are folded into the Gaussian one (NUMERICS 2).
+
+    What is folded weighs 1e-13 of the total, so a performance 1,000 points off moves the rating
+    by 1e-10; terms folded earlier have decayed. The reference keeps every term. With the large
+    weight the common decay of a player's terms passes 1e-140 and is written into them.
+    """
+    rng = np.random.default_rng(20)
+    players = 4
+    played = [
+        Contest(tuple(range(players)), tuple(rng.integers(0, players, players).tolist()))
+        for _ in range(rounds)
+    ]
+    options = {"weight_limit": weight_limit, "rho": 1.0, "rate_all_ties": True}
+    fast, slow = EloMMR(**options), SlowEloMMR(**options)
+    state, trace = run(fast, played)
+    slow_rounds = rate_slowly(slow, played)
+    assert state.runs is not None
+    assert state.runs.spans[:, COUNT].max() < rounds / 2, "nothing was folded"
+    assert len(slow.player(0).terms) == rounds
+    for name in ("rating", "performance"):
+        expected = np.concatenate([getattr(a_round, name) for a_round in slow_rounds if a_round])
+        np.testing.assert_allclose(trace[name], expected, rtol=0, atol=1e-9, err_msg=name)
