@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.data.history import History
-from equipoise.rating.elo_mmr import PARALLEL_FROM, EloMMR
+from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr_match import PARALLEL_FROM
 from equipoise.rating.elo_mmr_performance import (
     order_by_place,
     solve_on_one_thread,

@@ -3,8 +3,7 @@
 Source: [EM]_ Algorithms 1-3, equations (7)-(9); numbers in brackets are its equations.
 Departures: the distribution function's sign slip in section 3.1 is mended (READINGS B1); a match
 weight, drift by elapsed time, a ceiling on performances, split ties, few opponents and short
-memories are options (READINGS B3-B8). Phase one stands in `elo_mmr_performance` and
-`elo_mmr_direct`, phase two in `elo_mmr_belief`.
+memories are options (READINGS B3-B8). How a match is rated stands in `elo_mmr_match`.
 """
 
 from __future__ import annotations
@@ -12,18 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel, prefetch
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Ints
 from equipoise.data.history import History
 from equipoise.data.prediction import Prediction
 from equipoise.errors import ConvergenceError, InvalidParameterError, require
-from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.roots import MAX_ITERATIONS
-from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.rating.elo_mmr_belief import (
     DEVIATION,
     LAST_TIME,
@@ -31,227 +27,19 @@ from equipoise.rating.elo_mmr_belief import (
     RATING,
     SCALE_OF_DEVIATION,
     Beliefs,
-    Round,
-    Scratch,
-    diffuse,
-    expect_terms,
-    update_belief,
-    update_scratch,
 )
-from equipoise.rating.elo_mmr_direct import solve_nearest
-from equipoise.rating.elo_mmr_performance import (
-    order_by_place,
-    solve_on_one_thread,
-    solve_on_workers,
+from equipoise.rating.elo_mmr_match import (
+    PARALLEL_FROM,
+    Job,
+    Matches,
+    Settings,
+    TraceArrays,
+    rate_matches,
+    rate_shared,
 )
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 from equipoise.rating.workers import Workers
-
-#: Contests from this size on are shared among threads.
-PARALLEL_FROM = 2 * CHUNK
-
-#: How many players ahead memory is fetched: their rows lie anywhere, and waiting costs more than
-#: the arithmetic.
-_AHEAD, _FAR_AHEAD = 3, 12
-
-
-class Settings(NamedTuple):
-    """Parameters as kernels take them."""
-
-    weight_limit: float
-    sigma_limit2: float
-    rho: float
-    drift_per_day: float
-    split_ties: bool
-    rate_all_ties: bool
-    opponents: int
-    remembered: int
-
-
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
-    performance: Floats
-
-
-class Matches(NamedTuple):
-    """The columns of a history that this system reads."""
-
-    offsets: Ints
-    player: Ints
-    rank: Ints
-    time: Floats
-    weight: Floats
-    ceiling: Floats
-
-
-class Job(NamedTuple):
-    """Everything that rating a slice of a history reads and writes."""
-
-    beliefs: Beliefs
-    matches: Matches
-    settings: Settings
-    trace: TraceArrays
-
-
-class Field(NamedTuple):
-    """The participants of one match in the order of their places.
-
-    rows : shape (n,), rows of the history
-    players : shape (n,), rows of the state
-    places : shape (places + 1,), offsets of the places
-    rating, slope, deviation_before : shape (n,); prior mu, 1/delta_bar, sigma before diffusion
-    """
-
-    rows: Ints
-    players: Ints
-    places: Ints
-    rating: Floats
-    slope: Floats
-    deviation_before: Floats
-
-
-@inner_kernel
-def round_of(matches: Matches, m: int, settings: Settings) -> Round:
-    """Return the `Round` of match m: gamma^2 = w L^2, beta^2 = (1 + 1/w) L^2 (READINGS B4)."""
-    weight = matches.weight[m] * settings.weight_limit
-    beta2 = (1.0 + 1.0 / weight) * settings.sigma_limit2 + settings.drift_per_day / weight
-    ceiling = matches.ceiling[m]
-    if math.isnan(ceiling):
-        ceiling = math.inf
-    return Round(matches.time[m], weight * settings.sigma_limit2, beta2, ceiling)
-
-
-@inner_kernel
-def is_rated(matches: Matches, m: int, rate_all_ties: bool) -> bool:
-    """Return whether match m changes anything (READINGS B7)."""
-    start, stop = matches.offsets[m], matches.offsets[m + 1]
-    if stop - start < 2:
-        return False
-    if stop - start == 2 or rate_all_ties:
-        return True
-    for i in range(start, stop):  # noqa: SIM110  # Numba knows no generator expressions
-        if matches.rank[i] != matches.rank[start]:
-            return True
-    return False
-
-
-@kernel
-def field_of(matches: Matches, m: int) -> Field:
-    """Return the `Field` of match m, priors not yet filled in."""
-    start, stop = matches.offsets[m], matches.offsets[m + 1]
-    order, places = order_by_place(matches.rank[start:stop])
-    players = matches.player[start:stop][order]
-    rating, slope, before = np.empty(len(order)), np.empty(len(order)), np.empty(len(order))
-    return Field(order + start, players, places, rating, slope, before)
-
-
-@inner_kernel
-def begin_round(job: Job, field: Field, start: int, stop: int, the_round: Round) -> None:
-    """Diffuse players start:stop of the field and fill in their priors (Algorithm 1)."""
-    rho, drift_per_day = job.settings.rho, job.settings.drift_per_day
-    for j in range(start, stop):
-        row = field.players[j]
-        if j + _FAR_AHEAD < stop:
-            ahead = field.players[j + _FAR_AHEAD]
-            prefetch(job.beliefs.table, ahead * job.beliefs.table.shape[1])
-            prefetch(job.beliefs.spans, ahead * job.beliefs.spans.shape[1])
-        player = job.beliefs.table[row]
-        field.deviation_before[j] = player[DEVIATION]
-        diffuse(job.beliefs, row, the_round, rho, drift_per_day)
-        delta = math.sqrt(player[DEVIATION] * player[DEVIATION] + the_round.beta2)
-        field.rating[j] = player[RATING]
-        field.slope[j] = 1.0 / (SCALE_OF_DEVIATION * delta)
-
-
-@inner_kernel
-def end_round(
-    job: Job,
-    field: Field,
-    start: int,
-    stop: int,
-    the_round: Round,
-    performances: Floats,
-    scratch: Scratch,
-) -> float:
-    """Update players start:stop with their performances; return a residual, below 0 if fine."""
-    beliefs, trace = job.beliefs, job.trace
-    remembered = job.settings.remembered
-    worst = -1.0
-    for j in range(start, stop):
-        row = field.players[j]
-        if j + _AHEAD < stop:
-            expect_terms(beliefs, field.players[j + _AHEAD])
-        player = beliefs.table[row]
-        performance = min(performances[j], the_round.ceiling)
-        residual = update_belief(beliefs, row, performance, the_round.beta2, remembered, scratch)
-        worst = max(worst, residual)
-        player[MATCHES] += 1.0
-        player[LAST_TIME] = the_round.time
-        if len(trace.rating):
-            i = field.rows[j]
-            trace.rating_before[i] = field.rating[j]
-            trace.deviation_before[i] = field.deviation_before[j]
-            trace.rating[i] = player[RATING]
-            trace.deviation[i] = player[DEVIATION]
-            trace.performance[i] = performance
-    return worst
-
-
-@kernel
-def spread(by_place: Floats, places: Ints) -> Floats:
-    """Return the value of every player's place, players in the order of their places."""
-    out = np.empty(places[-1])
-    for g in range(len(places) - 1):
-        out[places[g] : places[g + 1]] = by_place[g]
-    return out
-
-
-@kernel
-def trace_expected(job: Job, field: Field) -> None:
-    """Write to the trace the mean chance of beating another, performing at one's rating.
-
-    The mean of F_j(mu_i) over all others j [EM] sec. 3.1.
-    """
-    scores = scores_against_field(field.rating, field.slope)
-    for j in range(len(scores)):
-        job.trace.expected[field.rows[j]] = scores[j] / (len(scores) - 1)
-
-
-@kernel
-def rate_matches(job: Job, start: int, stop: int) -> tuple[int, float]:
-    """Rate matches start:stop on one thread; return (match, residual) of a failure, or (-1, 0)."""
-    settings = job.settings
-    for m in range(start, stop):
-        if not is_rated(job.matches, m, settings.rate_all_ties):
-            continue
-        field = field_of(job.matches, m)
-        n = len(field.players)
-        the_round = round_of(job.matches, m, settings)
-        begin_round(job, field, 0, n, the_round)
-        if settings.opponents < n - 1:
-            performances, residual = solve_nearest(
-                field.rating, field.slope, field.places, settings.split_ties, settings.opponents
-            )
-        else:
-            by_place, residual = solve_on_one_thread(
-                field.rating, field.slope, field.places, settings.split_ties
-            )
-            performances = spread(by_place, field.places)
-        if len(job.trace.rating):
-            trace_expected(job, field)
-        if residual < 0.0:
-            scratch = update_scratch(job.beliefs, field.players, 0, n)
-            residual = end_round(job, field, 0, n, the_round, performances, scratch)
-        if residual >= 0.0:
-            return m, residual
-    return -1, 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,7 +167,7 @@ class EloMMR:
         for m in [*np.flatnonzero(shared).tolist(), count]:
             failed, residual = rate_matches(job, first, m)
             if failed < 0 and m < count:
-                failed, residual = m, self._rate_shared(job, m, workers or Workers())
+                failed, residual = m, rate_shared(job, m, workers or Workers())
             if failed >= 0 and residual >= 0.0:
                 match = history.match_ids[start + failed]
                 raise ConvergenceError(f"elo-mmr, match {match},", MAX_ITERATIONS, residual)
@@ -457,34 +245,6 @@ class EloMMR:
         if math.isinf(self.rho):
             return np.minimum(matches, 1)
         return matches if self.remembered is None else np.minimum(matches, self.remembered + 1)
-
-    def _rate_shared(self, job: Job, m: int, workers: Workers) -> float:
-        """Rate one match like `rate_matches`, its players shared among threads.
-
-        Returns a residual, below 0 if all converged.
-        """
-        if not is_rated(job.matches, m, self.rate_all_ties):
-            return -1.0
-        field = field_of(job.matches, m)
-        n = len(field.players)
-        the_round = round_of(job.matches, m, job.settings)
-        workers.each_chunk(n, CHUNK, lambda _, a, b: begin_round(job, field, a, b, the_round))
-        by_place, residual = solve_on_workers(
-            field.rating, field.slope, field.places, self.split_ties, workers
-        )
-        if residual >= 0.0:
-            return residual
-        performances = spread(by_place, field.places)
-        if len(job.trace.rating):
-            trace_expected(job, field)
-        residuals = np.full((n + CHUNK - 1) // CHUNK, -1.0)
-
-        def end(number: int, a: int, b: int) -> None:
-            scratch = update_scratch(job.beliefs, field.players, a, b)
-            residuals[number] = end_round(job, field, a, b, the_round, performances, scratch)
-
-        workers.each_chunk(n, CHUNK, end)
-        return float(residuals.max())
 
 
 def _participations(history: History, start: int, stop: int) -> tuple[Ints, Ints]:
