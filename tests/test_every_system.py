@@ -45,7 +45,6 @@ VARIANTS = [
 #: (system, promise) -> why it is not kept.
 EXEMPT = {
     ("elo", "deviation"): "Elo has no deviation",
-    ("elo-mmr", "order"): "with `opponents`, equally near players are chosen in the order of rows",
 }
 
 every_system = pytest.mark.parametrize(
@@ -183,8 +182,6 @@ def test_the_order_of_rows_and_the_numbering_of_players_do_not_matter(
     variant: Variant, data: st.DataObject
 ) -> None:
     """Ratings follow the players; tolerance: sums are added up in another order."""
-    if "opponents" in variant.parameters:
-        pytest.skip(EXEMPT[variant.name, "order"])
     history, system = any_history(data, variant), system_of(variant)
     new_row = np.array(data.draw(st.permutations(range(history.players))))
     shuffled = []

@@ -94,8 +94,7 @@ def test_the_performance_is_the_zero_of_q_and_the_likeliest(
             def posterior(x: mpmath.mpf, i: int = i) -> mpmath.mpf:
                 return log_posterior(x, i, field.ranks, players)
 
-            rounding = 8 * np.finfo(float).eps * (1 / bars).sum()
-            near = 1e-9 + rounding / -mpmath.diff(posterior, p, 2)
+            near = 1e-9
             assert mpmath.diff(posterior, p - near) > 0
             assert mpmath.diff(posterior, p + near) < 0
             assert posterior(p) > max(posterior(p - far), posterior(p + far))
@@ -122,9 +121,7 @@ def test_one_contest_moves_a_rating_only_so_far(system: EloMMR, past: list[float
     slack = 1e-10 * max(1.0, abs(before) / least)
     for sign in (1.0, -1.0):
         extreme = belief.copy()
-        # The search may pass where e^x is inf and tanh 1, which plain Python remarks upon.
-        with np.errstate(over="ignore"):
-            extreme.update(sign * 1e9)
+        extreme.update(sign * 1e9)
         change = sign * (extreme.rating - before)
         assert least * (1 - slack) <= change
         # With rho = 0 the Gaussian part decays away and the upper bound with it.

@@ -115,6 +115,23 @@ def test_taking_and_putting_back_changes_nothing() -> None:
     assert contents(state.runs) == records
 
 
+def test_putting_starts_at_the_front_of_the_memory() -> None:
+    """Where the oldest records were dropped, all of the room is there again."""
+    runs = Runs.empty(1, FIELDS)
+    row = np.array([0])
+    runs.reserve(row, np.array([9]))
+    for value in range(9):
+        push(runs, 0, float(value))
+    for _ in range(7):
+        drop_oldest(runs, 0)
+    assert runs.spans[0, FIRST] == 7
+    runs.put(row, runs.take(row))
+    assert runs.spans[0, FIRST] == 0
+    assert contents(runs) == [[7.0, 8.0]]
+    runs.reserve(row, np.array([runs.spans[0, ROOM] - PADDING - 2]))
+    assert runs.is_sound(1)
+
+
 def test_new_players_get_the_initial_values() -> None:
     state = State.of_new_players(1, {"rating": 1500.0, "matches": 0.0})
     state.grow(3)

@@ -70,6 +70,19 @@ def logistic_distribution(x: float, mean: float, delta_bar: float) -> float:
     return 0.5 * (1.0 + math.tanh((x - mean) / (2.0 * delta_bar)))
 
 
+def beyond(x: float, mean: float, delta_bar: float, share: float, *, of: float) -> list[float]:
+    """Return the terms of share (tanh((x - mean)/(2 delta_bar)) + of)/delta_bar, of being 1 or -1.
+
+    With tail = 1/(1 + e^|z|), tanh(z/2) is 1 - 2 tail above the mean and 2 tail - 1 below. The
+    whole numbers and the tail are terms of their own, so that summing them exactly loses nothing.
+    """
+    z = (x - mean) / delta_bar
+    tail = math.exp(-abs(z)) / (1.0 + math.exp(-abs(z)))
+    sign = 1.0 if z >= 0 else -1.0
+    height = share / delta_bar
+    return [sign * height, of * height, -2.0 * sign * tail * height]
+
+
 @dataclass(kw_only=True)
 class SlowEloMMR:
     """Elo-MMR(rho) and the players it knows; the parameters are those of `EloMMR`."""
@@ -119,15 +132,16 @@ class SlowEloMMR:
             return None
         field_of = [self.player(name) for name in names]
         rating_before = [player.rating for player in field_of]
-        deviation_before = [player.deviation for player in field_of]
+        drifts = [self.drift(player, time) for player in field_of]
+        deviation_before = [
+            math.sqrt(player.deviation**2 + drift)
+            for player, drift in zip(field_of, drifts, strict=True)
+        ]
         w, limit = self.limits()
         w = w * weight
         beta = math.sqrt((1 + 1 / w) * limit**2 + self.drift_per_day / w)
-        for player in field_of:
-            gamma2 = w * limit**2
-            if time is not None and player.last_time is not None:
-                gamma2 += self.drift_per_day * (time - player.last_time)
-            self.diffuse(player, gamma2)
+        for player, drift in zip(field_of, drifts, strict=True):
+            self.diffuse(player, w * limit**2 + drift)
         means = [player.rating for player in field_of]
         delta_bars = [BAR * math.sqrt(player.deviation**2 + beta**2) for player in field_of]
         expected = [
@@ -138,8 +152,7 @@ class SlowEloMMR:
             for i in range(n)
         ]
         performances = [
-            self.performance(i, self.window(i, means, ranks), means, delta_bars, ranks)
-            for i in range(n)
+            self.performance(i, self.window(i, means), means, delta_bars, ranks) for i in range(n)
         ]
         if ceiling is not None:
             performances = [min(performance, ceiling) for performance in performances]
@@ -156,6 +169,12 @@ class SlowEloMMR:
             [player.deviation for player in field_of],
         )
 
+    def drift(self, player: Player, time: float | None) -> float:
+        """Return the variance that the days since the last round added (READINGS B4)."""
+        if time is None or player.last_time is None:
+            return 0.0
+        return self.drift_per_day * (time - player.last_time)
+
     def diffuse(self, player: Player, gamma2: float) -> None:
         """Algorithm 2."""
         kappa = 1 / (1 + gamma2 / player.deviation**2)
@@ -170,25 +189,17 @@ class SlowEloMMR:
             term.weight *= kappa * kappa_rho
         player.deviation = player.deviation / math.sqrt(kappa)
 
-    def window(self, i: int, means: Sequence[float], ranks: Sequence[int]) -> list[int]:
+    def window(self, i: int, means: Sequence[float]) -> list[int]:
         """Return the players who count for player i: all, or the nearest-rated (READINGS B6).
 
-        `opponents` + 1 players who stand together in the order of ratings (equal ratings by place,
-        then as given) and include i: the lowest such run that sliding up would not bring nearer.
+        Player i, as many as `opponents` says, and all who are as near as the last of those.
         """
         n = len(means)
         if self.opponents is None or self.opponents >= n - 1:
             return list(range(n))
-        order = sorted(range(n), key=lambda j: (means[j], ranks[j], j))
-        position = order.index(i)
-        low = max(0, position - self.opponents)
-        while low < min(position, n - 1 - self.opponents):
-            below = means[i] - means[order[low]]
-            above = means[order[low + self.opponents + 1]] - means[i]
-            if above >= below:
-                break
-            low += 1
-        return order[low : low + self.opponents + 1]
+        distances = [abs(mean - means[i]) for mean in means]
+        farthest = sorted(distances)[self.opponents]
+        return [j for j in range(n) if distances[j] <= farthest]
 
     def performance(
         self,
@@ -203,18 +214,15 @@ class SlowEloMMR:
         A tie, also with oneself, is a win plus a loss, or half of both (READINGS B3).
         """
         tie_share = 0.5 if self.split_ties else 1.0
+        shares = [1.0 if ranks[j] != ranks[i] else tie_share for j in window]
 
         def balance(x: float) -> float:
-            terms = []
-            for j in window:
-                tanh = math.tanh((x - means[j]) / (2 * delta_bars[j]))
-                if ranks[j] > ranks[i]:
-                    terms.append((tanh - 1) / delta_bars[j])
-                elif ranks[j] < ranks[i]:
-                    terms.append((tanh + 1) / delta_bars[j])
-                else:
-                    terms.append(tie_share * (tanh - 1) / delta_bars[j])
-                    terms.append(tie_share * (tanh + 1) / delta_bars[j])
+            terms: list[float] = []
+            for j, share in zip(window, shares, strict=True):
+                if ranks[j] >= ranks[i]:  # tanh - 1, a win
+                    terms += beyond(x, means[j], delta_bars[j], share, of=-1.0)
+                if ranks[j] <= ranks[i]:  # tanh + 1, a loss
+                    terms += beyond(x, means[j], delta_bars[j], share, of=1.0)
             return math.fsum(terms)
 
         return zero(balance, min(means), max(means))

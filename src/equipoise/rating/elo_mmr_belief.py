@@ -44,7 +44,11 @@ _LAST_CORRECTION = 1e-7
 _CACHE_LINE = 8
 
 #: Exponentials are carried from one x to the next by one factor while the step is this small.
-_CARRIED_STEP = 4.0
+_CARRIED_STEP = 2.0
+
+#: Exponents are held here: carried up at every step of a search they stay below 556 and do not
+#: overflow, carried down at every step they stay above 44, where tanh is 1 to the last bit.
+_LARGEST_EXPONENT = 300.0
 
 
 class Beliefs(NamedTuple):
@@ -116,14 +120,19 @@ def expect_terms(beliefs: Beliefs, row: int) -> None:
 
 
 @inner_kernel
+def drifted(player: Floats, time: float, drift_per_day: float) -> float:
+    """Return the variance that the days since the player's last match added (READINGS B4)."""
+    elapsed = time - player[LAST_TIME]
+    # NaN, for a first match or without times, is not positive.
+    return drift_per_day * elapsed if elapsed > 0.0 else 0.0
+
+
+@inner_kernel
 def diffuse(beliefs: Beliefs, row: int, the_round: Round, rho: float, drift_per_day: float) -> None:
     """Algorithm 2: let the player's skill have changed since the last round."""
     player = beliefs.table[row]
     variance = player[DEVIATION] * player[DEVIATION]
-    gamma2 = the_round.gamma2
-    elapsed = the_round.time - player[LAST_TIME]
-    if drift_per_day > 0.0 and elapsed > 0.0:
-        gamma2 += drift_per_day * elapsed
+    gamma2 = the_round.gamma2 + drifted(player, the_round.time, drift_per_day)
     kappa = 1.0 / (1.0 + gamma2 / variance)
     kept = 1.0
     if rho > 0.0:
@@ -207,7 +216,8 @@ def _remember(beliefs: Beliefs, row: int, performance: float, beta_bar: float) -
 def _exponentials(x: float, values: Floats, run: _Run, grown: Floats) -> None:
     """Write exp((x - p_k)/beta_bar_k) of every term to `grown`."""
     for k in range(run.length):
-        grown[k] = exp((x - values[run.performance + k]) * values[run.steepness + k])
+        exponent = (x - values[run.performance + k]) * values[run.steepness + k]
+        grown[k] = exp(min(exponent, _LARGEST_EXPONENT))
 
 
 @inner_kernel

@@ -128,37 +128,72 @@ def solve_nearest(
 ) -> tuple[Floats, float]:
     """Return (performances, shape (n,), and a residual) against the nearest-rated alone.
 
-    opponents : how many, below n - 1; equally near ones are taken in the order of the places
+    opponents : how many, below n - 1; all who are as near as the last of them count too, so that
+        equals are treated alike
     """
     n = len(rating)
     place = np.empty(n, np.int64)
     for g in range(len(places) - 1):
         place[places[g] : places[g + 1]] = g
+    # Players come by place and the sort is stable: equals in rating and place are neighbours.
     by_rating = np.argsort(rating, kind="mergesort")
-    met = _room_for(opponents + 1)
+    room = _room_for(n)
     tie = 0.5 if split_ties else 1.0
     performances = np.empty(n)
     worst = -1.0
     low = 0
     for position in range(n):
-        i = by_rating[position]
-        low = _window(rating, by_rating, position, low, opponents)
-        for k in range(opponents + 1):
-            j = by_rating[low + k]
+        i, before = by_rating[position], by_rating[max(position - 1, 0)]
+        if position > 0 and rating[before] == rating[i] and place[before] == place[i]:
+            performances[i] = performances[before]
+            continue
+        low = _nearest(rating, by_rating, position, low, opponents)
+        first, stop = _as_near(rating, by_rating, position, low, low + opponents)
+        for k in range(first, stop):
+            j = by_rating[k]
             result = 0 if place[j] == place[i] else 1 if place[j] > place[i] else -1
-            _meet(met, k, rating[j], slope[j], result, tie)
-        performances[i], residual = performance_against(met, rating[i])
+            _meet(room, k - first, rating[j], slope[j], result, tie)
+        performances[i], residual = performance_against(_first_of(room, stop - first), rating[i])
         worst = max(worst, residual)
     return performances, worst
 
 
+@kernel
+def _first_of(met: Results, count: int) -> Results:
+    """Return the first opponents alone, as views."""
+    return Results(
+        met.rating[:count],
+        met.slope[:count],
+        met.lost[:count],
+        met.won[:count],
+        met.whole[:count],
+        met.tails[:count],
+        met.rise[:count],
+    )
+
+
 @inner_kernel
-def _window(rating: Floats, by_rating: Ints, position: int, low: int, opponents: int) -> int:
-    """Return where the window of the nearest begins; it slides upwards with the rating."""
-    n = len(by_rating)
+def _nearest(rating: Floats, by_rating: Ints, position: int, low: int, opponents: int) -> int:
+    """Return where a window of the nearest begins; it slides upwards with the rating."""
     own = rating[by_rating[position]]
-    while low + opponents + 1 < n and (
+    low = max(low, position - opponents)
+    last = min(position, len(by_rating) - 1 - opponents)
+    while low < last and (
         rating[by_rating[low + opponents + 1]] - own < own - rating[by_rating[low]]
     ):
         low += 1
-    return min(max(low, position - opponents), position)
+    return low
+
+
+@inner_kernel
+def _as_near(
+    rating: Floats, by_rating: Ints, position: int, low: int, high: int
+) -> tuple[int, int]:
+    """Return (first, stop) of all who are as near as the farthest from low to high."""
+    own = rating[by_rating[position]]
+    farthest = max(own - rating[by_rating[low]], rating[by_rating[high]] - own)
+    while low > 0 and own - rating[by_rating[low - 1]] <= farthest:
+        low -= 1
+    while high + 1 < len(by_rating) and rating[by_rating[high + 1]] - own <= farthest:
+        high += 1
+    return low, high + 1

@@ -25,6 +25,7 @@ from equipoise.rating.elo_mmr_belief import (
     Round,
     Scratch,
     diffuse,
+    drifted,
     expect_terms,
     update_belief,
     update_scratch,
@@ -95,7 +96,8 @@ class Field(NamedTuple):
     rows : shape (n,), rows of the history
     players : shape (n,), rows of the state
     places : shape (places + 1,), offsets of the places
-    rating, slope, deviation_before : shape (n,); prior mu, 1/delta_bar, sigma before diffusion
+    rating, slope, deviation_before : shape (n,); prior mu, 1/delta_bar, and sigma as it is read at
+        the time of the match: with drift, without the round's diffusion
     """
 
     rows: Ints
@@ -152,7 +154,8 @@ def begin_round(job: Job, field: Field, start: int, stop: int, the_round: Round)
             prefetch(job.beliefs.table, ahead * job.beliefs.table.shape[1])
             prefetch(job.beliefs.spans, ahead * job.beliefs.spans.shape[1])
         player = job.beliefs.table[row]
-        field.deviation_before[j] = player[DEVIATION]
+        drift = drifted(player, the_round.time, drift_per_day)
+        field.deviation_before[j] = math.sqrt(player[DEVIATION] * player[DEVIATION] + drift)
         diffuse(job.beliefs, row, the_round, rho, drift_per_day)
         delta = math.sqrt(player[DEVIATION] * player[DEVIATION] + the_round.beta2)
         field.rating[j] = player[RATING]
