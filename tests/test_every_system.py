@@ -6,6 +6,7 @@ A system that breaks a promise by design is listed in EXEMPT with the reason.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system
-from equipoise.rating.replay import predict, replay
+from equipoise.rating.replay import TRACE_COLUMNS, predict, replay
 from equipoise.rating.system import RatingSystem
 
 DAY = 86_400_000_000
@@ -38,6 +40,10 @@ VARIANTS = [
     Variant("elo-mmr", {"rho": "inf"}),
     Variant("elo-mmr", {"rho": 0, "split_ties": True}),
     Variant("elo-mmr", {"opponents": 2, "remembered": 3}),
+    Variant("elo-mmx", {}),
+    Variant("elo-mmx", {"weight_limit": 0.3, "sigma_limit": 60, "drift_per_day": 3}),
+    Variant("elo-mmx", {"beta": 150, "gamma": 40, "split_ties": True, "rate_all_ties": True}),
+    Variant("elo-mmx", {"opponents": 2}),
     Variant("glicko2", {}),
     Variant("glicko2", {"period_days": 2.5, "tau": 0.9}),
 ]
@@ -347,6 +353,92 @@ def test_the_trace_tells_every_change(variant: Variant, data: st.DataObject) -> 
             np.testing.assert_array_equal(before[1:], after[:-1])
         assert after[-1] == pytest.approx(result.ratings.rating[player], abs=1e-9)
         assert np.all((columns["expected"][rows] >= 0) & (columns["expected"][rows] <= 1))
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_an_explanation_adds_up(variant: Variant, data: st.DataObject) -> None:
+    """Every participation's parts sum to the change that a replay traces, to 1e-9 points.
+
+    So do the remembered performances, where there are any, whose weights sum to 1; the change lies
+    between its bounds, where there are any; and a match that changed nothing is not explained.
+    """
+    history, system = any_history(data, variant), system_of(variant)
+    columns = traced(system, history)
+    state = system.initial(history.players)
+    for m in range(history.matches):
+        for row in range(history.offsets[m], history.offsets[m + 1]):
+            if np.isnan(columns["rating"][row]):
+                with pytest.raises(InvalidDataError, match=f"did not rate match {100 + m}"):
+                    system.explain(state, history, m, row)
+                continue
+            found = system.explain(state, history, m, row)
+            assert_tells_the_trace(found, history, columns, m, row)
+            assert_parts_sum_to_the_change(found)
+        system.run(state, history, m, m + 1)
+
+
+def traced(system: RatingSystem, history: History) -> dict[str, np.ndarray]:
+    """Return the columns that the system writes while it rates the whole history."""
+    trace = {
+        name: np.full(history.participations, math.nan)
+        for name in (*TRACE_COLUMNS, *system.trace_columns)
+    }
+    system.run(system.initial(history.players), history, 0, history.matches, trace)
+    return trace
+
+
+def assert_tells_the_trace(
+    found: Explanation, history: History, columns: dict[str, np.ndarray], m: int, row: int
+) -> None:
+    """Compare ids, ratings, score and expected score with the history and its trace."""
+    rows = slice(int(history.offsets[m]), int(history.offsets[m + 1]))
+    assert found.match == history.match_ids[m]
+    assert found.player == history.player_ids[history.player[row]]
+    for name in ("rating_before", "deviation_before", "rating", "deviation", "expected"):
+        np.testing.assert_allclose(getattr(found, name), columns[name][row], atol=1e-9, rtol=0)
+    ranks, own = history.rank[rows], history.rank[row]
+    others = len(ranks) - 1
+    tied = int(np.sum(ranks == own)) - 1
+    assert (found.rank, found.tied, found.teams) == (int(np.sum(ranks < own)) + 1, tied, others + 1)
+    score = (np.sum(ranks > own) + 0.5 * tied) / others
+    assert found.score == pytest.approx(score, abs=1e-15)
+
+
+def assert_parts_sum_to_the_change(found: Explanation) -> None:
+    """What `Explanation` promises, to 1e-9 points."""
+    change = found.rating - found.rating_before
+    assert math.fsum(one.change for one in found.contributions) == pytest.approx(change, abs=1e-9)
+    if found.remembered:
+        changes = [one.change for one in found.remembered]
+        assert math.fsum(changes) == pytest.approx(change, abs=1e-9)
+        weights = [one.weight for one in found.remembered]
+        assert math.fsum(weights) == pytest.approx(1.0, abs=1e-12)
+        assert min(weights) >= 0.0
+    assert math.isnan(found.least_change) == math.isnan(found.largest_change)
+    if not math.isnan(found.least_change):
+        assert found.least_change - 1e-9 <= change <= found.largest_change + 1e-9
+
+
+@every_system
+@given(data=st.data())
+@few
+def test_the_higher_rated_has_the_better_outlook(variant: Variant, data: st.DataObject) -> None:
+    """The chances of both sides sum to 1, and the higher rating has the higher, all else equal."""
+    history, system = any_history(data, variant), system_of(variant)
+    rating, deviation = (
+        system.at(replay(system, history).state.state, np.arange(history.players), None)[name]
+        for name in ("rating", "deviation")
+    )
+    pairs = system.outlook(rating, deviation).pairs()
+    np.testing.assert_allclose(pairs + pairs.T, 1.0, rtol=0, atol=1e-15)
+    ahead = rating[:, None] > rating[None, :]
+    assert np.all(pairs[ahead] >= 0.5)
+    # A point more is a chance more: normal and logistic curves tell it far from their ends.
+    better = system.outlook(rating + np.eye(len(rating))[0], deviation).pairs()
+    assert np.all(better[0, 1:] > pairs[0, 1:])
+    assert np.all(better[1:, 0] < pairs[1:, 0])
 
 
 @every_system

@@ -26,9 +26,9 @@ from equipoise import _jit
 PACKAGE = Path(_jit.__file__).parent
 
 LEAF = """
-from equipoise._jit import kernel
+from equipoise._jit import {decorator}
 
-@kernel
+@{decorator}
 def leaf(x):
     return {formula}
 """
@@ -39,7 +39,10 @@ from equipoise.leaf import leaf
 
 @kernel
 def caller(x):
-    return leaf(x) + 1.0
+    total = 1.0
+    for _ in range(x):
+        total += leaf(1.0)
+    return total
 """
 
 #: Prints the answer and how many kernels had to be compiled for it.
@@ -48,7 +51,7 @@ import json
 from equipoise import _jit
 from equipoise.caller import caller
 with _jit.watch_compilation() as seen:
-    answer = caller(3.0)
+    answer = caller(3)
 print(json.dumps({
     "answer": answer, "compiled": seen.kernels, "folder": str(_jit.cache_folder()),
     "kind": type(caller).__name__,
@@ -68,21 +71,22 @@ class Site:
         self.cache = folder / "cache"
         self.install("2.0 * x")
 
-    def install(self, formula, age=0.0):
+    def install(self, formula, age=0.0, decorator="kernel"):
         """Replace the package by a version whose leaf computes `formula`, files `age` s old."""
         package = self.packages / "equipoise"
         shutil.rmtree(package, ignore_errors=True)
         package.mkdir(parents=True)
         for name in ("__init__.py", "_jit.py", "arrays.py", "errors.py"):
             shutil.copy(PACKAGE / name, package / name)
-        (package / "leaf.py").write_text(LEAF.format(formula=formula))
+        self.edit(formula, decorator)
         (package / "caller.py").write_text(CALLER)
         for file in package.iterdir():
             os.utime(file, (time.time() - age, time.time() - age))
 
-    def edit(self, formula):
+    def edit(self, formula, decorator="kernel"):
         """Change the leaf and nothing else."""
-        (self.packages / "equipoise" / "leaf.py").write_text(LEAF.format(formula=formula))
+        leaf = LEAF.format(formula=formula, decorator=decorator)
+        (self.packages / "equipoise" / "leaf.py").write_text(leaf)
 
     def run(self, program=CALL, **environment):
         """Run a program in a new process, warnings as errors, and return what it prints."""
@@ -125,10 +129,15 @@ def in_memory(monkeypatch):
 
 
 @pytest.mark.recompiles
-def test_an_edited_leaf_changes_the_answer_of_its_caller(site):
-    """Truth is arithmetic: 2 * 3 + 1, then 5 * 3 + 1. Numba's own cache would still say 7."""
+@pytest.mark.parametrize("decorator", ["kernel", "inner_kernel", "inlined_kernel"])
+def test_an_edited_leaf_changes_the_answer_of_its_caller(site, decorator):
+    """Truth is arithmetic: 2 * 3 + 1, then 5 * 3 + 1. Numba's own cache would still say 7.
+
+    Whether the caller's loop calls the leaf or has been given a copy of it.
+    """
+    site.edit("2.0 * x", decorator)
     assert site.run()["answer"] == 7.0
-    site.edit("5.0 * x")
+    site.edit("5.0 * x", decorator)
     again = site.run()
     assert again["answer"] == 16.0
     assert again["compiled"] == 2
@@ -193,14 +202,18 @@ def test_without_jit_the_same_bits():
 import hashlib, math
 import numpy as np
 from equipoise.numeric.chebyshev import evaluate_series
-from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.normal import normal_cdf, normal_hazard
 from equipoise.numeric.sigmoid_sum import Sigmoids, empty_scratch, tail_series, tail_sum
+from equipoise.rating.elo_mmr_gaussian import gaussian_on_one_thread
 
 n = 61
 curves = Sigmoids(np.linspace(-500.0, 700.0, n), 1.0 / np.linspace(20.0, 90.0, n), np.ones(n))
 series = tail_series(curves, 70.0, 18)
 found = [*series, *scores_against_field(curves.centres, curves.slopes)]
+found += normal_scores_against_field(curves.centres, curves.slopes / 30.0).tolist()
+places = np.arange(n + 1)
+found += gaussian_on_one_thread(curves.centres, curves.slopes / 9.0, places, True)[0].tolist()
 for y in np.linspace(0.0, 1_200.0, 13).tolist():
     found += evaluate_series(series, 70.0, y) + tail_sum(y, curves, 3, n, empty_scratch())
     found += normal_cdf(y / 100.0 - 8.0), normal_hazard(y / 100.0 - 8.0)
@@ -269,7 +282,7 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch):
 
 
 @needs_jit
-@pytest.mark.parametrize("decorator", [_jit.kernel, _jit.inner_kernel])
+@pytest.mark.parametrize("decorator", [_jit.kernel, _jit.inner_kernel, _jit.inlined_kernel])
 def test_division_by_zero_is_that_of_ieee_754(in_memory, decorator):
     """error_model="numpy": no exception, hence no branch in loops that divide."""
 
@@ -412,4 +425,6 @@ def test_layers_said_to_be_free_of_kernels_are():
     """`KERNEL_FREE` against the sources: a decorated function there would not be in the hash."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.relative_to(PACKAGE).parts[0] in _jit.KERNEL_FREE:
-            assert not re.search(r"^\s*@(inner_)?kernel\b", path.read_text(), re.MULTILINE), path
+            assert not re.search(
+                r"^\s*@(inner_|inlined_)?kernel\b", path.read_text(), re.MULTILINE
+            ), path

@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from equipoise.data.backtest import Backtest
+    from equipoise.data.explanation import Explanation
     from equipoise.data.history import History
     from equipoise.data.prediction import Prediction
     from equipoise.data.ratings import Ratings, Trace
@@ -21,62 +23,85 @@ if TYPE_CHECKING:
         NotFoundError,
         Problem,
     )
+    from equipoise.evaluate.backtest import backtest
+    from equipoise.evaluate.placing import PlaceDistribution, place_distribution
     from equipoise.formats import read_history, scan_history, write_history, write_table
     from equipoise.rating.elo import Elo
     from equipoise.rating.elo_mmr import EloMMR
+    from equipoise.rating.elo_mmx import EloMMX
+    from equipoise.rating.explaining import explain
     from equipoise.rating.glicko2 import Glicko2
     from equipoise.rating.pool_state import PoolState
     from equipoise.rating.registry import make_system
     from equipoise.rating.replay import Replay, predict, replay
+    from equipoise.rating.what_if import WhatIf, what_if
 
 _PLACES = {
+    "Backtest": "equipoise.data.backtest",
     "ConflictError": "equipoise.errors",
     "ConvergenceError": "equipoise.errors",
     "Elo": "equipoise.rating.elo",
     "EloMMR": "equipoise.rating.elo_mmr",
+    "EloMMX": "equipoise.rating.elo_mmx",
     "EquipoiseError": "equipoise.errors",
+    "Explanation": "equipoise.data.explanation",
     "Glicko2": "equipoise.rating.glicko2",
     "History": "equipoise.data.history",
     "InvalidDataError": "equipoise.errors",
     "InvalidParameterError": "equipoise.errors",
     "NotFoundError": "equipoise.errors",
+    "PlaceDistribution": "equipoise.evaluate.placing",
     "PoolState": "equipoise.rating.pool_state",
     "Prediction": "equipoise.data.prediction",
     "Problem": "equipoise.errors",
     "Ratings": "equipoise.data.ratings",
     "Replay": "equipoise.rating.replay",
     "Trace": "equipoise.data.ratings",
+    "WhatIf": "equipoise.rating.what_if",
+    "backtest": "equipoise.evaluate.backtest",
+    "explain": "equipoise.rating.explaining",
     "make_system": "equipoise.rating.registry",
+    "place_distribution": "equipoise.evaluate.placing",
     "predict": "equipoise.rating.replay",
     "read_history": "equipoise.formats",
     "replay": "equipoise.rating.replay",
     "scan_history": "equipoise.formats",
+    "what_if": "equipoise.rating.what_if",
     "write_history": "equipoise.formats",
     "write_table": "equipoise.formats",
 }
 
 __all__ = [
+    "Backtest",
     "ConflictError",
     "ConvergenceError",
     "Elo",
     "EloMMR",
+    "EloMMX",
     "EquipoiseError",
+    "Explanation",
     "Glicko2",
     "History",
     "InvalidDataError",
     "InvalidParameterError",
     "NotFoundError",
+    "PlaceDistribution",
     "PoolState",
     "Prediction",
     "Problem",
     "Ratings",
     "Replay",
     "Trace",
+    "WhatIf",
+    "backtest",
+    "explain",
     "make_system",
+    "place_distribution",
     "predict",
     "read_history",
     "replay",
     "scan_history",
+    "what_if",
     "write_history",
     "write_table",
 ]

@@ -69,8 +69,22 @@ def inner_kernel(function: _Function) -> _Function:
     return _compiled(function, counts_references=False)
 
 
-def _compiled(function: _Function, counts_references: bool) -> _Function:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": counts_references}
+def inlined_kernel(function: _Function) -> _Function:
+    """Compile arithmetic on scalars that is copied into every loop that uses it.
+
+    For functions so long that the compiler would call them instead: a loop with a call in it does
+    not become vector instructions.
+    """
+    return _compiled(function, counts_references=False, forceinline=True)
+
+
+def _compiled(function: _Function, counts_references: bool, forceinline: bool = False) -> _Function:
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "_nrt": counts_references,
+        "forceinline": forceinline,
+    }
     compiled: Any = njit(**options)(function)
     if not _config.DISABLE_JIT and cache_folder() is not None:
         # What Dispatcher.enable_caching() does, with our own choice of folder.

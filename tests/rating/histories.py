@@ -26,8 +26,11 @@ from equipoise.rating.elo_mmr_belief import (
     Round,
     diffuse,
     update_belief,
+    update_gaussian_belief,
     update_scratch,
 )
+from equipoise.rating.elo_mmr_parameters import EloMMRParameters
+from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import COUNT, State
 from equipoise.rating.system import RatingSystem
@@ -181,6 +184,11 @@ def places(count: int, *, ties: bool = True) -> st.SearchStrategy[list[int]]:
 
 RHOS = (0.0, 0.04, 1.0, math.inf)
 
+#: The logistic and the Gaussian model; they take the same parameters.
+MODELS: tuple[type[EloMMRParameters], ...] = (EloMMR, EloMMX)
+
+every_model = pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
+
 
 @st.composite
 def spellings(draw: st.DrawFn) -> dict[str, float]:
@@ -199,7 +207,7 @@ def parameters(
     drift: bool | None = None,
     remembered: bool | None = None,
 ) -> dict[str, float]:
-    """Draw parameters of `EloMMR`, without `opponents`; None: perhaps with that option."""
+    """Draw parameters of either model, without `opponents`; None: perhaps with that option."""
     chosen = draw(spellings())
     chosen["rho"] = draw(st.sampled_from(rhos))
     chosen["initial_deviation"] = draw(st.sampled_from([100.0, 350.0]))
@@ -212,14 +220,18 @@ def parameters(
     return chosen
 
 
-def systems(rhos: Sequence[float] = RHOS, least_beta: float = 20.0) -> st.SearchStrategy[EloMMR]:
-    """Draw systems.
+def systems(
+    model: type[EloMMRParameters] = EloMMR,
+    rhos: Sequence[float] = RHOS,
+    least_beta: float = 20.0,
+) -> st.SearchStrategy[EloMMRParameters]:
+    """Draw systems of a model.
 
     Contests in which all tie are rated: the theorems count them (READINGS B7).
     """
     return st.builds(
-        EloMMR,
-        beta=st.floats(least_beta, 400),
+        model,
+        beta=st.floats(least_beta, max(400.0, 2 * least_beta)),
         gamma=st.floats(5, 200),
         rho=st.sampled_from(rhos),
         split_ties=st.booleans(),
@@ -228,7 +240,9 @@ def systems(rhos: Sequence[float] = RHOS, least_beta: float = 20.0) -> st.Search
 
 
 def newcomers(
-    system: EloMMR, ratings: Sequence[float] | Floats, deviations: Sequence[float] | Floats
+    system: EloMMRParameters,
+    ratings: Sequence[float] | Floats,
+    deviations: Sequence[float] | Floats,
 ) -> State:
     """Return the state of players who have not played but start at different ratings."""
     state = system.initial(len(ratings))
@@ -265,7 +279,7 @@ def entrants(
     return Entrants(many(low, high), many(30, 350), draw(places(count)))
 
 
-def performances(system: EloMMR, field: Entrants) -> Floats:
+def performances(system: EloMMRParameters, field: Entrants) -> Floats:
     """Return the performances that these players show in one contest."""
     state = newcomers(system, field.ratings, field.deviations)
     return rate(system, state, one_contest(field.ranks))["performance"]
@@ -274,7 +288,9 @@ def performances(system: EloMMR, field: Entrants) -> Floats:
 class Belief:
     """What Elo-MMR believes of one player, driven kernel by kernel."""
 
-    def __init__(self, system: EloMMR, rating: float = 1500.0, deviation: float = 350.0) -> None:
+    def __init__(
+        self, system: EloMMRParameters, rating: float = 1500.0, deviation: float = 350.0
+    ) -> None:
         self.system = system
         self.state = newcomers(system, [rating], [deviation])
         weight, limit = system.limits()
@@ -284,10 +300,15 @@ class Belief:
         """Algorithm 2."""
         size = self.gamma2 if gamma2 is None else gamma2
         the_round = Round(math.nan, size, self.beta2, math.inf)
-        diffuse(self._beliefs(), 0, the_round, self.system.rho, 0.0)
+        # Nothing but a Gaussian is kept of a Gaussian belief, whatever rho says.
+        rho = math.inf if self.system.gaussian else self.system.rho
+        diffuse(self._beliefs(), 0, the_round, rho, 0.0)
 
     def update(self, performance: float) -> None:
         """Algorithm 3, phase two."""
+        if self.system.gaussian:
+            update_gaussian_belief(self._beliefs(), 0, performance, self.beta2)
+            return
         assert self.state.runs is not None
         self.state.runs.reserve(np.zeros(1, np.int64), np.ones(1, np.int64))
         beliefs = self._beliefs()

@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.rating.elo_mmr import EloMMR
-from rating.histories import RHOS, Belief, examples, spellings
+from equipoise.rating.elo_mmr_parameters import EloMMRParameters
+from equipoise.rating.elo_mmx import EloMMX
+from rating.histories import RHOS, Belief, every_model, examples, spellings
+
+Model = type[EloMMRParameters]
 
 #: Relative: products and sums of a few positive numbers.
 ROUNDING = 1e-12
@@ -20,10 +24,10 @@ sizes = st.floats(1, 10_000)
 
 
 @st.composite
-def beliefs(draw: st.DrawFn, *, finite: bool = False) -> Belief:
+def beliefs(draw: st.DrawFn, model: Model = EloMMR, *, finite: bool = False) -> Belief:
     """Draw a player with a past."""
     rho = draw(st.sampled_from([rho for rho in RHOS if math.isfinite(rho) or not finite]))
-    return Belief(EloMMR(rho=rho, **draw(spellings()))).play(draw(pasts))
+    return Belief(model(rho=rho, **draw(spellings()))).play(draw(pasts))
 
 
 def weights(belief: Belief) -> list[float]:
@@ -31,10 +35,12 @@ def weights(belief: Belief) -> list[float]:
     return [belief.gaussian[1], *belief.terms()[1].tolist()]
 
 
+@every_model
 @examples(100)
-@given(beliefs(), sizes)
-def test_diffusion_preserves_the_rating(belief: Belief, gamma2: float) -> None:
+@given(st.data(), sizes)
+def test_diffusion_preserves_the_rating(model: Model, data: st.DataObject, gamma2: float) -> None:
     """Rating preservation: the rating stays, and stays the mode of the belief."""
+    belief = data.draw(beliefs(model), label="belief")
     before = belief.rating
     belief.diffuse(gamma2)
     assert belief.rating == before
@@ -42,22 +48,28 @@ def test_diffusion_preserves_the_rating(belief: Belief, gamma2: float) -> None:
     assert belief.gradient(before - 1e-9) < 0 < belief.gradient(before + 1e-9)
 
 
+@every_model
 @examples(100)
-@given(beliefs(), sizes)
-def test_diffusion_adds_its_size_to_the_variance(belief: Belief, gamma2: float) -> None:
+@given(st.data(), sizes)
+def test_diffusion_adds_its_size_to_the_variance(
+    model: Model, data: st.DataObject, gamma2: float
+) -> None:
     """Correct magnitude, as equation (9) measures it: by the weights of all terms."""
+    belief = data.draw(beliefs(model), label="belief")
     before = 1 / math.fsum(weights(belief))
     belief.diffuse(gamma2)
     assert belief.variance == pytest.approx(before + gamma2, rel=ROUNDING)
     assert 1 / math.fsum(weights(belief)) == pytest.approx(before + gamma2, rel=ROUNDING)
 
 
+@every_model
 @examples(100)
-@given(beliefs(), sizes, sizes)
+@given(st.data(), sizes, sizes)
 def test_two_diffusions_are_one_of_their_summed_size(
-    belief: Belief, first: float, second: float
+    model: Model, data: st.DataObject, first: float, second: float
 ) -> None:
     """Composability: the same Gaussian and the same logistic terms, one by one."""
+    belief = data.draw(beliefs(model), label="belief")
     at_once = belief.copy()
     at_once.diffuse(first + second)
     belief.diffuse(first)
@@ -67,10 +79,12 @@ def test_two_diffusions_are_one_of_their_summed_size(
     np.testing.assert_array_equal(belief.terms()[0], at_once.terms()[0])
 
 
+@every_model
 @examples(100)
-@given(beliefs(finite=True))
-def test_no_diffusion_changes_nothing(belief: Belief) -> None:
-    """Zero diffusion, for rho < inf: the posterior stays, term by term."""
+@given(st.data())
+def test_no_diffusion_changes_nothing(model: Model, data: st.DataObject) -> None:
+    """Zero diffusion, for rho < inf and for one Gaussian: the posterior stays, term by term."""
+    belief = data.draw(beliefs(model, finite=model is EloMMR), label="belief")
     before, gaussian = weights(belief), belief.gaussian
     # Weights change by (1 + rho) gamma^2/sigma^2 of themselves, here at most 1e-14.
     belief.diffuse(1e-14 * belief.variance / 2)
@@ -91,29 +105,30 @@ def test_without_memory_even_no_diffusion_forgets_the_posterior(
     assert belief.gaussian[0] == pytest.approx(belief.rating, rel=ROUNDING)
 
 
-def certain(rho: float, past: list[float]) -> Belief:
+def certain(rho: float, past: list[float], model: Model = EloMMR) -> Belief:
     """Return a player whose deviation is about 1e-100 after these performances, in units of it.
 
     Around 0, because 1500 + 1e-100 is 1500 in floats.
     """
     limit = 1e-100
-    system = EloMMR(weight_limit=0.2, sigma_limit=limit, rho=rho, initial_rating=0.0)
+    system = model(weight_limit=0.2, sigma_limit=limit, rho=rho, initial_rating=0.0)
     return Belief(system, rating=0.0, deviation=3 * limit).play([p * limit for p in past])
 
 
 units = st.lists(st.floats(-3, 3), min_size=1, max_size=8)
 
 
+@every_model
 @examples(50)
 @given(units, st.sampled_from([0.04, 1.0, math.inf]), sizes)
 def test_after_certainty_the_belief_is_the_diffusion_alone(
-    past: list[float], rho: float, gamma2: float
+    model: Model, past: list[float], rho: float, gamma2: float
 ) -> None:
     """Zero uncertainty, for rho > 0: a Gaussian of moments (mu, gamma^2) without a past.
 
     A deviation of 1e-100 points is zero enough even for rho = 0.04: kappa^rho < 1e-7.
     """
-    belief = certain(rho, past)
+    belief = certain(rho, past, model)
     before = belief.rating
     belief.diffuse(gamma2)
     p_0, w_0 = belief.gaussian
@@ -152,3 +167,25 @@ def test_decay_and_transfer_are_those_of_algorithm_2(belief: Belief, gamma2: flo
     assert belief.gaussian[0] == pytest.approx(mean, rel=ROUNDING)
     # 1 - kept loses digits where kappa is near 1; gamma^2 is at least 1e-5 of the variance.
     assert belief.gaussian[1] == pytest.approx(kappa * (kept * w_0 + transferred), rel=1e-10)
+
+
+@examples(100)
+@given(spellings(), pasts, st.floats(30, 350))
+def test_a_gaussian_belief_is_the_precision_weighted_mean_of_its_past(
+    chosen: dict[str, float], past: list[float], deviation: float
+) -> None:
+    """[EM]_ section 4, normal factors: means and variances add up by induction.
+
+    Written out from the end: a performance counts with 1/beta^2, and every diffusion multiplies all
+    precisions before it by kappa = 1/(1 + gamma^2 P), P being their sum.
+    """
+    belief = Belief(EloMMX(**chosen), rating=1400.0, deviation=deviation)
+    weights = [1 / deviation**2]
+    for _ in past:
+        kappa = 1 / (1 + belief.gamma2 * math.fsum(weights))
+        weights = [kappa * weight for weight in weights] + [1 / belief.beta2]
+    belief.play(past)
+    mean = math.fsum(w * p for w, p in zip(weights, [1400.0, *past], strict=True))
+    assert belief.rating == pytest.approx(mean / math.fsum(weights), rel=ROUNDING)
+    assert belief.variance == pytest.approx(1 / math.fsum(weights), rel=ROUNDING)
+    assert belief.gaussian == (belief.rating, pytest.approx(1 / belief.variance, rel=ROUNDING))

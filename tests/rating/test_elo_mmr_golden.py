@@ -1,8 +1,10 @@
-"""Elo-MMR against the authors' own program, on the first hundred contests of Codeforces."""
+"""Both models against the authors' own program, on the first hundred contests of Codeforces."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,26 +13,60 @@ import pytest
 from equipoise.data.history import History
 from equipoise.formats import read_history
 from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr_parameters import EloMMRParameters
+from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.replay import Replay, replay
 from rating.histories import WITHOUT_JIT, Contest, history_of, needs_jit, rate, shared_file
-from reference.elo_mmr import SlowEloMMR
-from reference.elo_mmr_arrays import Table
-
-# How the golden file was made (`golden/README.md`): initial 1500 +- 350, all opponents, all
-# history, ties as a win plus a loss.
-PARAMETERS = {"weight_limit": 0.23, "sigma_limit": 54.0, "rho": 0.04}
+from reference.elo_mmr import SlowEloMMR, SlowEloMMX
+from reference.elo_mmr_arrays import GaussianTable, Table
 
 CONTESTS = 100
 
-# Rating points: the documented tolerance of Elo-MMR (READINGS B6). The golden file promises 1e-6;
+# Rating points: the documented tolerance of Elo-MMR (READINGS B6). The golden files promise 1e-6;
 # what is left in fact is 6e-12.
 TOLERANCE = 1e-9
 
 
+class Golden(NamedTuple):
+    """How a golden file was made, and what it is held against.
+
+    See `golden/README.md`: initial 1500 +- 350, all opponents, all history; logistic ties as a win
+    plus a loss, Gaussian ones as themselves.
+    """
+
+    file: str
+    system: EloMMRParameters
+    table: type[Table]
+    slow: Callable[..., SlowEloMMR]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        Golden(
+            "elo_mmr_codeforces_first100.csv",
+            EloMMR(weight_limit=0.23, sigma_limit=54.0, rho=0.04),
+            Table,
+            SlowEloMMR,
+        ),
+        Golden(
+            "elo_mmx_codeforces_first100.csv",
+            EloMMX(weight_limit=0.16, sigma_limit=74.0),
+            GaussianTable,
+            SlowEloMMX,
+        ),
+    ],
+    ids=["elo-mmr", "elo-mmx"],
+)
+def model(request: pytest.FixtureRequest) -> Golden:
+    """One of the two models."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def golden() -> pl.DataFrame:
+def golden(model: Golden) -> pl.DataFrame:
     """What the authors' program says of every player after 100 contests."""
-    return pl.read_csv(shared_file("golden", "elo_mmr_codeforces_first100.csv"))
+    return pl.read_csv(shared_file("golden", model.file))
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +84,9 @@ def read_part(path: Path) -> History:
 
 
 @pytest.fixture(scope="module")
-def replayed(first_contests: History) -> Replay:
+def replayed(model: Golden, first_contests: History) -> Replay:
     """Our ratings of the same contests, with what every contest did."""
-    return replay(EloMMR(**PARAMETERS), first_contests, trace=True)
+    return replay(model.system, first_contests, trace=True)
 
 
 @needs_jit
@@ -74,14 +110,13 @@ def test_ratings_equal_those_of_the_authors_program(golden: pl.DataFrame, replay
 @pytest.mark.slow
 @pytest.mark.skipif(WITHOUT_JIT, reason="runs no kernel, so it need not run twice")
 def test_the_authors_program_solves_the_equations_of_the_paper(
-    golden: pl.DataFrame, first_contests: History
+    model: Golden, golden: pl.DataFrame, first_contests: History
 ) -> None:
     """The golden file is what Algorithms 1-3 say, solved by bisection and not by our code."""
-    history = first_contests
-    system = EloMMR(**PARAMETERS)
+    history, system = first_contests, model.system
     weight, limit = system.limits()
     beta, gamma = np.sqrt((1 + 1 / weight) * limit**2), np.sqrt(weight) * limit
-    table = Table(history.players, CONTESTS, beta, gamma, PARAMETERS["rho"])
+    table = model.table(history.players, CONTESTS, beta, gamma, system.rho)
     for m in range(history.matches):
         rows = slice(history.offsets[m], history.offsets[m + 1])
         table.rate(history.player[rows], history.rank[rows])
@@ -98,7 +133,9 @@ def test_the_authors_program_solves_the_equations_of_the_paper(
         )
 
 
-def test_the_first_real_contests_equal_the_slow_reference(first_contests: History) -> None:
+def test_the_first_real_contests_equal_the_slow_reference(
+    model: Golden, first_contests: History
+) -> None:
     """Algorithms 1-3 player by player: the smallest of the first real contests, in order."""
     history = first_contests
     small = np.flatnonzero(history.sizes() < 235)
@@ -109,9 +146,9 @@ def test_the_first_real_contests_equal_the_slow_reference(first_contests: Histor
             Contest(tuple(history.player[rows].tolist()), tuple(history.rank[rows].tolist()))
         )
     assert len(played) >= 5
-    slow = SlowEloMMR(**PARAMETERS)
+    fast = model.system
+    slow = model.slow(weight_limit=fast.weight_limit, sigma_limit=fast.sigma_limit, rho=fast.rho)
     rounds = [slow.rate(contest.players, contest.ranks) for contest in played]
-    fast = EloMMR(**PARAMETERS)
     trace = rate(fast, fast.initial(history.players), history_of(played, history.players))
     for name in ("performance", "rating", "deviation"):
         expected = np.concatenate([getattr(a_round, name) for a_round in rounds])

@@ -1,22 +1,27 @@
-"""What must not matter to Elo-MMR, and what must come out the same to the bit."""
+"""What must not matter to Elo-MMR and Elo-MMR-chi, and what must come out the same to the bit."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr_gaussian import gaussian_on_one_thread, gaussian_on_workers
 from equipoise.rating.elo_mmr_match import PARALLEL_FROM
+from equipoise.rating.elo_mmr_parameters import EloMMRParameters
 from equipoise.rating.elo_mmr_performance import (
     order_by_place,
     solve_on_one_thread,
     solve_on_workers,
 )
+from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.replay import replay
 from equipoise.rating.workers import Workers
 from rating.histories import (
@@ -27,6 +32,7 @@ from rating.histories import (
     contests,
     dense,
     entrants,
+    every_model,
     examples,
     full_histories,
     history_of,
@@ -37,6 +43,8 @@ from rating.histories import (
     rate,
     run,
 )
+
+Model = type[EloMMRParameters]
 
 #: Rating points: the same equations, their terms added up in another order.
 ROUNDING = 1e-9
@@ -51,6 +59,7 @@ def assert_same_trace_bits(one: Trace, other: Trace) -> None:
 # --- scale, direction, order -----------------------------------------------------------------
 
 
+@every_model
 @examples(60)
 @given(
     contests(timed=True, weighted=True, capped=True),
@@ -59,7 +68,7 @@ def assert_same_trace_bits(one: Trace, other: Trace) -> None:
     st.sampled_from([-700.0, 0.0, 2500.0]),
 )
 def test_a_linear_change_of_scale_changes_results_likewise(
-    played: list[Contest], chosen: dict[str, float], factor: float, shift: float
+    model: Model, played: list[Contest], chosen: dict[str, float], factor: float, shift: float
 ) -> None:
     """[EM]_ section 4.1: applied to all location and scale parameters, and to the outputs."""
     scaled = dict(chosen)
@@ -74,8 +83,8 @@ def test_a_linear_change_of_scale_changes_results_likewise(
         )
         for contest in played
     ]
-    _, before = run(EloMMR(**chosen), played)
-    _, after = run(EloMMR(**scaled), moved)
+    _, before = run(model(**chosen), played)
+    _, after = run(model(**scaled), moved)
     # Rounding of numbers of size 1500 factor + |shift|, after six contests.
     tolerance = 1e-11 * (1500 * factor + abs(shift))
     for name in ("rating", "performance"):
@@ -85,29 +94,31 @@ def test_a_linear_change_of_scale_changes_results_likewise(
     np.testing.assert_allclose(after["expected"], before["expected"], rtol=0, atol=1e-11)
 
 
+@every_model
 @examples(60)
 @given(contests(timed=True, weighted=True), parameters())
 def test_an_upside_down_history_mirrors_ratings(
-    played: list[Contest], chosen: dict[str, float]
+    model: Model, played: list[Contest], chosen: dict[str, float]
 ) -> None:
-    """The logistic model is symmetric: exchanging wins and losses mirrors ratings at 1500."""
+    """Both models are symmetric: exchanging wins and losses mirrors ratings at 1500."""
     reversed_ = [
         contest._replace(ranks=tuple(-rank for rank in contest.ranks)) for contest in played
     ]
-    _, before = run(EloMMR(**chosen), played)
-    _, after = run(EloMMR(**chosen), reversed_)
+    _, before = run(model(**chosen), played)
+    _, after = run(model(**chosen), reversed_)
     for name in ("rating", "performance"):
         np.testing.assert_allclose(after[name], 3000 - before[name], rtol=0, atol=ROUNDING)
     np.testing.assert_allclose(after["deviation"], before["deviation"], rtol=0, atol=0)
 
 
+@every_model
 @examples(60)
 @given(full_histories, parameters(), st.data())
 def test_permuting_players_and_rows_permutes_results(
-    played: list[Contest], chosen: dict[str, float], data: st.DataObject
+    model: Model, played: list[Contest], chosen: dict[str, float], data: st.DataObject
 ) -> None:
     """Neither the number of a player nor the place of a row in the table counts."""
-    system = EloMMR(**chosen)
+    system = model(**chosen)
     pool = max(max(contest.players) for contest in played) + 1
     number = data.draw(st.permutations(range(pool)), label="players")
     shuffled, orders = [], []
@@ -133,13 +144,14 @@ def test_permuting_players_and_rows_permutes_results(
     )
 
 
+@every_model
 @examples(60)
 @given(entrants(min_players=3), parameters(), st.data())
 def test_the_order_of_tied_players_does_not_matter(
-    field: Entrants, chosen: dict[str, float], data: st.DataObject
+    model: Model, field: Entrants, chosen: dict[str, float], data: st.DataObject
 ) -> None:
     """Permuting the rows of players who share a place permutes their new ratings."""
-    system = EloMMR(**chosen)
+    system = model(**chosen)
     ranks = np.array(field.ranks)
     ranks[1] = ranks[0]
     place = data.draw(st.sampled_from(sorted(set(ranks.tolist()))), label="place")
@@ -155,13 +167,14 @@ def test_the_order_of_tied_players_does_not_matter(
         np.testing.assert_allclose(after[name], column[order], rtol=0, atol=ROUNDING, err_msg=name)
 
 
+@every_model
 @examples(60)
 @given(full_histories, parameters(), st.sampled_from([None, 1, 3]))
 def test_ratings_are_finite_and_deviations_positive(
-    played: list[Contest], chosen: dict[str, float], opponents: int | None
+    model: Model, played: list[Contest], chosen: dict[str, float], opponents: int | None
 ) -> None:
     """Whatever the history and the options."""
-    state, _ = run(EloMMR(**chosen, opponents=opponents), played)
+    state, _ = run(model(**chosen, opponents=opponents), played)
     assert np.all(np.isfinite(state.column("rating")))
     assert np.all(state.column("deviation") > 0)
     assert np.all(np.isfinite(state.column("deviation")))
@@ -170,13 +183,14 @@ def test_ratings_are_finite_and_deviations_positive(
 # --- the same bits ---------------------------------------------------------------------------
 
 
+@every_model
 @examples(60)
 @given(full_histories, parameters(), st.sampled_from([None, 2]))
 def test_a_batch_is_one_match_at_a_time(
-    played: list[Contest], chosen: dict[str, float], opponents: int | None
+    model: Model, played: list[Contest], chosen: dict[str, float], opponents: int | None
 ) -> None:
     """The same bits in every column, and the same remembered terms."""
-    system = EloMMR(**chosen, opponents=opponents)
+    system = model(**chosen, opponents=opponents)
     history = history_of(played)
     batch, trace = run(system, played)
     single = system.initial(history.players)
@@ -188,13 +202,14 @@ def test_a_batch_is_one_match_at_a_time(
         np.testing.assert_array_equal(by_match[rows, np.arange(len(rows))], column, err_msg=name)
 
 
+@every_model
 @examples(60)
 @given(full_histories, parameters(), st.data())
 def test_going_on_from_a_state_is_a_straight_run(
-    played: list[Contest], chosen: dict[str, float], data: st.DataObject
+    model: Model, played: list[Contest], chosen: dict[str, float], data: st.DataObject
 ) -> None:
     """Resumed in the middle, through `replay` and with a copied state: the same bits."""
-    system = EloMMR(**chosen)
+    system = model(**chosen)
     history = history_of(played)
     middle = data.draw(st.integers(0, history.matches), label="middle")
     straight = replay(system, history)
@@ -205,13 +220,14 @@ def test_going_on_from_a_state_is_a_straight_run(
     assert_same_bits(again.state.state, straight.state.state)
 
 
+@every_model
 @examples(60)
 @given(full_histories, parameters(), st.data())
 def test_a_state_survives_take_put_and_copy(
-    played: list[Contest], chosen: dict[str, float], data: st.DataObject
+    model: Model, played: list[Contest], chosen: dict[str, float], data: st.DataObject
 ) -> None:
     """A copy is independent; parts taken and put elsewhere go on to the same bits."""
-    system = EloMMR(**chosen)
+    system = model(**chosen)
     history = history_of(played)
     middle = data.draw(st.integers(0, history.matches), label="middle")
     state = system.initial(history.players)
@@ -246,14 +262,20 @@ def large_history(seed: int) -> History:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, pytest.param({"rho": math.inf, "split_ties": True}, marks=needs_jit)]
+    "system",
+    [
+        EloMMR(),
+        pytest.param(EloMMR(rho=math.inf, split_ties=True), marks=needs_jit),
+        pytest.param(EloMMX(), marks=needs_jit),
+        pytest.param(EloMMX(split_ties=True), marks=needs_jit),
+    ],
+    ids=["elo-mmr", "elo-mmr-inf-split", "elo-mmx", "elo-mmx-split"],
 )
-def test_the_number_of_threads_changes_no_bit(options: dict[str, float]) -> None:
+def test_the_number_of_threads_changes_no_bit(system: EloMMRParameters) -> None:
     """1, 2 and 3 threads, on contests of more than 2,048 with ties: the same bits."""
     history = large_history(seed=4)
     assert history.sizes().max() > PARALLEL_FROM
     assert history.distinct_ranks().max() < history.sizes().max()
-    system = EloMMR(**options)
     one, *others = (replay(system, history, threads=n, trace=True) for n in (1, 2, 3))
     assert one.trace is not None
     for other in others:
@@ -262,15 +284,30 @@ def test_the_number_of_threads_changes_no_bit(options: dict[str, float]) -> None
         assert_same_trace_bits(other.trace.columns, one.trace.columns)
 
 
+@pytest.mark.parametrize(
+    ("on_one_thread", "on_workers", "n"),
+    [
+        (solve_on_one_thread, solve_on_workers, 3000),
+        (gaussian_on_one_thread, gaussian_on_workers, 1100),
+        pytest.param(gaussian_on_one_thread, gaussian_on_workers, 3000, marks=needs_jit),
+        pytest.param(gaussian_on_one_thread, gaussian_on_workers, 20_000, marks=needs_jit),
+    ],
+)
 @pytest.mark.parametrize("split_ties", [False, True])
-def test_threads_solve_what_one_kernel_solves(split_ties: bool) -> None:
+def test_threads_solve_what_one_kernel_solves(
+    on_one_thread: Callable[..., tuple[Floats, float]],
+    on_workers: Callable[..., tuple[Floats, float]],
+    n: int,
+    split_ties: bool,
+) -> None:
     """Both ways through phase one give the same bits, so a contest's size is no cliff."""
     rng = np.random.default_rng(11)
-    order, places = order_by_place(dense(rng.integers(0, 700, 3000)))
-    ratings, slopes = rng.normal(1500, 300, 3000)[order], 1 / rng.uniform(110, 220, 3000)[order]
-    alone, residual = solve_on_one_thread(ratings, slopes, places, split_ties)
+    order, places = order_by_place(dense(rng.integers(0, n // 4, n)))
+    ratings, slopes = rng.normal(1500, 300, n)[order], 1 / rng.uniform(110, 220, n)[order]
+    alone, residual = on_one_thread(ratings, slopes, places, split_ties)
     assert residual < 0
-    with Workers(3) as workers:
-        shared, residual = solve_on_workers(ratings, slopes, places, split_ties, workers)
-    assert residual < 0
-    np.testing.assert_array_equal(shared, alone)
+    for threads in (1, 3):
+        with Workers(threads) as workers:
+            shared, residual = on_workers(ratings, slopes, places, split_ties, workers)
+        assert residual < 0
+        np.testing.assert_array_equal(shared, alone)

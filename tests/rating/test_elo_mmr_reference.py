@@ -1,4 +1,4 @@
-"""The fast Elo-MMR against the slow one, on histories that use every option."""
+"""The fast Elo-MMR and Elo-MMR-chi against the slow ones, on histories that use every option."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr_parameters import EloMMRParameters
+from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.state import COUNT, State
 from rating.histories import (
     Contest,
     Trace,
+    assert_same_bits,
+    bits,
     contests,
+    every_model,
     examples,
+    full_histories,
     history_of,
     newcomers,
     parameters,
@@ -24,11 +30,15 @@ from rating.histories import (
     run,
     spellings,
 )
-from reference.elo_mmr import Player, Round, SlowEloMMR
+from reference.elo_mmr import Player, Round, SlowEloMMR, SlowEloMMX
 
 # Rating points. Both solve the same equations; these bound what rounding does to ill-conditioned
 # ones (rho = 0 with far-apart performances), not an approximation.
 TOLERANCE = 1e-7
+
+Model = type[EloMMRParameters]
+
+SLOW: dict[Model, type[SlowEloMMR]] = {EloMMR: SlowEloMMR, EloMMX: SlowEloMMX}
 
 
 def rate_slowly(slow: SlowEloMMR, played: Sequence[Contest]) -> list[Round | None]:
@@ -64,27 +74,44 @@ def assert_same_players(state: State, slow: SlowEloMMR) -> None:
         assert state.column("matches")[row] == player.matches
 
 
+@every_model
 @examples(250)
 @given(
     contests(timed=True, weighted=True, capped=True, max_contests=8),
     parameters(),
 )
 def test_every_rating_equals_that_of_the_slow_reference(
-    played: list[Contest], chosen: dict[str, float]
+    model: Model, played: list[Contest], chosen: dict[str, float]
 ) -> None:
     """Algorithms 1-3 with ties, weights, drift, ceilings and short memory (READINGS B1-B8)."""
     note(f"{chosen}")
-    slow = SlowEloMMR(**chosen)
+    slow = SLOW[model](**chosen)
     rounds = rate_slowly(slow, played)
-    state, trace = run(EloMMR(**chosen), played)
+    state, trace = run(model(**chosen), played)
     assert_same_trace(trace, rounds, [len(contest.players) for contest in played])
     assert_same_players(state, slow)
+
+
+@examples(60)
+@given(full_histories, parameters(remembered=False), st.sampled_from([0.0, 0.3, math.inf]))
+def test_what_a_gaussian_belief_cannot_use_changes_no_bit_of_it(
+    played: list[Contest], chosen: dict[str, float], rho: float
+) -> None:
+    """One Gaussian is all there is [EM]_ section 4: whatever is transferred or remembered."""
+    state, trace = run(EloMMX(**chosen), played)
+    for other in ({"rho": rho}, {"remembered": 1}, {"rho": rho, "remembered": 3}):
+        other_state, other_trace = run(EloMMX(**{**chosen, **other}), played)
+        assert_same_bits(other_state, state)
+        for name, column in trace.items():
+            np.testing.assert_array_equal(other_trace[name], column, err_msg=name)
+    assert not any(len(column) for column in bits(state)[2:]), "it remembers performances"
 
 
 #: Newcomers, and players rated so that many are equal or equally far from one another.
 ROUND_RATINGS = (1300.0, 1400.0, 1500.0, 1500.0, 1600.0, 1850.0)
 
 
+@every_model
 @examples(120)
 @given(
     contests(min_players=4, smallest=4, max_contests=1, ties=True),
@@ -95,6 +122,7 @@ ROUND_RATINGS = (1300.0, 1400.0, 1500.0, 1500.0, 1600.0, 1850.0)
     st.integers(0, 2**32 - 1),
 )
 def test_only_the_nearest_rated_opponents_count_when_asked_for(
+    model: Model,
     played: list[Contest],
     chosen: dict[str, float],
     opponents: int,
@@ -105,7 +133,7 @@ def test_only_the_nearest_rated_opponents_count_when_asked_for(
     """[EM]_ section 5.3, READINGS B6: as many opponents as named, and those as near as the last."""
     rng = np.random.default_rng(seed)
     options = {**chosen, "opponents": opponents, "split_ties": split}
-    fast, slow = EloMMR(**options), SlowEloMMR(**options)
+    fast, slow = model(**options), SLOW[model](**options)
     players = max(max(contest.players) for contest in played) + 1
     deviations = rng.uniform(60, 350, players)
     ratings = rng.normal(1500, 300, players) if distinct else rng.choice(ROUND_RATINGS, players)
@@ -117,12 +145,13 @@ def test_only_the_nearest_rated_opponents_count_when_asked_for(
     assert_same_trace(trace, rounds, [len(contest.players) for contest in played])
 
 
+@every_model
 @pytest.mark.parametrize("opponents", [1, 10, 98])
-def test_newcomers_are_equally_near(opponents: int) -> None:
+def test_newcomers_are_equally_near(model: Model, opponents: int) -> None:
     """Nobody is nearer than anybody else, so few opponents are all opponents."""
     played = [Contest(tuple(range(100)), tuple(np.repeat(np.arange(50), 2).tolist()))]
-    _, few = run(EloMMR(opponents=opponents), played)
-    _, every = run(EloMMR(), played)
+    _, few = run(model(opponents=opponents), played)
+    _, every = run(model(), played)
     np.testing.assert_allclose(few["performance"], every["performance"], rtol=0, atol=TOLERANCE)
     # The field is symmetric, so the mean performance is where all began.
     assert abs(few["performance"].mean() - 1500.0) < TOLERANCE

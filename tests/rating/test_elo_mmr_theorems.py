@@ -7,15 +7,19 @@ from collections.abc import Sequence
 
 import mpmath
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
 from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr_parameters import EloMMRParameters
+from equipoise.rating.elo_mmx import EloMMX
 from rating.histories import (
     Belief,
     Entrants,
     entrants,
+    every_model,
     examples,
     performances,
     systems,
@@ -25,19 +29,19 @@ from rating.histories import (
 DIGITS = 40
 
 
-def delta_bars(system: EloMMR, deviations: Sequence[float]) -> Floats:
-    """Return delta_bar of players as they enter a round: sigma^2 + gamma^2 + beta^2."""
+def deltas(system: EloMMRParameters, deviations: Sequence[float]) -> Floats:
+    """Return delta of players as they enter a round: sigma^2 + gamma^2 + beta^2 is its square."""
     assert system.beta is not None
     assert system.gamma is not None
-    delta2 = np.asarray(deviations) ** 2 + system.gamma**2 + system.beta**2
-    return np.sqrt(3 * delta2) / np.pi
+    return np.sqrt(np.asarray(deviations) ** 2 + system.gamma**2 + system.beta**2)
 
 
 class Definition:
-    """F and f of one player's performance, and l, d, v, as section 3.1 defines them."""
+    """F and f of one player's logistic performance, and l, d, v, as section 3.1 defines them."""
 
-    def __init__(self, mean: float, delta_bar: float, split_ties: bool) -> None:
-        self.mean, self.delta_bar, self.split_ties = mpmath.mpf(mean), delta_bar, split_ties
+    def __init__(self, mean: float, delta: float, split_ties: bool) -> None:
+        self.mean, self.delta, self.split_ties = mpmath.mpf(mean), delta, split_ties
+        self.delta_bar = math.sqrt(3) / math.pi * delta
 
     def log_win(self, p: mpmath.mpf) -> mpmath.mpf:
         """Ln F(p), with the sign mended (READINGS B1)."""
@@ -51,8 +55,38 @@ class Definition:
         """Ln f(p); footnote 2 has half a win and half a loss instead."""
         if self.split_ties:
             return (self.log_win(p) + self.log_loss(p)) / 2
+        return self.log_density(p)
+
+    def log_density(self, p: mpmath.mpf) -> mpmath.mpf:
+        """Ln f(p)."""
         z = (p - self.mean) / (2 * self.delta_bar)
         return mpmath.log(mpmath.sech(z) ** 2 / (4 * self.delta_bar))
+
+
+class NormalDefinition(Definition):
+    """The same of a normal performance."""
+
+    def log_win(self, p: mpmath.mpf) -> mpmath.mpf:
+        """Ln F(p)."""
+        return log_normal_tail((self.mean - p) / self.delta)
+
+    def log_loss(self, p: mpmath.mpf) -> mpmath.mpf:
+        """ln(1 - F(p))."""
+        return log_normal_tail((p - self.mean) / self.delta)
+
+    def log_density(self, p: mpmath.mpf) -> mpmath.mpf:
+        """Ln f(p)."""
+        return -(((p - self.mean) / self.delta) ** 2) / 2 - mpmath.log(self.delta)
+
+
+def log_normal_tail(z: mpmath.mpf) -> mpmath.mpf:
+    """Return ln P(Z > z), which 1 - erf would round to 0 or to -inf."""
+    if z < 0:
+        return mpmath.log1p(-mpmath.erfc(-z / mpmath.sqrt(2)) / 2)
+    return mpmath.log(mpmath.erfc(z / mpmath.sqrt(2)) / 2)
+
+
+DEFINITIONS = {EloMMR: Definition, EloMMX: NormalDefinition}
 
 
 def log_posterior(
@@ -70,10 +104,11 @@ def log_posterior(
     return total
 
 
+@every_model
 @examples(30)
-@given(systems(), entrants(max_players=8), st.floats(0.5, 500))
+@given(st.data(), entrants(max_players=8), st.floats(0.5, 500))
 def test_the_performance_is_the_zero_of_q_and_the_likeliest(
-    system: EloMMR, field: Entrants, far: float
+    model: type[EloMMRParameters], data: st.DataObject, field: Entrants, far: float
 ) -> None:
     """Theorem 3.2: Q_i, the derivative of the log posterior, changes sign at the performance.
 
@@ -81,11 +116,11 @@ def test_the_performance_is_the_zero_of_q_and_the_likeliest(
     is so flat there (a tie between players 1,000s of points apart) that the rounding of the
     terms a_j, summed, covers more than that.
     """
+    system = data.draw(systems(model), label="system")
     found = performances(system, field)
-    bars = delta_bars(system, field.deviations)
     players = [
-        Definition(mean, float(bar), system.split_ties)
-        for mean, bar in zip(field.ratings, bars, strict=True)
+        DEFINITIONS[model](mean, float(delta), system.split_ties)
+        for mean, delta in zip(field.ratings, deltas(system, field.deviations), strict=True)
     ]
     with mpmath.workdps(DIGITS):
         for i, performance in enumerate(found.tolist()):
@@ -126,6 +161,31 @@ def test_one_contest_moves_a_rating_only_so_far(system: EloMMR, past: list[float
         assert least * (1 - slack) <= change
         # With rho = 0 the Gaussian part decays away and the upper bound with it.
         assert change <= push / w_0 * (1 + slack)
+
+
+@examples(100)
+@given(systems(EloMMX), pasts, st.floats(1, 1e6))
+def test_a_gaussian_rating_moves_as_far_as_a_performance_takes_it(
+    system: EloMMRParameters, past: list[float], far: float
+) -> None:
+    """Theorem 5.7 has no counterpart where all factors are normal: there is no bound.
+
+    The new rating is a weighted mean [EM]_ section 4, so that a performance twice as far off moves
+    the rating twice as far, however far that is.
+    """
+    belief = Belief(system).play(past)
+    belief.diffuse()
+    before = belief.rating
+    once, twice, upside_down = belief.copy(), belief.copy(), belief.copy()
+    once.update(before + far)
+    twice.update(before + 2 * far)
+    upside_down.update(before - far)
+    change = once.rating - before
+    share = belief.variance / (belief.variance + belief.beta2)
+    # Rounding of numbers of size 2000 + 2e6, and of their differences.
+    assert change == pytest.approx(share * far, rel=1e-12, abs=1e-9)
+    assert twice.rating - before == pytest.approx(2 * change, rel=1e-12, abs=1e-9)
+    assert upside_down.rating - before == pytest.approx(-change, rel=1e-12, abs=1e-9)
 
 
 @examples(100)

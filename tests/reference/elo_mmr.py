@@ -10,9 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 #: delta_bar/delta (READINGS B1).
 BAR = math.sqrt(3.0) / math.pi
+
+
+def hazard(z: float) -> float:
+    """Return density/(1 - distribution) of the standard normal: the hazard, about z for large z."""
+    if z < 20.0:
+        density = math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        return density / (0.5 * math.erfc(z / math.sqrt(2)))
+    # Laplace's continued fraction; ten levels are exact to the last bit from 20 on.
+    fraction = z
+    for level in range(10, 0, -1):
+        fraction = z + level / fraction
+    return fraction
 
 
 @dataclass
@@ -101,6 +114,13 @@ class SlowEloMMR:
     remembered: int | None = None
     players: dict[Hashable, Player] = field(default_factory=dict)
 
+    #: Of a performance's distribution, over its standard deviation.
+    scale: ClassVar[float] = BAR
+
+    def distribution(self, x: float, mean: float, scale: float) -> float:
+        """Return F(x) of a performance."""
+        return logistic_distribution(x, mean, scale)
+
     def player(self, name: Hashable) -> Player:
         """Return what is believed of a player, new or known."""
         if name not in self.players:
@@ -143,10 +163,10 @@ class SlowEloMMR:
         for player, drift in zip(field_of, drifts, strict=True):
             self.diffuse(player, w * limit**2 + drift)
         means = [player.rating for player in field_of]
-        delta_bars = [BAR * math.sqrt(player.deviation**2 + beta**2) for player in field_of]
+        delta_bars = [self.scale * math.sqrt(player.deviation**2 + beta**2) for player in field_of]
         expected = [
             math.fsum(
-                logistic_distribution(means[i], means[j], delta_bars[j]) for j in range(n) if j != i
+                self.distribution(means[i], means[j], delta_bars[j]) for j in range(n) if j != i
             )
             / (n - 1)
             for i in range(n)
@@ -213,19 +233,22 @@ class SlowEloMMR:
 
         A tie, also with oneself, is a win plus a loss, or half of both (READINGS B3).
         """
-        tie_share = 0.5 if self.split_ties else 1.0
-        shares = [1.0 if ranks[j] != ranks[i] else tie_share for j in window]
 
         def balance(x: float) -> float:
             terms: list[float] = []
-            for j, share in zip(window, shares, strict=True):
-                if ranks[j] >= ranks[i]:  # tanh - 1, a win
-                    terms += beyond(x, means[j], delta_bars[j], share, of=-1.0)
-                if ranks[j] <= ranks[i]:  # tanh + 1, a loss
-                    terms += beyond(x, means[j], delta_bars[j], share, of=1.0)
-            return math.fsum(terms)
+            for j in window:
+                order = (ranks[j] > ranks[i]) - (ranks[j] < ranks[i])
+                terms += self.terms(x, means[j], delta_bars[j], order)
+            return -math.fsum(terms)
 
         return zero(balance, min(means), max(means))
+
+    def terms(self, x: float, mean: float, delta_bar: float, order: int) -> list[float]:
+        """Return terms of Q: beaten (order 1) adds (1 - tanh)/delta_bar, lost to -(1 + tanh)."""
+        share = 0.5 if order == 0 and self.split_ties else 1.0
+        lost = beyond(x, mean, delta_bar, -share, of=1.0) if order <= 0 else []
+        won = beyond(x, mean, delta_bar, -share, of=-1.0) if order >= 0 else []
+        return lost + won
 
     def update(self, player: Player, performance: float, beta: float) -> None:
         """Algorithm 3, phase two: the new mode (8) and deviation (9)."""
@@ -256,3 +279,30 @@ class SlowEloMMR:
             weight = player.w_0 + oldest.weight
             player.p_0 = (player.w_0 * player.p_0 + oldest.weight * oldest.performance) / weight
             player.w_0 = weight
+
+
+@dataclass(kw_only=True)
+class SlowEloMMX(SlowEloMMR):
+    """Elo-MMR-chi: Gaussian performances, so that a belief is one Gaussian."""
+
+    scale: ClassVar[float] = 1.0
+
+    def distribution(self, x: float, mean: float, scale: float) -> float:
+        """Return F(x) of a normal performance."""
+        return 0.5 * math.erfc((mean - x) / scale / math.sqrt(2))
+
+    def terms(self, x: float, mean: float, delta: float, order: int) -> list[float]:
+        """Return terms of Q: v = f/F, l = -f/(1 - F), d = f'/f; a split tie is half of both."""
+        z = (x - mean) / delta
+        won, lost = hazard(-z) / delta, -hazard(z) / delta
+        if order == 0:
+            return [won / 2, lost / 2] if self.split_ties else [-z / delta]
+        return [won] if order > 0 else [lost]
+
+    def update(self, player: Player, performance: float, beta: float) -> None:
+        """The product of two normal densities: precisions add up."""
+        weight = 1 / player.deviation**2
+        total = weight + 1 / beta**2
+        player.rating = (weight * player.rating + performance / beta**2) / total
+        player.deviation = 1 / math.sqrt(total)
+        player.p_0, player.w_0 = player.rating, total

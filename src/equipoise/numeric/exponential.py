@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise._jit import inner_kernel
+from equipoise._jit import inlined_kernel, inner_kernel
 
 #: Beyond these exp would leave the normal range of float64; the argument is held there.
 EXP_LOWEST, EXP_HIGHEST = -708.0, 709.0
@@ -25,7 +25,7 @@ _LN2_LOW = 5.497923018708371e-14
 _ROUNDER = 6755399441055744.0
 
 
-@inner_kernel
+@inlined_kernel
 def _reduced(x: float) -> tuple[float, float]:
     """Return (e^r - 1, 2^n) with x = n ln 2 + r."""
     shifted = x * _LOG2_E + _ROUNDER
@@ -45,7 +45,7 @@ def _reduced(x: float) -> tuple[float, float]:
     return r + (r * r) * g, np.int64(bits).view(np.float64)
 
 
-@inner_kernel
+@inlined_kernel
 def exp(x: float) -> float:
     """Return e^x to 2 units in the last place; x is held to [-708, 709]."""
     x = min(max(x, EXP_LOWEST), EXP_HIGHEST)

@@ -1,7 +1,8 @@
 """Expected scores of everyone against everyone else, in linear time.
 
-score_i = sum over j != i of logistic((x_i - x_j) slope_j): how many of the others player i, at
-x_i, is expected to beat. Small fields are summed directly, large ones by `sigmoid_sum`.
+score_i = sum over j != i of F((x_i - x_j) slope_j): how many of the others player i, at x_i, is
+expected to beat, F the logistic or the normal distribution function. Small fields are summed
+directly, large ones by piecewise Chebyshev series, logistic ones as in `sigmoid_sum`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats
-from equipoise.numeric.chebyshev import evaluate_series
+from equipoise.numeric.chebyshev import NODES, evaluate_series, interval_points, to_series
+from equipoise.numeric.normal import normal_cdf
 from equipoise.numeric.sigmoid_sum import (
     HALF_WIDTH,
     Sigmoids,
@@ -22,6 +24,10 @@ from equipoise.numeric.sigmoid_sum import (
 
 #: Fields smaller than this are summed directly.
 DIRECT_BELOW = 50
+
+#: Half an interval of the normal series in units of the smallest scale. The coefficients of
+#: exp(-x^2/2) there fall below 1e-14 well before the 24th.
+_NORMAL_HALF_WIDTH = 1.6
 
 
 @inner_kernel
@@ -62,4 +68,43 @@ def scores_against_field(positions: Floats, slopes: Floats) -> Floats:
         else:
             below, _ = evaluate_series(lower, width, -y)
             scores[i] = below - 0.5
+    return scores
+
+
+@inner_kernel
+def _add_normal(centre: float, slope: float, low: float, points: Floats, sums: Floats) -> None:
+    """Add F of one player at the nodes of an interval to `sums`, shape (NODES,)."""
+    for v in range(np.uint64(NODES)):
+        sums[v] += normal_cdf((low + points[v] - centre) * slope)
+
+
+@inner_kernel
+def _normal_directly(positions: Floats, slopes: Floats, scores: Floats) -> None:
+    for i in range(len(scores)):
+        total = -0.5  # one's own curve at its centre
+        for j in range(len(scores)):
+            total += normal_cdf((positions[i] - positions[j]) * slopes[j])
+        scores[i] = total
+
+
+@kernel
+def normal_scores_against_field(positions: Floats, slopes: Floats) -> Floats:
+    """Return what `scores_against_field` does, for normal curves; slopes are 1/deviation."""
+    n, lowest, steepest = len(positions), positions.min(), slopes.max()
+    scores = np.empty(n)
+    width = 2.0 * _NORMAL_HALF_WIDTH / steepest
+    intervals = int((positions.max() - lowest) / width) + 1
+    if n < DIRECT_BELOW or intervals * NODES > n:
+        _normal_directly(positions, slopes, scores)
+        return scores
+    points, sums = np.empty(NODES), np.zeros(intervals * NODES)
+    interval_points(width, points)
+    for k in range(intervals):
+        part = sums[k * NODES : (k + 1) * NODES]
+        for j in range(n):
+            _add_normal(positions[j] - lowest, slopes[j], k * width, points, part)
+    to_series(sums)
+    for i in range(n):
+        value, _ = evaluate_series(sums, width, positions[i] - lowest)
+        scores[i] = value - 0.5
     return scores

@@ -16,12 +16,13 @@ import numpy as np
 
 from equipoise._jit import kernel
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Prediction
+from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
 from equipoise.rating.workers import Workers
 
 #: Columns of the state.
@@ -170,21 +171,8 @@ class Elo:
     ) -> None:
         """Rate matches start:stop. Raises : InvalidDataError where nobody is said to be home."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
-        matches = Matches(
-            offsets=history.offsets[start : stop + 1] - low,
-            player=history.player[low:high],
-            team=history.team[low:high],
-            rank=history.rank[low:high],
-            time=history.days(start, stop),
-            weight=history.weights(start, stop),
-            head_start=self._head_start(history, low, high),
-        )
-        arrays = TraceArrays(
-            *(
-                np.empty(0) if trace is None else trace[name][low:high]
-                for name in TraceArrays._fields
-            )
-        )
+        matches = self._columns(history, start, stop)
+        arrays = trace_arrays(TraceArrays, trace, low, high)
         settings = Settings(float(self.k), math.log(10.0) / self.scale)
         rate_matches(state.table, matches, stop - start, settings, arrays)
 
@@ -197,12 +185,38 @@ class Elo:
             "last_time": state.table[rows, LAST_TIME],
         }
 
-    def predict(self, state: State, teams: Sequence[Ints], time: float | None = None) -> Prediction:
-        """Return expected scores on neutral ground."""
-        strength = np.array([state.table[np.asarray(team), RATING].mean() for team in teams])
-        slopes = np.full(len(teams), math.log(10.0) / self.scale)
-        others = max(len(teams) - 1, 1)
-        return Prediction(expected=scores_against_field(strength, slopes) / others)
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return centres at the ratings, head start included, and a scale that is `scale`'s."""
+        centre = rating
+        if history is not None and self.home_advantage != 0.0:
+            centre = rating + self._head_start(history, 0, history.participations)
+        # Two of these make the scale of the difference, scale/ln 10.
+        scale = np.full(len(rating), self.scale / math.log(10.0) * math.sqrt(0.5))
+        return Outlook(centre=centre, scale=scale, curve="logistic")
+
+    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
+        """Return why a participation changed its player's rating, opponent by opponent."""
+        from equipoise.rating.elo_explain import explain
+
+        return explain(self, before, history, match, row)
+
+    def strengths(self, state: State, match: History) -> Floats:
+        """Return the strength of every participation's team in a history of one match."""
+        strength, _ = _teams(state.table, self._columns(match, 0, 1), 0, match.participations)
+        return strength[match.team]
+
+    def _columns(self, history: History, start: int, stop: int) -> Matches:
+        """Return matches start:stop as arrays of their own."""
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        return Matches(
+            offsets=history.offsets[start : stop + 1] - low,
+            player=history.player[low:high],
+            team=history.team[low:high],
+            rank=history.rank[low:high],
+            time=history.days(start, stop),
+            weight=history.weights(start, stop),
+            head_start=self._head_start(history, low, high),
+        )
 
     def _head_start(self, history: History, low: int, high: int) -> Floats:
         """Return the points that every participation is given, or an empty array for none."""

@@ -317,6 +317,17 @@ def update_belief(
     return abs(value)
 
 
+@inner_kernel
+def update_gaussian_belief(beliefs: Beliefs, row: int, performance: float, beta2: float) -> None:
+    """Algorithm 3, phase two, all factors Gaussian: the new rating is their weighted mean."""
+    player = beliefs.table[row]
+    weight = player[WEIGHT] + 1.0 / beta2
+    player[MEAN] += (performance - player[MEAN]) / (beta2 * weight)
+    player[WEIGHT] = player[CURVATURE] = weight
+    player[RATING] = player[MEAN]
+    player[DEVIATION] = 1.0 / math.sqrt(weight)
+
+
 @kernel
 def update_scratch(beliefs: Beliefs, players: Ints, start: int, stop: int) -> Scratch:
     """Return working memory of `update_belief` for these players."""

@@ -1,13 +1,16 @@
 """Phase one of Elo-MMR by the definition: each opponent's term, one after the other.
 
-Source: [EM]_ Theorem 3.2 and section 3.1, with the logistic model. For small fields, and for the
-nearest opponents only (section 5.3, READINGS B6).
+Source: [EM]_ Theorem 3.2 and section 3.1. For small fields, and for the nearest opponents only
+(section 5.3, READINGS B6).
 
-With F_j the distribution function of opponent j's performance, Q(x) is a sum of -F_j over those
-who did better, 1 - F_j over those who did worse, and both over those who tied. Where the field
-falls into groups far apart, the root lies in between, where all F_j are 0 or 1 but for tails
-of, say, 1e-9: whole numbers and tails are therefore summed apart, and the tails alone, which keep
-all their digits, decide where the root is.
+Logistic model: with F_j the distribution function of opponent j's performance, Q(x) is a sum of
+-F_j over those who did better, 1 - F_j over those who did worse, and both over those who tied.
+Where the field falls into groups far apart, the root lies in between, where all F_j are 0 or 1 but
+for tails of, say, 1e-9: whole numbers and tails are therefore summed apart, and the tails alone,
+which keep all their digits, decide where the root is.
+
+Gaussian model: with z = (x - mu_j)/delta_j a loss is -hazard(z), a win hazard(-z) and a tie -z,
+each over delta_j.
 """
 
 from __future__ import annotations
@@ -19,8 +22,12 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.exponential import exp
+from equipoise.numeric.normal import normal_hazard
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.numeric.summation import lane_sum
+
+#: Fields smaller than this are summed directly.
+DIRECT_BELOW = 50
 
 _LAST_CORRECTION = 1e-7
 
@@ -30,15 +37,17 @@ _EXHAUSTED = 1e-13
 class Results(NamedTuple):
     """One player's results, each array of shape (n,); the last three are working memory.
 
-    rating, slope : prior mu and 1/delta_bar of everyone met, oneself included
+    rating, slope : prior mu and 1/delta_bar (Gaussian: 1/delta) of everyone met, oneself too
     lost, won : slope times 1 where the opponent did better, or worse; both for a tie (oneself
         too), or half of both where ties are split
+    tied : slope where a tie is a term of its own: Gaussian ties that are not split
     """
 
     rating: Floats
     slope: Floats
     lost: Floats
     won: Floats
+    tied: Floats
     whole: Floats
     tails: Floats
     rise: Floats
@@ -47,21 +56,59 @@ class Results(NamedTuple):
 @kernel
 def _room_for(n: int) -> Results:
     """Return results of n opponents, not filled in yet."""
-    memory = np.empty((7, n))
-    return Results(memory[0], memory[1], memory[2], memory[3], memory[4], memory[5], memory[6])
+    m = np.empty((8, n))
+    return Results(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
+
+
+class Ties(NamedTuple):
+    """What a tie is: `both` times a win plus a loss, and `own` times a term of its own."""
+
+    both: float
+    own: float
 
 
 @inner_kernel
-def _meet(met: Results, k: int, rating: float, slope: float, result: int, tie: float) -> None:
+def _ties(split_ties: bool, gaussian: bool) -> Ties:
+    """Return what a tie is in this model (READINGS B3)."""
+    if split_ties:
+        return Ties(0.5, 0.0)
+    # f'/f of the logistic density is F's loss plus its win; that of the normal density is not.
+    return Ties(0.0, 1.0) if gaussian else Ties(1.0, 0.0)
+
+
+@inner_kernel
+def _meet(met: Results, k: int, rating: float, slope: float, result: int, ties: Ties) -> None:
     """Fill in opponent k; result: 1 beaten by the player, 0 tied, -1 did better."""
     met.rating[k], met.slope[k] = rating, slope
-    met.lost[k] = slope * (tie if result == 0 else 1.0 if result < 0 else 0.0)
-    met.won[k] = slope * (tie if result == 0 else 1.0 if result > 0 else 0.0)
+    met.lost[k] = slope * (ties.both if result == 0 else 1.0 if result < 0 else 0.0)
+    met.won[k] = slope * (ties.both if result == 0 else 1.0 if result > 0 else 0.0)
+    met.tied[k] = slope * (ties.own if result == 0 else 0.0)
 
 
 @inner_kernel
-def _equation(x: float, met: Results) -> tuple[float, float]:
+def _equation(x: float, met: Results, gaussian: bool) -> tuple[float, float]:
     """Return (-Q(x), -Q'(x)), which rises with x."""
+    return _normal_equation(x, met) if gaussian else _logistic_equation(x, met)
+
+
+@inner_kernel
+def _normal_equation(x: float, met: Results) -> tuple[float, float]:
+    """Return (-Q(x), -Q'(x)) of the Gaussian model."""
+    n = len(met.rating)
+    for j in range(n):
+        slope, lost, won, tied = met.slope[j], met.lost[j], met.won[j], met.tied[j]
+        z = (x - met.rating[j]) * slope
+        # The hazard h has the derivative h (h - z).
+        losing, winning = normal_hazard(z), normal_hazard(-z)
+        met.tails[j] = lost * losing - won * winning + tied * z
+        rise = lost * losing * (losing - z) + won * winning * (winning + z) + tied
+        met.rise[j] = rise * slope
+    return lane_sum(met.tails, n), lane_sum(met.rise, n)
+
+
+@inner_kernel
+def _logistic_equation(x: float, met: Results) -> tuple[float, float]:
+    """Return (-Q(x), -Q'(x)) of the logistic model."""
     n = len(met.rating)
     for j in range(n):
         slope, lost, won = met.slope[j], met.lost[j], met.won[j]
@@ -75,7 +122,7 @@ def _equation(x: float, met: Results) -> tuple[float, float]:
 
 
 @inner_kernel
-def performance_against(met: Results, own_rating: float) -> tuple[float, float]:
+def performance_against(met: Results, own_rating: float, gaussian: bool) -> tuple[float, float]:
     """Return (zero of Q, residual); a residual below 0 says converged."""
     gentlest = met.slope[0]
     for slope in met.slope:
@@ -83,16 +130,16 @@ def performance_against(met: Results, own_rating: float) -> tuple[float, float]:
     scale = 1.0 / gentlest
     low = high = own_rating
     step = scale
-    while _equation(low, met)[0] > 0.0:
+    while _equation(low, met, gaussian)[0] > 0.0:
         low, high = low - step, low
         step *= 2.0
     step = scale
-    while _equation(high, met)[0] < 0.0:
+    while _equation(high, met, gaussian)[0] < 0.0:
         low, high = high, high + step
         step *= 2.0
     x, value = 0.5 * (low + high), 0.0
     for iteration in range(MAX_ITERATIONS):
-        value, rise = _equation(x, met)
+        value, rise = _equation(x, met, gaussian)
         if abs(value) <= _LAST_CORRECTION * scale * rise:
             return min(max(x - value / rise, low), high), -1.0
         x, low, high = newton_step(x, value, rise, low, high, iteration)
@@ -103,28 +150,33 @@ def performance_against(met: Results, own_rating: float) -> tuple[float, float]:
 
 @kernel
 def solve_directly(
-    rating: Floats, slope: Floats, places: Ints, split_ties: bool
+    rating: Floats, slope: Floats, places: Ints, split_ties: bool, gaussian: bool
 ) -> tuple[Floats, float]:
     """Return (performances, shape (places,), and a residual, below 0 if all converged).
 
     rating, slope : shape (n,), in the order of the places
     """
     met = _room_for(len(rating))
-    tie = 0.5 if split_ties else 1.0
+    ties = _ties(split_ties, gaussian)
     performances = np.empty(len(places) - 1)
     worst = -1.0
     for g in range(len(performances)):
         for j in range(len(rating)):
             result = -1 if j < places[g] else 0 if j < places[g + 1] else 1
-            _meet(met, j, rating[j], slope[j], result, tie)
-        performances[g], residual = performance_against(met, rating[places[g]])
+            _meet(met, j, rating[j], slope[j], result, ties)
+        performances[g], residual = performance_against(met, rating[places[g]], gaussian)
         worst = max(worst, residual)
     return performances, worst
 
 
 @kernel
 def solve_nearest(
-    rating: Floats, slope: Floats, places: Ints, split_ties: bool, opponents: int
+    rating: Floats,
+    slope: Floats,
+    places: Ints,
+    split_ties: bool,
+    gaussian: bool,
+    opponents: int,
 ) -> tuple[Floats, float]:
     """Return (performances, shape (n,), and a residual) against the nearest-rated alone.
 
@@ -138,7 +190,7 @@ def solve_nearest(
     # Players come by place and the sort is stable: equals in rating and place are neighbours.
     by_rating = np.argsort(rating, kind="mergesort")
     room = _room_for(n)
-    tie = 0.5 if split_ties else 1.0
+    ties = _ties(split_ties, gaussian)
     performances = np.empty(n)
     worst = -1.0
     low = 0
@@ -152,8 +204,9 @@ def solve_nearest(
         for k in range(first, stop):
             j = by_rating[k]
             result = 0 if place[j] == place[i] else 1 if place[j] > place[i] else -1
-            _meet(room, k - first, rating[j], slope[j], result, tie)
-        performances[i], residual = performance_against(_first_of(room, stop - first), rating[i])
+            _meet(room, k - first, rating[j], slope[j], result, ties)
+        met = _first_of(room, stop - first)
+        performances[i], residual = performance_against(met, rating[i], gaussian)
         worst = max(worst, residual)
     return performances, worst
 
@@ -166,6 +219,7 @@ def _first_of(met: Results, count: int) -> Results:
         met.slope[:count],
         met.lost[:count],
         met.won[:count],
+        met.tied[:count],
         met.whole[:count],
         met.tails[:count],
         met.rise[:count],

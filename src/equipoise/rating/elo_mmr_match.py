@@ -1,7 +1,7 @@
 """One match after the other through both phases of Elo-MMR, on one thread or shared among many.
 
-Source: [EM]_ Algorithm 1. Phase one stands in `elo_mmr_performance` and `elo_mmr_direct`, phase two
-in `elo_mmr_belief`.
+Source: [EM]_ Algorithm 1. Phase one stands in `elo_mmr_performance` (logistic), `elo_mmr_gaussian`
+and `elo_mmr_direct`, phase two in `elo_mmr_belief`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ints
-from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.rating.elo_mmr_belief import (
     DEVIATION,
@@ -28,9 +28,11 @@ from equipoise.rating.elo_mmr_belief import (
     drifted,
     expect_terms,
     update_belief,
+    update_gaussian_belief,
     update_scratch,
 )
 from equipoise.rating.elo_mmr_direct import solve_nearest
+from equipoise.rating.elo_mmr_gaussian import gaussian_on_one_thread, gaussian_on_workers
 from equipoise.rating.elo_mmr_performance import (
     order_by_place,
     solve_on_one_thread,
@@ -57,10 +59,14 @@ class Settings(NamedTuple):
     rate_all_ties: bool
     opponents: int
     remembered: int
+    gaussian: bool
 
 
 class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
+    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted.
+
+    `expected` costs as much as some of the rating itself and may be empty alone.
+    """
 
     expected: Floats
     rating_before: Floats
@@ -96,8 +102,9 @@ class Field(NamedTuple):
     rows : shape (n,), rows of the history
     players : shape (n,), rows of the state
     places : shape (places + 1,), offsets of the places
-    rating, slope, deviation_before : shape (n,); prior mu, 1/delta_bar, and sigma as it is read at
-        the time of the match: with drift, without the round's diffusion
+    rating, slope : shape (n,); prior mu and 1/delta_bar, in the Gaussian model 1/delta
+    deviation_before : shape (n,); sigma as it is read at the time of the match: with drift,
+        without the round's diffusion
     """
 
     rows: Ints
@@ -159,7 +166,7 @@ def begin_round(job: Job, field: Field, start: int, stop: int, the_round: Round)
         diffuse(job.beliefs, row, the_round, rho, drift_per_day)
         delta = math.sqrt(player[DEVIATION] * player[DEVIATION] + the_round.beta2)
         field.rating[j] = player[RATING]
-        field.slope[j] = 1.0 / (SCALE_OF_DEVIATION * delta)
+        field.slope[j] = 1.0 / (delta if job.settings.gaussian else SCALE_OF_DEVIATION * delta)
 
 
 @inner_kernel
@@ -182,8 +189,11 @@ def end_round(
             expect_terms(beliefs, field.players[j + _AHEAD])
         player = beliefs.table[row]
         performance = min(performances[j], the_round.ceiling)
-        residual = update_belief(beliefs, row, performance, the_round.beta2, remembered, scratch)
-        worst = max(worst, residual)
+        if job.settings.gaussian:
+            update_gaussian_belief(beliefs, row, performance, the_round.beta2)
+        else:
+            left = update_belief(beliefs, row, performance, the_round.beta2, remembered, scratch)
+            worst = max(worst, left)
         player[MATCHES] += 1.0
         player[LAST_TIME] = the_round.time
         if len(trace.rating):
@@ -211,9 +221,26 @@ def trace_expected(job: Job, field: Field) -> None:
 
     The mean of F_j(mu_i) over all others j [EM] sec. 3.1.
     """
-    scores = scores_against_field(field.rating, field.slope)
+    if job.settings.gaussian:
+        scores = normal_scores_against_field(field.rating, field.slope)
+    else:
+        scores = scores_against_field(field.rating, field.slope)
     for j in range(len(scores)):
         job.trace.expected[field.rows[j]] = scores[j] / (len(scores) - 1)
+
+
+@kernel
+def performances_in(field: Field, settings: Settings) -> tuple[Floats, float]:
+    """Phase one: return (performances, shape (n,), and a residual, below 0 if all converged)."""
+    rating, slope, places = field.rating, field.slope, field.places
+    split_ties, gaussian = settings.split_ties, settings.gaussian
+    if settings.opponents < len(rating) - 1:
+        return solve_nearest(rating, slope, places, split_ties, gaussian, settings.opponents)
+    if gaussian:
+        by_place, residual = gaussian_on_one_thread(rating, slope, places, split_ties)
+    else:
+        by_place, residual = solve_on_one_thread(rating, slope, places, split_ties)
+    return spread(by_place, places), residual
 
 
 @kernel
@@ -227,16 +254,8 @@ def rate_matches(job: Job, start: int, stop: int) -> tuple[int, float]:
         n = len(field.players)
         the_round = round_of(job.matches, m, settings)
         begin_round(job, field, 0, n, the_round)
-        if settings.opponents < n - 1:
-            performances, residual = solve_nearest(
-                field.rating, field.slope, field.places, settings.split_ties, settings.opponents
-            )
-        else:
-            by_place, residual = solve_on_one_thread(
-                field.rating, field.slope, field.places, settings.split_ties
-            )
-            performances = spread(by_place, field.places)
-        if len(job.trace.rating):
+        performances, residual = performances_in(field, settings)
+        if len(job.trace.expected):
             trace_expected(job, field)
         if residual < 0.0:
             scratch = update_scratch(job.beliefs, field.players, 0, n)
@@ -257,13 +276,14 @@ def rate_shared(job: Job, m: int, workers: Workers) -> float:
     n = len(field.players)
     the_round = round_of(job.matches, m, job.settings)
     workers.each_chunk(n, CHUNK, lambda _, a, b: begin_round(job, field, a, b, the_round))
-    by_place, residual = solve_on_workers(
+    solve = gaussian_on_workers if job.settings.gaussian else solve_on_workers
+    by_place, residual = solve(
         field.rating, field.slope, field.places, job.settings.split_ties, workers
     )
     if residual >= 0.0:
         return residual
     performances = spread(by_place, field.places)
-    if len(job.trace.rating):
+    if len(job.trace.expected):
         trace_expected(job, field)
     residuals = np.full((n + CHUNK - 1) // CHUNK, -1.0)
 

@@ -34,11 +34,8 @@ from equipoise.numeric.sigmoid_sum import (
     tail_series,
     tail_sum,
 )
-from equipoise.rating.elo_mmr_direct import solve_directly
+from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
 from equipoise.rating.workers import Workers
-
-#: Fields smaller than this are summed directly.
-DIRECT_BELOW = 50
 
 #: Places solved together; only the first of them starts without its neighbour's root.
 PLACES = 256
@@ -308,10 +305,10 @@ def solve_on_one_thread(
 ) -> tuple[Floats, float]:
     """Return (performances, shape (places,), and a residual, below 0 if all converged)."""
     if len(ratings) < DIRECT_BELOW:
-        return solve_directly(ratings, slopes, places, split_ties)
+        return solve_directly(ratings, slopes, places, split_ties, False)
     contest = set_up(ratings, slopes, places, split_ties)
     if is_sparse(contest):
-        return solve_directly(ratings, slopes, places, split_ties)
+        return solve_directly(ratings, slopes, places, split_ties, False)
     count = len(places) - 1
     performances = np.empty(count)
     upper = tail_series(contest.upper.field, contest.width, contest.upper.intervals)
@@ -331,7 +328,7 @@ def solve_on_workers(
     """Return what `solve_on_one_thread` returns, the same bits, with many threads."""
     contest = set_up(ratings, slopes, places, split_ties)
     if len(ratings) < DIRECT_BELOW or is_sparse(contest):
-        return solve_directly(ratings, slopes, places, split_ties)
+        return solve_directly(ratings, slopes, places, split_ties, False)
     count = len(places) - 1
     performances = np.empty(count)
     upper, lower = _series_on_workers(contest, workers)

@@ -19,13 +19,14 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Prediction
+from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.rating.glicko2_update import GLICKO2_SCALE, game, updated
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
 from equipoise.rating.workers import Workers
 
 #: Columns of the state; the first three are from before the period in progress.
@@ -255,12 +256,8 @@ class Glicko2:
             time=history.days(start, stop),
             weight=history.weights(start, stop),
         )
-        arrays = TraceArrays(
-            *(np.empty(0) if trace is None else trace[name] for name in TraceArrays._fields)
-        )
-        failed, residual = rate_matches(
-            state.table, matches, stop - start, self._settings(), arrays
-        )
+        arrays = trace_arrays(TraceArrays, trace)
+        failed, residual = rate_matches(state.table, matches, stop - start, self.settings(), arrays)
         if failed >= 0:
             match = history.match_ids[start + failed]
             raise ConvergenceError(
@@ -274,7 +271,7 @@ class Glicko2:
             begun = state.table[rows, PERIOD]
             elapsed = np.floor(time / self.period_days) - begun
             periods = np.maximum(np.nan_to_num(elapsed, nan=0.0), 0.0)
-        rating, deviation, volatility = read_players(state.table, rows, periods, self._settings())
+        rating, deviation, volatility = read_players(state.table, rows, periods, self.settings())
         return {
             "rating": rating,
             "deviation": deviation,
@@ -283,18 +280,22 @@ class Glicko2:
             "volatility": volatility,
         }
 
-    def predict(self, state: State, teams: Sequence[Ints], time: float | None = None) -> Prediction:
-        """Return expected scores: logistic(g(sqrt(phi_A^2 + phi_B^2)) (mu_A - mu_B)) [TG2] A15."""
-        rows = np.concatenate([np.asarray(team, dtype=np.int64) for team in teams])
-        require(len(rows) == len(teams) == 2, "teams", "two single players for glicko2", len(rows))
-        now = self.at(state, rows, time)
-        phi2 = float(np.sum((now["deviation"] / GLICKO2_SCALE) ** 2))
-        g = 1.0 / math.sqrt(1.0 + 3.0 * phi2 / math.pi**2)
-        difference = float(now["rating"][0] - now["rating"][1]) / GLICKO2_SCALE
-        first = 1.0 / (1.0 + math.exp(-g * difference)) if g * difference > -700 else 0.0
-        return Prediction(expected=np.array([first, 1.0 - first]))
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return the outlook of logistic(g(sqrt(phi_A^2 + phi_B^2)) (mu_A - mu_B)) [TG2] A15.
 
-    def _settings(self) -> Settings:
+        1/g^2 = 1 + 3 (phi_A^2 + phi_B^2)/pi^2 is one half of 1 for each side and its own part.
+        """
+        scale = np.sqrt(0.5 * GLICKO2_SCALE**2 + 3.0 / math.pi**2 * deviation**2)
+        return Outlook(centre=rating, scale=scale, curve="logistic")
+
+    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
+        """Return why a participation changed its player's rating, step by step."""
+        from equipoise.rating.glicko2_explain import explain
+
+        return explain(self, before, history, match, row)
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
         return Settings(
             float(self.initial_rating),
             float(self.max_deviation) / GLICKO2_SCALE,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ from equipoise.rating.system import RatingSystem
 
 #: Version of the file; a reader refuses versions it does not know.
 SCHEMA = 1
+
+#: Unknown players named in an error; the rest is only counted.
+_NAMED = 20
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -53,7 +57,7 @@ class PoolState:
         known = {str(player): row for row, player in enumerate(self.player_ids.tolist())}
         missing = [str(player) for player in players if str(player) not in known]
         if missing:
-            raise NotFoundError(f"not among the {len(known)} rated players: {', '.join(missing)}")
+            raise NotFoundError(_unknown(missing, list(known)))
         return np.array([known[str(player)] for player in players], dtype=np.int64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -128,6 +132,22 @@ class PoolState:
             last_time=header["last_time"],
             time_kind=header["time_kind"],
         )
+
+
+def did_you_mean(wanted: str, known: Iterable[object]) -> str:
+    """Return a question after the ids most like this one, to end a sentence; empty for none."""
+    by_lower = {str(one).casefold(): str(one) for one in known}
+    near = difflib.get_close_matches(wanted.casefold(), by_lower, n=3)
+    *others, last = [by_lower[one] for one in near] or [""]
+    return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
+
+
+def _unknown(missing: list[str], known: list[str]) -> str:
+    """Return a sentence on players that are not known; like ids are looked up for one alone."""
+    named = ", ".join(missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
+    hint = did_you_mean(missing[0], known) if len(missing) == 1 else ""
+    return f"not among the {len(known)} rated players: {named}{more}{hint}"
 
 
 def with_known_rows(history: History, known: Ids) -> tuple[History, Ids]:

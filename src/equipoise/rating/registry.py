@@ -42,6 +42,12 @@ SYSTEMS: dict[str, Entry] = {
         "contests of any size; Bayesian, robust, aligned incentives",
         "Ebtekar and Liu 2021",
     ),
+    "elo-mmx": Entry(
+        "equipoise.rating.elo_mmx",
+        "EloMMX",
+        "contests of any size, as elo-mmr with Gaussian performances",
+        "Ebtekar and Liu 2021",
+    ),
     "glicko2": Entry(
         "equipoise.rating.glicko2",
         "Glicko2",

@@ -13,6 +13,7 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import Ratings, Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.rating.lineup import lineup
 from equipoise.rating.pool_state import PoolState, matches_to_rate, with_known_rows
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsuited
 from equipoise.rating.system import RatingSystem
@@ -71,15 +72,14 @@ def replay(
     """
     check_fit(system, history)
     pool = PoolState.new(system) if state is None else state
-    if pool.system != system:
-        raise InvalidParameterError(_other_system(pool.system, system))
+    check_system(pool, system)
     history, ids = with_known_rows(history, pool.player_ids)
     start, known = matches_to_rate(pool, history)
     going_on = pool.state.copy() if len(pool.player_ids) else system.initial(0)
     going_on.grow(len(ids))
     columns = _empty_trace(system, history) if trace else None
     with Workers(threads) as workers:
-        for low, high in _pieces(history, start):
+        for low, high in pieces(history, start, history.matches):
             system.run(going_on, history, low, high, columns, workers)
             if progress is not None:
                 done = int(history.offsets[high] - history.offsets[start])
@@ -99,6 +99,12 @@ def replay(
         all_tied=history.match_ids[tied],
         single=single,
     )
+
+
+def check_system(pool: PoolState, system: RatingSystem) -> None:
+    """Refuse another system than the one that made the state. Raises : InvalidParameterError."""
+    if pool.system != system:
+        raise InvalidParameterError(_other_system(pool.system, system))
 
 
 def _other_system(saved: RatingSystem, given: RatingSystem) -> str:
@@ -152,13 +158,21 @@ def predict(
     teams: Sequence[Sequence[object]],
     *,
     at: float | None = None,
+    home: int | None = None,
 ) -> Prediction:
     """Return what the system expects of a match between teams of player ids.
 
     at : time in days since 1970; None: as of the last matches
-    Raises : NotFoundError for players that the pool does not know
+    home : number of the team that plays at home, for systems with `home_advantage`
+    Raises : NotFoundError for players that the pool does not know, InvalidParameterError for
+        teams that the system cannot rate
     """
-    return system.predict(state.state, [state.rows(list(team)) for team in teams], at)
+    field = lineup(system, state, teams, at=at, home=home)
+    now = system.at(state.state, field.rows, at)
+    match = field.match(np.arange(field.teams))
+    players = system.outlook(now["rating"], now["deviation"], match)
+    outlook = players.of_teams(field.team, field.teams)
+    return Prediction(expected=outlook.expected(), outlook=outlook)
 
 
 def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
@@ -166,13 +180,13 @@ def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
     return {name: np.full(history.participations, np.nan) for name in names}
 
 
-def _pieces(history: History, start: int) -> list[tuple[int, int]]:
-    """Return slices of about `_PIECE` participations."""
-    if start >= history.matches:
+def pieces(history: History, start: int, stop: int) -> list[tuple[int, int]]:
+    """Return slices of matches start:stop, of about `_PIECE` participations each."""
+    if start >= stop:
         return []
-    marks = np.arange(history.offsets[start], history.participations, _PIECE)
-    edges = np.unique(np.searchsorted(history.offsets[start:-1], marks) + start)
-    bounds = [start, *edges[edges > start].tolist(), history.matches]
+    marks = np.arange(history.offsets[start], history.offsets[stop], _PIECE)
+    edges = np.unique(np.searchsorted(history.offsets[start:stop], marks) + start)
+    bounds = [start, *edges[(edges > start) & (edges < stop)].tolist(), stop]
     return list(pairwise(bounds))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Prediction
+from equipoise.data.outlook import Outlook
 from equipoise.rating.state import State
 from equipoise.rating.workers import Workers
 
@@ -18,8 +19,40 @@ from equipoise.rating.workers import Workers
 #: (days) and those of the system.
 RatingColumns: TypeAlias = dict[str, Floats]
 
-#: Columns that a system fills while it rates, each of shape (N,) for the whole history.
+#: Columns that a system fills while it rates, each of shape (N,) for the whole history; those that
+#: are not wanted may be left out.
 TraceColumns: TypeAlias = Mapping[str, Floats]
+
+
+_Arrays = TypeVar("_Arrays", bound=tuple[Floats, ...])
+
+
+def trace_arrays(
+    kind: type[_Arrays],
+    trace: TraceColumns | None,
+    low: int = 0,
+    high: int | None = None,
+    *,
+    optional: Sequence[str] = (),
+) -> _Arrays:
+    """Return rows low:high of a trace's columns as the NamedTuple that kernels take.
+
+    kind : a NamedTuple whose fields are columns of the trace
+    trace : columns that are wanted; None wants none, and all arrays are then empty
+    optional : columns that the kernels leave out where they are empty; any other that is not
+        wanted is filled all the same and lost
+    """
+    names: Sequence[str] = cast(Any, kind)._fields
+    if not trace:
+        return kind(*(np.empty(0) for _ in names))
+    wanted = {name: trace[name][low:high] for name in names if name in trace}
+    rows = len(next(iter(wanted.values())))
+    return kind(
+        *(
+            wanted[name] if name in wanted else np.empty(0 if name in optional else rows)
+            for name in names
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +153,19 @@ class RatingSystem(Protocol):
         """Return these players' ratings as of a time in days (None: as of their last match)."""
         ...
 
-    def predict(self, state: State, teams: Sequence[Ints], time: float | None = None) -> Prediction:
-        """Return what to expect of a match between teams of player rows."""
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return how players of these ratings perform in a match of weight 1.
+
+        rating, deviation : shape (n,), as of the time of the match
+        history : where the n players are its participations, so that a home advantage counts
+        """
+        ...
+
+    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
+        """Return why a participation changed its player's rating, adding up to the change.
+
+        before : the state of all players of `history` before the match
+        match, row : of the history; the row is a participation of that match
+        Raises : InvalidDataError where the system did not rate that match
+        """
         ...

@@ -1,0 +1,261 @@
+"""Parameters and replay of Elo-MMR, whichever model performances follow.
+
+Source: [EM]_ Algorithms 1-3, equations (7)-(9); numbers in brackets are its equations.
+Departures: the distribution function's sign slip in section 3.1 is mended (READINGS B1); a match
+weight, drift by elapsed time, a ceiling on performances, split ties, few opponents and short
+memories are options (READINGS B3-B8). How a match is rated stands in `elo_mmr_match`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.explanation import Explanation
+from equipoise.data.history import History
+from equipoise.data.outlook import Outlook
+from equipoise.errors import ConvergenceError, InvalidParameterError, require
+from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.rating.elo_mmr_belief import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    SCALE_OF_DEVIATION,
+    Beliefs,
+)
+from equipoise.rating.elo_mmr_match import (
+    PARALLEL_FROM,
+    Job,
+    Matches,
+    Settings,
+    TraceArrays,
+    rate_matches,
+    rate_shared,
+)
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
+from equipoise.rating.workers import Workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EloMMRParameters:
+    """What `EloMMR` and `EloMMX` share: parameters, state and the way through a history."""
+
+    weight_limit: float | None = None
+    sigma_limit: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
+    rho: float = 1.0
+    drift_per_day: float = 0.0
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    split_ties: bool = False
+    rate_all_ties: bool = False
+    opponents: int | None = None
+    remembered: int | None = None
+
+    name: ClassVar[str]
+    gaussian: ClassVar[bool]
+    trace_columns: ClassVar[Sequence[str]] = ("performance",)
+
+    def __post_init__(self) -> None:
+        """Check every parameter, and that the two spellings are not mixed."""
+        limits = self.weight_limit is not None or self.sigma_limit is not None
+        if limits and (self.beta is not None or self.gamma is not None):
+            raise InvalidParameterError(
+                "give either weight_limit and sigma_limit or beta and gamma, not some of both"
+            )
+        if (self.beta is None) != (self.gamma is None):
+            raise InvalidParameterError("beta and gamma must be given together")
+        for name in ("weight_limit", "sigma_limit", "beta", "gamma"):
+            value = getattr(self, name)
+            require(value is None or 0 < value < math.inf, name, "positive", value)
+        require(self.rho >= 0, "rho", "in [0, inf]", self.rho)
+        require(
+            0 <= self.drift_per_day < math.inf, "drift_per_day", "at least 0", self.drift_per_day
+        )
+        require(math.isfinite(self.initial_rating), "initial_rating", "finite", self.initial_rating)
+        require(
+            0 < self.initial_deviation < math.inf,
+            "initial_deviation",
+            "positive",
+            self.initial_deviation,
+        )
+        for name in ("opponents", "remembered"):
+            count = getattr(self, name)
+            require(count is None or count >= 1, name, "at least 1", count)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Single players, any number of them; time only where there is drift by the day."""
+        return Capabilities(
+            max_team_size=1,
+            needs_time=self.drift_per_day > 0,
+            skips_all_tied=not self.rate_all_ties,
+        )
+
+    def limits(self) -> tuple[float, float]:
+        """Return (weight_limit, sigma_limit), computed from beta and gamma where those are given.
+
+        L^2 = (sqrt(gamma^4 + 4 beta^2 gamma^2) - gamma^2)/2, w = gamma^2/L^2 (READINGS B4).
+        """
+        if self.beta is None or self.gamma is None:
+            return (
+                0.2 if self.weight_limit is None else self.weight_limit,
+                80.0 if self.sigma_limit is None else self.sigma_limit,
+            )
+        gamma2 = self.gamma * self.gamma
+        limit2 = (math.sqrt(gamma2 * gamma2 + 4 * self.beta * self.beta * gamma2) - gamma2) / 2
+        return gamma2 / limit2, math.sqrt(limit2)
+
+    def initial(self, players: int) -> State:
+        """Return the state of players who have not played."""
+        return State.of_new_players(
+            players,
+            {
+                "rating": self.initial_rating,
+                "deviation": self.initial_deviation,
+                "matches": 0.0,
+                "last_time": math.nan,
+                "gaussian_mean": self.initial_rating,
+                "gaussian_weight": 1.0 / (self.initial_deviation * self.initial_deviation),
+                "decay": 1.0,
+                "curvature": 1.0 / (self.initial_deviation * self.initial_deviation),
+            },
+            record=3,
+        )
+
+    def run(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """Rate matches start:stop in order.
+
+        Raises : ConvergenceError
+        """
+        job = self.job(state, history, start, stop, trace)
+        count = stop - start
+        sizes = np.diff(job.matches.offsets)
+        # Few opponents are found one player after the other, on one thread.
+        shared = sizes >= PARALLEL_FROM if self.opponents is None else np.zeros(count, np.bool_)
+        first = 0
+        for m in [*np.flatnonzero(shared).tolist(), count]:
+            failed, residual = rate_matches(job, first, m)
+            if failed < 0 and m < count:
+                failed, residual = m, rate_shared(job, m, workers or Workers())
+            if failed >= 0 and residual >= 0.0:
+                match = history.match_ids[start + failed]
+                raise ConvergenceError(f"{self.name}, match {match},", MAX_ITERATIONS, residual)
+            first = m + 1
+
+    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
+        """Return ratings; the deviation has grown by drift where a time is given."""
+        table = state.table[rows]
+        deviation = table[:, DEVIATION]
+        if time is not None and self.drift_per_day > 0:
+            elapsed = np.nan_to_num(np.maximum(time - table[:, LAST_TIME], 0.0), nan=0.0)
+            deviation = np.sqrt(deviation**2 + self.drift_per_day * elapsed)
+        return {
+            "rating": table[:, RATING],
+            "deviation": deviation,
+            "matches": table[:, MATCHES],
+            "last_time": table[:, LAST_TIME],
+        }
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return performances of variance sigma^2 + gamma^2 + beta^2 [EM] sec. 3.1.
+
+        What drift by the day adds is in the deviation already.
+        """
+        weight, limit = self.limits()
+        beta2 = (1 + 1 / weight) * limit**2 + self.drift_per_day / weight
+        delta = np.sqrt(deviation**2 + weight * limit**2 + beta2)
+        if self.gaussian:
+            return Outlook(centre=rating, scale=delta, curve="normal")
+        return Outlook(centre=rating, scale=SCALE_OF_DEVIATION * delta, curve="logistic")
+
+    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
+        """Return why a participation changed its player's rating."""
+        from equipoise.rating.elo_mmr_explain import explain
+
+        return explain(self, before, history, match, row)
+
+    def _settings(self) -> Settings:
+        weight_limit, sigma_limit = self.limits()
+        endless = np.iinfo(np.int64).max
+        return Settings(
+            weight_limit=float(weight_limit),
+            sigma_limit2=float(sigma_limit) ** 2,
+            # One Gaussian is all there is: whatever decays or is transferred, it is the same.
+            rho=math.inf if self.gaussian else float(self.rho),
+            drift_per_day=float(self.drift_per_day),
+            split_ties=self.split_ties,
+            rate_all_ties=self.rate_all_ties,
+            opponents=endless if self.opponents is None else self.opponents,
+            remembered=endless if self.remembered is None else self.remembered,
+            gaussian=self.gaussian,
+        )
+
+    def job(
+        self, state: State, history: History, start: int, stop: int, trace: TraceColumns | None
+    ) -> Job:
+        """Return matches start:stop as kernels take them, with room for every performance.
+
+        Where room is short, it is made for the whole rest of the history at once.
+        """
+        runs = state.runs
+        if runs is None:
+            raise InvalidParameterError(f"this state was not made by {self.name}")
+        rows, counts = _participations(history, start, stop)
+        if runs.lacks_room(rows, self._records(counts)):
+            counts = np.bincount(history.player[history.offsets[start] :], minlength=state.players)
+            runs.reserve(np.arange(state.players), self._records(counts))
+        return Job(
+            Beliefs(state.table, runs.spans, runs.values),
+            _matches(history, start, stop),
+            self._settings(),
+            trace_arrays(TraceArrays, trace, optional=("expected",)),
+        )
+
+    def _records(self, matches: Ints) -> Ints:
+        """Return how many new records so many matches can add before old ones go."""
+        if self.gaussian:
+            return np.zeros_like(matches)
+        if math.isinf(self.rho):
+            return np.minimum(matches, 1)
+        return matches if self.remembered is None else np.minimum(matches, self.remembered + 1)
+
+
+def _participations(history: History, start: int, stop: int) -> tuple[Ints, Ints]:
+    """Return (rows of the players of matches start:stop, how often each of them takes part)."""
+    player = history.player[history.offsets[start] : history.offsets[stop]]
+    if len(player) < history.players // 4:
+        rows, counts = np.unique(player, return_counts=True)
+        return rows, counts
+    every = np.bincount(player, minlength=history.players)
+    rows = np.flatnonzero(every)
+    return rows, every[rows]
+
+
+def _matches(history: History, start: int, stop: int) -> Matches:
+    """Return the columns that this system reads, of matches start:stop."""
+    ceiling = history.performance_ceiling
+    return Matches(
+        offsets=history.offsets[start : stop + 1],
+        player=history.player,
+        rank=history.rank,
+        time=history.days(start, stop),
+        weight=history.weights(start, stop),
+        ceiling=np.full(stop - start, np.nan) if ceiling is None else ceiling[start:stop].copy(),
+    )

@@ -1,0 +1,123 @@
+"""Finding the match to explain, and bringing the state to where it stood before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from equipoise.arrays import Ints
+from equipoise.data.explanation import Explanation
+from equipoise.data.history import History
+from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
+from equipoise.rating.pool_state import (
+    PoolState,
+    did_you_mean,
+    matches_to_rate,
+    with_known_rows,
+)
+from equipoise.rating.replay import check_fit, check_system, pieces
+from equipoise.rating.system import RatingSystem
+from equipoise.rating.workers import Workers
+
+#: Matches of a player that are named where the wanted one is not among them.
+_NAMED = 5
+
+
+def explain(
+    system: RatingSystem,
+    history: History,
+    player: object,
+    match: object = None,
+    *,
+    state: PoolState | None = None,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Explanation:
+    """Return why a match changed a player's rating, in parts that add up to the change.
+
+    player, match : ids, which may come as text for numbers; None takes the last match of the
+        player that the system rates
+    state : where the history goes on from; None rates it from the start
+    threads : to use for large matches; never changes a number
+    progress : called with (participations done, participations before the match)
+    Raises : NotFoundError for an unknown player or match, or a player who was not in it;
+        InvalidDataError where the match changed nothing or the system cannot rate the history;
+        ConflictError where the state has rated the match already; ConvergenceError
+    """
+    check_fit(system, history)
+    pool = PoolState.new(system) if state is None else state
+    check_system(pool, system)
+    where, row = _participation(system, history, player, match)
+    history, ids = with_known_rows(history, pool.player_ids)
+    start, _ = matches_to_rate(pool, history)
+    if where < start:
+        raise ConflictError(
+            f"the saved state has rated match {history.match_ids[where]} already: "
+            "explain it from the whole history, without the state"
+        )
+    before = pool.state.copy() if len(pool.player_ids) else system.initial(0)
+    before.grow(len(ids))
+    with Workers(threads) as workers:
+        for low, high in pieces(history, start, where):
+            system.run(before, history, low, high, None, workers)
+            if progress is not None:
+                done, total = history.offsets[[high, where]] - history.offsets[start]
+                progress(int(done), int(total))
+    return system.explain(before, history, where, row)
+
+
+def _participation(
+    system: RatingSystem, history: History, player: object, match: object
+) -> tuple[int, int]:
+    """Return (the match to explain, the participation of the player in it)."""
+    found = np.flatnonzero(history.player_ids.astype(str) == str(player))
+    if not len(found):
+        hint = did_you_mean(str(player), history.player_ids)
+        raise NotFoundError(f"no player {player} among the {history.players} of the history{hint}")
+    rows = np.flatnonzero(history.player == found[0])
+    matches = np.searchsorted(history.offsets, rows, side="right") - 1
+    if match is not None:
+        where = _match(history, player, match, matches)
+        reason = _why_unrated(system, history, where)
+        if reason is not None:
+            raise InvalidDataError([], f"match {match} changed no rating: {reason}")
+        return where, int(rows[matches == where][0])
+    for where, row in zip(matches[::-1].tolist(), rows[::-1].tolist(), strict=True):
+        if _why_unrated(system, history, where) is None:
+            return where, row
+    raise InvalidDataError([], f"no match of {player} changed a rating: {_reasons(system)}")
+
+
+def _match(history: History, player: object, match: object, matches: Ints) -> int:
+    """Return the row of this match, which must be one of the player's. Raises : NotFoundError."""
+    found = np.flatnonzero(history.match_ids.astype(str) == str(match))
+    if not len(found):
+        hint = did_you_mean(str(match), history.match_ids)
+        raise NotFoundError(f"no match {match} among the {history.matches} of the history{hint}")
+    if found[0] not in matches:
+        last = ", ".join(str(one) for one in history.match_ids[matches[-_NAMED:]])
+        raise NotFoundError(
+            f"{player} did not take part in match {match}; took part in {len(matches)}, "
+            f"the last of them {last}"
+        )
+    return int(found[0])
+
+
+def _why_unrated(system: RatingSystem, history: History, match: int) -> str | None:
+    """Return why a match changes no rating, None if it does."""
+    rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
+    teams = int(history.team[rows].max()) + 1
+    if teams < 2:
+        return "there was a single player or team in it"
+    tied = teams > 2 and history.rank[rows].max() == 0
+    if tied and system.capabilities.skips_all_tied:
+        return f"all {teams} tied, and {system.name} skips such a match"
+    return None
+
+
+def _reasons(system: RatingSystem) -> str:
+    """Return why no match of a player may have changed a rating."""
+    if system.capabilities.skips_all_tied:
+        return "in each they were alone, or all tied"
+    return "in each they were alone"

@@ -1,0 +1,129 @@
+"""One match of a history, rated apart from it: what explanations of every system begin with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity, Remembered
+from equipoise.data.history import History
+from equipoise.errors import InvalidDataError
+from equipoise.rating.state import State
+from equipoise.rating.system import RatingSystem
+
+#: Opponents that an explanation names.
+NAMED_OPPONENTS = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MatchApart:
+    """A match whose players are numbered as its participations, with their states.
+
+    history : of this match alone
+    before, after : states of its players
+    trace : columns of shape (n,)
+    """
+
+    history: History
+    before: State
+    after: State
+    trace: Mapping[str, Floats]
+
+    def with_result(self, system: RatingSystem, rank: Ints) -> MatchApart:
+        """Return the same match with other ranks, shape (n,)."""
+        return rate_apart(system, replace(self.history, rank=rank), self.before)
+
+    def scores(self, row: int) -> Floats:
+        """Return the score of participation `row` against every participation: 1, 1/2 or 0."""
+        signs: Ints = np.sign(self.history.rank - self.history.rank[row])
+        return 0.5 + 0.5 * signs.astype(np.float64)
+
+
+def match_apart(system: RatingSystem, before: State, history: History, match: int) -> MatchApart:
+    """Rate one match on a copy of its players' states.
+
+    before : the state of all players of `history` before the match
+    Raises : InvalidDataError where the system did not rate the match, ConvergenceError
+    """
+    whole = history.slice(match, match + 1)
+    players = whole.player
+    alone = whole.with_players(history.player_ids[players], np.arange(len(players)))
+    apart = rate_apart(system, alone, before.take(players))
+    if np.isnan(apart.trace["rating"]).any():
+        raise InvalidDataError([], f"{system.name} did not rate match {history.match_ids[match]}")
+    return apart
+
+
+def rate_apart(system: RatingSystem, match: History, before: State) -> MatchApart:
+    """Rate a history of one match on a copy of its players' states."""
+    after = before.copy()
+    names = ("expected", "rating_before", "deviation_before", "rating", "deviation")
+    trace = {
+        name: np.full(match.participations, np.nan) for name in (*names, *system.trace_columns)
+    }
+    system.run(after, match, 0, 1, trace)
+    return MatchApart(history=match, before=before, after=after, trace=trace)
+
+
+def explanation(
+    system: RatingSystem,
+    apart: MatchApart,
+    row: int,
+    *,
+    contributions: Sequence[Contribution],
+    quantities: Sequence[Quantity],
+    opponents: Sequence[Opponent],
+    remembered: Sequence[Remembered] = (),
+    bounds: tuple[float, float] = (math.nan, math.nan),
+) -> Explanation:
+    """Return the explanation of a participation; what every system says alike is filled in."""
+    match, trace = apart.history, apart.trace
+    # One participation a team stands for it.
+    _, firsts = np.unique(match.team, return_index=True)
+    ranks, rank = match.rank[firsts], int(match.rank[row])
+    teams = len(firsts)
+    beaten, tied = int(np.sum(ranks > rank)), int(np.sum(ranks == rank)) - 1
+    by_effect = sorted(opponents, key=lambda one: -abs(one.effect))
+    return Explanation(
+        system=system.name,
+        match=match.match_ids[:1].tolist()[0],
+        player=match.player_ids[row : row + 1].tolist()[0],
+        time=float(match.days()[0]),
+        rank=int(np.sum(ranks < rank)) + 1,
+        tied=tied,
+        teams=teams,
+        weight=float(match.weights()[0]),
+        rating_before=float(trace["rating_before"][row]),
+        deviation_before=float(trace["deviation_before"][row]),
+        rating=float(trace["rating"][row]),
+        deviation=float(trace["deviation"][row]),
+        expected=float(trace["expected"][row]),
+        score=(beaten + 0.5 * tied) / (teams - 1),
+        contributions=tuple(contributions),
+        quantities=tuple(quantities),
+        opponents=tuple(by_effect[:NAMED_OPPONENTS]),
+        remembered=tuple(remembered),
+        least_change=bounds[0],
+        largest_change=bounds[1],
+    )
+
+
+def places(match: History) -> Ints:
+    """Return the place of every participation's team, from 1, ties sharing the best."""
+    _, firsts = np.unique(match.team, return_index=True)
+    ranks = np.sort(match.rank[firsts])
+    return np.searchsorted(ranks, match.rank) + 1
+
+
+def opposing_teams(match: History, row: int) -> list[tuple[Ids, Ints]]:
+    """Return (player ids, participations) of every team but that of participation `row`."""
+    found = []
+    for team in np.unique(match.team):
+        rows = np.flatnonzero(match.team == team)
+        if team != match.team[row]:
+            found.append((match.player_ids[match.player[rows]], rows))
+    return found
