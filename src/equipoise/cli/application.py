@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import rate, systems
+from equipoise.cli import backtest, demo, explain, plot, predict, rate, simulate, systems
 
 application = typer.Typer(
     name="equipoise",
@@ -39,5 +39,11 @@ def _root(
     """Ratings, tournament performance and fair teams."""
 
 
+application.command("backtest", epilog=backtest.EXAMPLE)(backtest.backtest)
+application.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+application.command("explain", epilog=explain.EXAMPLE)(explain.explain)
+application.command("plot", epilog=plot.EXAMPLE)(plot.plot)
+application.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 application.command("rate", epilog=rate.EXAMPLE)(rate.rate)
+application.command("simulate", epilog=simulate.EXAMPLE)(simulate.simulate)
 application.command("systems", epilog=systems.EXAMPLE)(systems.systems)

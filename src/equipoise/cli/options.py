@@ -63,6 +63,23 @@ Format: TypeAlias = Annotated[
     str | None,
     typer.Option("--format", help="How the history is written, where its name does not tell."),
 ]
+Systems: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--system",
+        metavar="[LABEL=]NAME",
+        help="A rating system, under a label of its own if need be; repeatable. [default: elo-mmr]",
+    ),
+]
+SetOfLabel: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="[LABEL.]NAME=VALUE",
+        help="A parameter of the system so labelled; repeatable. The label of one without is its "
+        "name.",
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
 
 

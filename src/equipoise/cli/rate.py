@@ -66,26 +66,25 @@ def rate(
     Prints the rating table, or writes it with --output. Nothing is written when anything is wrong.
     """
     from equipoise._jit import watch_compilation
+    from equipoise.cli.reading import history_request
     from equipoise.cli.report import print_json, progress, say
     from equipoise.messages.rating import RateMessage
     from equipoise.rating.workers import available_cores
     from equipoise.workflows import rating
-    from equipoise.workflows.settings import assignments, chosen_system, numbers, read_settings
+    from equipoise.workflows.settings import chosen_system, read_settings
 
     settings = read_settings(parameters)
     request = rating.RateRequest(
-        history=rating.HistoryRequest(
-            source=sys.stdin.buffer if history == "-" else history,
-            format=format_,
-            columns=assignments(column or [], "--column"),
-            statistics={
-                **settings.statistics,
-                **numbers(assignments(stat or [], "--stat"), "--stat"),
-            },
-            skip_bad=options.skip_bad_choice(skip_bad),
+        history=history_request(
+            history,
+            settings,
+            format_=format_,
+            column=column,
+            stat=stat,
+            skip_bad=skip_bad,
+            where=where,
             since=since,
             until=until,
-            where=assignments(where or [], "--where"),
         ),
         output=output,
         trace=trace,
@@ -134,6 +133,8 @@ def _print_ratings(answer: RateAnswer) -> None:
 
 def _summary_lines(summary: RateSummary) -> list[str]:
     """Return what was rated, in how long, and everything that was left out."""
+    from equipoise.cli.reading import reading_lines
+
     seconds = summary.seconds
     rate_per_second = summary.participations / max(seconds["rate"], 1e-9)
     lines = [
@@ -147,17 +148,6 @@ def _summary_lines(summary: RateSummary) -> list[str]:
         (summary.known_matches, "matches were rated before and skipped"),
         (len(tied), f"matches in which all tied were skipped ({', '.join(tied[:5])})"),
         (summary.single, "matches of a single player or team changed nothing"),
-        (summary.unrated, "matches are marked as not rated"),
-        (summary.filtered, "matches were filtered out"),
-        (len(summary.dropped_matches), "bad matches were dropped"),
-        (summary.dropped_rows, "bad rows were dropped from matches that stayed"),
     )
     lines += [f"{count:,} {what}" for count, what in left_out if count]
-    if summary.problems:
-        lines += [
-            f"  {found.file}, line {found.line}, {found.field}: {found.rule}; got {found.got}"
-            for found in summary.problems[:SHOWN]
-        ]
-        if len(summary.problems) > SHOWN:
-            lines.append(f"  ... and {len(summary.problems) - SHOWN:,} more problems")
-    return [*lines, *summary.notes]
+    return [*lines, *reading_lines(summary)]

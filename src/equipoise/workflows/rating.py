@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from equipoise.data.files import check_place
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, InvalidParameterError, require
-from equipoise.formats import scan_history, write_table
-from equipoise.formats.histories import summarise
+from equipoise.errors import InvalidParameterError, require
+from equipoise.formats import write_table
 from equipoise.formats.times import instant
 from equipoise.formats.writing import check_target
-from equipoise.messages.errors import ProblemMessage
 from equipoise.messages.rating import RateSummary
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import Replay, days, replay
 from equipoise.rating.system import RatingSystem
+from equipoise.workflows.reading import HistoryRequest, problems_of, read
 from equipoise.workflows.settings import DEFAULT_SYSTEM
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryRequest:
-    """Which history to read, and how; the options of every command that reads one."""
-
-    source: object
-    format: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    statistics: Mapping[str, float] = field(default_factory=dict)
-    skip_bad: Literal["matches", "rows"] | None = None
-    since: str | None = None
-    until: str | None = None
-    where: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,39 +49,6 @@ class RateAnswer:
     reading: HistoryReading
     replay: Replay
     seconds: dict[str, float]
-
-
-def read(request: HistoryRequest) -> tuple[History, HistoryReading]:
-    """Return the history asked for, performances computed from its statistics.
-
-    Raises : InvalidDataError, InvalidParameterError.
-    """
-    reading = scan_history(
-        request.source,
-        format=request.format,
-        columns=request.columns,
-        statistics=tuple(request.statistics),
-        skip_bad=request.skip_bad,
-        since=request.since,
-        until=request.until,
-        where=request.where,
-    )
-    if reading.history is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
-    return with_performance(reading.history, request.statistics), reading
-
-
-def with_performance(history: History, weights: Mapping[str, float]) -> History:
-    """Return the history with performance = sum of weight x statistic [TG2] (5).
-
-    A player without one of the statistics has no performance.
-    """
-    if not weights:
-        return history
-    total = np.zeros(history.participations)
-    for name, weight in weights.items():
-        total += weight * history.statistics[name]
-    return replace(history, performance=total)
 
 
 def rate(
@@ -159,10 +110,7 @@ def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
         filtered=reading.filtered,
         dropped_matches=list(reading.dropped_matches),
         dropped_rows=reading.dropped_rows,
-        problems=[
-            ProblemMessage(found.file, found.line, found.field, found.rule, found.got)
-            for found in reading.problems
-        ],
+        problems=problems_of(reading),
         notes=list(reading.notes),
         seconds=answer.seconds,
         kernels_compiled=kernels_compiled,

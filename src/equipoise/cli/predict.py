@@ -1,0 +1,226 @@
+"""equipoise predict: what to expect of a match that has not been played."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from equipoise.cli import options
+
+if TYPE_CHECKING:
+    from equipoise.messages.predict import Outcome, PredictedTeam, PredictMessage, WhatIfMessage
+
+EXAMPLE = """\b
+Example:
+  equipoise rate examples/contests.csv --save pool.npz --output ratings.csv
+  equipoise predict --resume pool.npz --team jade-kite --team cedar-bear --if-ranked"""
+
+#: Rows shown on a terminal; a pipe gets all of them.
+SHOWN = 20
+
+#: Letters of a team's name that a table shows; the whole is in --json.
+_NAME = 40
+
+
+def predict(
+    resume: Annotated[
+        str,
+        typer.Option(metavar="FILE.npz", help="A state saved by `equipoise rate --save`."),
+    ],
+    team: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Players of one team; repeat it for every team. An id with a comma in it goes "
+            "in double quotes, as in CSV.",
+        ),
+    ] = None,
+    field: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="More teams, of one player each: a player a line, or the player column of a CSV "
+            "file; - for standard input.",
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When they meet. [default: time of the last match]"),
+    ] = None,
+    home: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLAYER", help="This player's team is at home (systems with home_advantage)."
+        ),
+    ] = None,
+    places: Annotated[
+        bool, typer.Option("--places", help="Sample the distribution of every team's place.")
+    ] = False,
+    samples: Annotated[int, typer.Option(min=1, help="Matches to sample for --places.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sampling.")] = 0,
+    if_ranked: Annotated[
+        bool,
+        typer.Option("--if-ranked", help="What each place would do to a player's rating, exactly."),
+    ] = False,
+    player: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PLAYER", help="For whom, with --if-ranked; repeatable. [default: the first]"
+        ),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say what to expect of a match between players of a saved state.
+
+    Expected scores, and in small fields the chance of every pair. With --places the chance of
+    each place, with --if-ranked the change of rating for each place: there the others finish in
+    the order of their ratings.
+    """
+    from equipoise._jit import watch_compilation
+    from equipoise.cli.report import print_json, progress, say
+    from equipoise.workflows.predict import PredictRequest, predict_match
+
+    request = PredictRequest(
+        state=resume,
+        teams=team or [],
+        field=sys.stdin if field == "-" else field,
+        at=at,
+        home=home,
+        samples=samples if places else None,
+        seed=seed,
+        what_if=if_ranked,
+        players=player or [],
+    )
+    with (
+        watch_compilation(lambda: say("Compiling for this machine, once ...")),
+        progress("trying places") as show,
+    ):
+        answer = predict_match(request, show)
+    if as_json:
+        print_json(answer)
+        return
+    order = _best_first(answer)
+    shown = order[:SHOWN] if sys.stdout.isatty() else order
+    _print_teams(answer, shown)
+    _print_places(answer, shown)
+    if len(shown) < len(order):
+        say(f"... and {len(order) - len(shown):,} more; in a pipe all are printed.")
+    _print_pairs(answer, order)
+    for tried in answer.what_if:
+        _print_what_if(answer, tried)
+
+
+def _best_first(answer: PredictMessage) -> list[int]:
+    """Return the numbers of the teams, the one expected to do best first."""
+    return sorted(range(len(answer.teams)), key=lambda i: -answer.teams[i].expected)
+
+
+def _name(team: PredictedTeam) -> str:
+    """Return the team's players as one word of a table."""
+    name = ", ".join(str(one.player) for one in team.players)
+    return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
+
+
+def _print_teams(answer: PredictMessage, order: list[int]) -> None:
+    """Print a row a team: its rating, expected score and the place that follows from it."""
+    from equipoise.cli.report import print_table
+
+    teams = [answer.teams[i] for i in order]
+    columns = {
+        _heading(answer): [_name(one) for one in teams],
+        "rating": [f"{one.rating:.2f}" for one in teams],
+        "deviation": ["" if one.deviation is None else f"{one.deviation:.2f}" for one in teams],
+        "expected": [f"{one.expected:.4f}" for one in teams],
+    }
+    if len(answer.teams) > 2:
+        columns["place"] = [f"{one.expected_place:.1f}" for one in teams]
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    print_table(list(columns), rows, set(list(columns)[1:]))
+    if answer.win is not None:
+        (first, second), draw = answer.win, answer.draw or 0.0
+        sys.stdout.write(
+            f"\n{_name(answer.teams[0])} wins {100 * first:.1f} %, draw {100 * draw:.1f} %, "
+            f"{_name(answer.teams[1])} wins {100 * second:.1f} %\n"
+        )
+
+
+def _print_places(answer: PredictMessage, order: list[int]) -> None:
+    """Print how the places of the teams are distributed, where that was asked for."""
+    from equipoise.cli.report import print_table
+
+    named = [(_name(answer.teams[i]), answer.teams[i].places) for i in order]
+    sampled = [(name, places) for name, places in named if places is not None]
+    if not sampled:
+        return
+    columns = {
+        _heading(answer): [name for name, _ in sampled],
+        "mean": [f"{places.mean:.1f}" for _, places in sampled],
+        "5-95 %": [f"{places.lower}-{places.upper}" for _, places in sampled],
+    }
+    for name in ("first", "top3", "top10"):
+        chances = [getattr(places, name) for _, places in sampled]
+        if chances[0] is not None:
+            columns[name] = [f"{100 * chance:.1f} %" for chance in chances]
+    sys.stdout.write(f"\nPlaces in {answer.samples:,} sampled matches (seed {answer.seed})\n")
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    print_table(list(columns), rows, set(list(columns)[1:]))
+
+
+def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
+    """Print the chances of all pairs, in the order of the first table."""
+    from equipoise.cli.report import print_table
+
+    if answer.pairs is None or len(answer.teams) < 3:
+        return
+    sys.stdout.write("\nChance that the row beats the column, in percent\n")
+    columns = ["", *(str(i) for i in range(1, len(order) + 1))]
+    rows = []
+    for number, i in enumerate(order, start=1):
+        chances = ["-" if i == j else f"{100 * answer.pairs[i][j]:.0f}" for j in order]
+        rows.append([f"{number} {_name(answer.teams[i])}", *chances])
+    print_table(columns, rows, set(columns[1:]))
+
+
+def _print_what_if(answer: PredictMessage, tried: WhatIfMessage) -> None:
+    """Print the change of rating for each place: a selection of them on a terminal."""
+    from equipoise.cli.report import print_table, say
+    from equipoise.workflows.predict import notable_places
+
+    teams, expected = len(answer.teams), answer.teams[tried.team].expected_place
+    about = f", expected place {expected:.1f}" if teams > 2 else ""
+    now = f"{tried.rating_before:.2f}{_plus_minus(tried.deviation_before)}"
+    sys.stdout.write(f"\nWhat each {'place' if teams > 2 else 'result'} would do to ")
+    sys.stdout.write(f"{tried.player}, now {now}{about}\n")
+    outcomes = tried.outcomes
+    if sys.stdout.isatty() and len(outcomes) > SHOWN:
+        wanted = {*notable_places(teams), round(expected)}
+        outcomes = [one for one in outcomes if one.place in wanted]
+    rows = [
+        [
+            str(one.place) if teams > 2 else _result(one),
+            f"{one.change:+.2f}",
+            f"{one.rating:.2f}",
+            "" if one.deviation is None else f"{one.deviation:.2f}",
+        ]
+        for one in outcomes
+    ]
+    columns = ["place" if teams > 2 else "result", "change", "rating", "deviation"]
+    print_table(columns, rows, set(columns[teams <= 2 :]))
+    if len(outcomes) < teams:
+        say(f"... {len(outcomes)} of {teams:,} places")
+
+
+def _heading(answer: PredictMessage) -> str:
+    """Return the heading of the teams' column."""
+    return "team" if any(len(one.players) > 1 for one in answer.teams) else "player"
+
+
+def _result(outcome: Outcome) -> str:
+    """Return what a place means between two."""
+    return "draw" if outcome.tied else "win" if outcome.place == 1 else "loss"
+
+
+def _plus_minus(deviation: float | None) -> str:
+    return "" if deviation is None else f" +- {deviation:.2f}"

@@ -1,0 +1,113 @@
+"""Explaining a match: read the history, rate it up to there, and say why the rating changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from equipoise.data.explanation import Explanation
+from equipoise.data.history import MICROSECONDS_PER_DAY, TimeKind
+from equipoise.messages.explain import (
+    ContributionMessage,
+    ExplainMessage,
+    OpponentMessage,
+    QuantityMessage,
+    RememberedMessage,
+)
+from equipoise.messages.history import HistoryMessage
+from equipoise.rating.explaining import explain
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
+from equipoise.workflows.reading import HistoryRequest, history_message, read
+from equipoise.workflows.settings import DEFAULT_SYSTEM
+
+_Message = TypeVar("_Message", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainRequest:
+    """Which match of whom.
+
+    player, match : ids as text; None takes the player's last rated match
+    resume : path of a saved state that the history goes on from
+    """
+
+    history: HistoryRequest
+    player: str
+    match: str | None = None
+    resume: str | None = None
+    threads: int = 1
+
+
+def explain_match(
+    system: RatingSystem | None,
+    request: ExplainRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[ExplainMessage, HistoryMessage]:
+    """Return why a match changed a player's rating, and how the history was read.
+
+    system : None takes the one of the state, or the default one
+    progress : called with (participations done, participations before the match)
+    Raises : EquipoiseError
+    """
+    before = None if request.resume is None else PoolState.load(request.resume)
+    if system is None:
+        system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    history, reading = read(request.history)
+    found = explain(
+        system,
+        history,
+        request.player,
+        request.match,
+        state=before,
+        threads=request.threads,
+        progress=progress,
+    )
+    return explain_message(found, history.time_kind), history_message(history, reading)
+
+
+def explain_message(found: Explanation, kind: TimeKind) -> ExplainMessage:
+    """Return an explanation as it is shown: what is not known is None, times as they came."""
+    own: dict[str, Any] = {one.name: getattr(found, one.name) for one in fields(found)}
+    own |= {
+        "time": written(found.time, kind),
+        "change": found.rating - found.rating_before,
+        "contributions": [_as(ContributionMessage, one) for one in found.contributions],
+        "quantities": [_as(QuantityMessage, one) for one in found.quantities],
+        "opponents": [_as(OpponentMessage, one) for one in found.opponents],
+        "remembered": [
+            _as(RememberedMessage, one, time=written(one.time, kind)) for one in found.remembered
+        ],
+    }
+    return ExplainMessage(**{name: _known(value) for name, value in own.items()})
+
+
+def written(days: float, kind: TimeKind) -> int | str | None:
+    """Return a time in days since 1970 as the history writes times; None where unknown."""
+    if math.isnan(days):
+        return None
+    microseconds = round(days * MICROSECONDS_PER_DAY)
+    if kind == "seconds":
+        # Whole seconds came in; a day is a float64 here, exact to a microsecond.
+        return (microseconds + 500_000) // 1_000_000
+    moment = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)
+    return moment.isoformat() if kind == "datetime" else moment.date().isoformat()
+
+
+def _as(kind: type[_Message], value: Any, **instead: object) -> _Message:
+    """Return a value as a message with the same names, some of them replaced."""
+    named = {name: getattr(value, name) for name in kind.__struct_fields__}
+    return kind(**{name: _known(one) for name, one in (named | instead).items()})
+
+
+def _known(value: Any) -> Any:
+    """Return a value as JSON holds it: None for a number that is not known."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and math.isnan(plain) else plain

@@ -1,0 +1,260 @@
+"""equipoise explain as its users run it: the words, and the numbers beside them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.cli import run
+from equipoise.cli.explanation_text import ordinal, print_explanation, rounded_parts, summary
+from equipoise.data.explanation import (
+    Contribution,
+    Explanation,
+    Opponent,
+    Quantity,
+    Remembered,
+)
+from equipoise.workflows.explain import explain_message, written
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+
+
+def explain(*arguments: str) -> int:
+    return run(["explain", *arguments])
+
+
+def made(**instead: Any) -> Explanation:
+    """Return an explanation made by hand; its parts do not show their sum when rounded alone."""
+    plain = {
+        "system": "elo-mmr",
+        "match": 40,
+        "player": "jade-kite",
+        "time": 18_535.5,
+        "rank": 3,
+        "tied": 0,
+        "teams": 48,
+        "weight": 1.0,
+        "rating_before": 1812.304,
+        "deviation_before": 61.234,
+        "rating": 1835.717,
+        "deviation": 60.8,
+        "expected": 0.83,
+        "score": 45 / 47,
+        "contributions": (
+            Contribution(name="this match", change=20.0049, reason="it went well"),
+            Contribution(name="earlier performances", change=3.4041, reason="they count more"),
+            Contribution(name="prior", change=0.004, reason="it faded"),
+        ),
+        "quantities": (
+            Quantity(name="performance", value=2000.0, unit="points", meaning="as it was"),
+            Quantity(name="volatility", value=0.0599961, unit="", meaning="hardly changed"),
+            Quantity(name="v", value=math.nan, unit="points^2", meaning="nobody knows"),
+        ),
+        "opponents": (
+            Opponent(
+                player="umber-fox",
+                rank=2,
+                rating=1900.0,
+                deviation=math.nan,
+                score=0.0,
+                expected=0.31,
+                effect=-12.0,
+            ),
+        ),
+        "remembered": tuple(
+            Remembered(
+                match=40 - k if k < 13 else None,
+                time=18_535.5 - 7 * k if k < 13 else math.nan,
+                performance=1820.0 + k,
+                weight=1 / 14,
+                change=23.413 / 14,
+            )
+            for k in range(14)
+        ),
+        "least_change": -70.0,
+        "largest_change": 80.0,
+    }
+    return Explanation(**(plain | instead))
+
+
+def printed(capsys: pytest.CaptureFixture[str], found: Explanation) -> str:
+    print_explanation(explain_message(found, "seconds"))
+    return capsys.readouterr().out
+
+
+def test_it_begins_with_what_happened() -> None:
+    assert summary(explain_message(made(), "seconds")) == (
+        "jade-kite came 3rd of 48 (expected about 9th) in match 40, 2020-09-30, and gained 23.42 "
+        "points: 1812.30 +- 61.23 -> 1835.72 +- 60.80."
+    )
+    tied = made(tied=2, rating=1812.304, rating_before=1835.717, time=math.nan)
+    assert summary(explain_message(tied, "date")) == (
+        "jade-kite came 3rd of 48, tied with 2 others (expected about 9th) in match 40, and lost "
+        "23.42 points: 1835.72 +- 61.23 -> 1812.30 +- 60.80."
+    )
+
+
+@pytest.mark.parametrize(
+    ("score", "words"), [(1.0, "won against"), (0.5, "drew against"), (0.0, "lost against")]
+)
+def test_a_duel_is_told_as_one(score: float, words: str) -> None:
+    same = {"rating": 1500.0, "rating_before": 1500.0}
+    none = {"deviation": math.nan, "deviation_before": math.nan}
+    found = made(teams=2, score=score, expected=0.314, **same, **none)
+    assert summary(explain_message(found, "seconds")) == (
+        f"jade-kite {words} umber-fox (expected score 0.31) in match 40, 2020-09-30, and neither "
+        "gained nor lost points: 1500.00 -> 1500.00."
+    )
+
+
+def test_what_is_printed_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """To the last digit shown, in both tables."""
+    first, *others = printed(capsys, made()).split("\n\n")[1:]
+    parts = [float(re.findall(r"[+-]\d+\.\d\d", line)[0]) for line in first.splitlines()[1:]]
+    assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=1e-9)
+    assert parts[-1] == 23.42
+    remembered = next(one for one in others if one.startswith("The new rating")).splitlines()[2:]
+    assert [line.split()[0] for line in remembered] == [
+        *(str(40 - k) for k in range(10)),
+        *("3", "before", "all"),
+    ]
+    points = [float(line.split()[-1]) for line in remembered]
+    assert sum(points[:-1]) == pytest.approx(points[-1], abs=1e-9)
+    shares = [float(line.split()[-3]) for line in remembered]
+    assert sum(shares[:-1]) == pytest.approx(100, abs=1e-9)
+
+
+def test_what_is_not_known_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, made())
+    assert re.search(r"^v +unknown +points\^2 +nobody knows$", text, re.MULTILINE)
+    assert "0.059996" in text
+    assert "no less than -70.00 and no more than +80.00 points" in text
+    assert "nan" not in text
+    bare = printed(
+        capsys,
+        made(quantities=(), opponents=(), remembered=(), least_change=math.nan),
+    )
+    assert "On the way" not in bare
+    assert "Opponents" not in bare
+    assert "The new rating" not in bare
+    assert "no less than" not in bare
+
+
+@given(
+    st.lists(st.floats(-500, 500), min_size=1, max_size=12),
+    st.integers(0, 4),
+    st.floats(-0.01, 0.01),
+)
+def test_rounded_parts_add_up(parts: list[float], digits: int, off: float) -> None:
+    """Each is moved by less than a unit, but for what the total itself was rounded by."""
+    unit = 10.0**-digits
+    total = round(math.fsum(parts) + off * unit, digits)
+    found = rounded_parts(parts, total, digits)
+    assert math.fsum(found) == pytest.approx(total, abs=1e-6 * unit)
+    for part, shown in zip(parts, found, strict=True):
+        assert abs(part - shown) < 1.02 * unit
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (21, "21st")],
+)
+def test_places_are_ordinals(number: int, text: str) -> None:
+    assert ordinal(number) == text
+
+
+def test_times_are_written_as_the_history_has_them() -> None:
+    assert written(18_535.5, "seconds") == 1_601_467_200
+    assert written(18_535.5, "datetime") == "2020-09-30T12:00:00"
+    assert written(18_535.0, "date") == "2020-09-30"
+    assert written(math.nan, "date") is None
+
+
+def test_the_sample_is_explained_as_it_was_rated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Text and JSON, held against the trace."""
+    trace = tmp_path / "trace.jsonl"
+    assert run(["rate", SAMPLE, "--trace", str(trace), "--output", str(tmp_path / "r.csv")]) == 0
+    rows = [json.loads(line) for line in trace.read_text().splitlines()]
+    last = [row for row in rows if row["player"] == "cedar-bear"][-1]
+    capsys.readouterr()
+    assert explain(SAMPLE, "--player", "cedar-bear") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("cedar-bear came ")
+    assert f"-> {last['rating']:.2f} +- {last['deviation']:.2f}." in out.splitlines()[0]
+    assert explain(SAMPLE, "--player", "cedar-bear", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["match"], found["time"]) == (last["match"], last["time"])
+    assert found["rating"] == pytest.approx(last["rating"], abs=1e-9)
+    parts = [part["change"] for part in found["contributions"]]
+    assert math.fsum(parts) == pytest.approx(found["change"], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--system", "elo"], ["--set", "rho=0.04"], ["--system", "elo", "--set", "home_advantage=50"]],
+)
+def test_a_duel_without_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("match,player,rank,side\n7,1,0,home\n7,2,1,away\n8,2,0,home\n8,1,0,away\n")
+    assert explain(str(path), "--player", "1", *arguments) == 0
+    assert "1 drew against 2 (expected score 0." in capsys.readouterr().out
+    assert explain(str(path), "--player", "1", "--match", "7", *arguments, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["player"], found["match"], found["time"]) == (1, 7, None)
+
+
+def test_what_was_left_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("match,player,rank\n1,a,0\n1,b,1\n2,a,zero\n2,b,0\n2,c,1\n")
+    assert explain(str(path), "--player", "b") == 1
+    assert explain(str(path), "--player", "b", "--skip-bad") == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("b lost against a")
+    assert "1 bad matches were dropped" in err
+
+
+def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its system; a match that it has rated cannot be explained from it."""
+    state, half = str(tmp_path / "state.npz"), "2020-05-01"
+    arguments = ["--until", half, "--set", "rho=0.5", "--output", str(tmp_path / "r.csv")]
+    assert run(["rate", SAMPLE, *arguments, "--save", state]) == 0
+    player = ["--player", "jade-ant"]
+    assert explain(SAMPLE, *player, "--set", "rho=0.5") == 0
+    straight = capsys.readouterr().out
+    assert explain(SAMPLE, *player, "--resume", state) == 0
+    assert capsys.readouterr().out == straight
+    assert explain(SAMPLE, "--player", "cedar-bear", "--match", "1", "--resume", state) == 1
+    assert "has rated match 1 already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--player", "jade-kit"], 1, "no player jade-kit among the 120 of the history; did you"),
+        (["--player", "jade-kite", "--match", "99"], 1, "no match 99 among the 40"),
+        (["--player", "jade-kite", "--match", "1"], 1, "jade-kite did not take part in match 1"),
+        (["--player", "jade-kite", "--system", "glicko2"], 1, "glicko2 cannot rate"),
+        (["--player", "jade-kite", "--set", "rh=1"], 2, "did you mean rho?"),
+        (["--player", "jade-kite", "--resume", "no.npz"], 1, "no saved state at no.npz"),
+        ([], 2, "--player"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
+) -> None:
+    assert explain(SAMPLE, *arguments) == status
+    assert message in capsys.readouterr().err
+    assert explain(SAMPLE, *arguments, "--json") == status
+    assert json.loads(capsys.readouterr().err)["error"]["message"]

@@ -1,0 +1,268 @@
+"""equipoise predict as its users run it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise.cli import run
+from equipoise.cli.predict import _print_teams
+from equipoise.messages.predict import PredictedPlayer, PredictedTeam, PredictMessage
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+FOUR = ["jade-kite", "cedar-bear", "amber-deer", "dune-crane"]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the saved state of the sample season."""
+    folder = tmp_path_factory.mktemp("pool")
+    path = str(folder / "pool.npz")
+    assert run(["rate", SAMPLE, "--save", path, "--output", str(folder / "ratings.csv")]) == 0
+    return path
+
+
+def state_of(folder: Path, text: str, *arguments: str) -> str:
+    """Return the saved state of a small history."""
+    (folder / "h.csv").write_text(text)
+    path = str(folder / "small.npz")
+    wanted = ["--save", path, "--output", str(folder / "r.csv"), *arguments]
+    assert run(["rate", str(folder / "h.csv"), *wanted]) == 0
+    return path
+
+
+def predict(state: str, *arguments: str) -> int:
+    return run(["predict", "--resume", state, *arguments])
+
+
+def teams(*players: str) -> list[str]:
+    return [word for player in players for word in ("--team", player)]
+
+
+def answer(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_duel_is_one_table_and_what_each_result_would_do(
+    saved: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(saved, *teams("cedar-bear", "jade-kite"), "--if-ranked") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["player", "rating", "deviation", "expected"]
+    expected = {line.split()[0]: float(line.split()[3]) for line in lines[1:3]}
+    assert list(expected) == ["jade-kite", "cedar-bear"]
+    assert sum(expected.values()) == pytest.approx(1, abs=1e-9)
+    assert lines[4].startswith("What each result would do to cedar-bear, now 2134.73 +- 80.16")
+    results = {line.split()[0]: float(line.split()[1]) for line in lines[6:]}
+    assert list(results) == ["win", "draw", "loss"]
+    assert results["win"] > results["draw"] > results["loss"]
+
+
+def test_a_small_field_shows_every_pair_best_first(
+    saved: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(saved, *teams(*reversed(FOUR)), "--places") == 0
+    tables = capsys.readouterr().out.split("\n\n")
+    assert [line.split()[0] for line in tables[0].splitlines()[1:]] == FOUR
+    assert tables[1].startswith("Places in 10,000 sampled matches (seed 0)")
+    assert "first" in tables[1]
+    assert "top3" in tables[1]
+    assert "top10" not in tables[1]
+    rows = [line.split() for line in tables[2].splitlines()[2:]]
+    chance = [[50 if cell == "-" else int(cell) for cell in row[2:]] for row in rows]
+    assert all(chance[i][j] + chance[j][i] in (99, 100, 101) for i in range(4) for j in range(4))
+
+
+def test_json_keeps_the_order_that_was_given(
+    saved: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The expected score is the mean chance to beat another; places agree with it."""
+    given = list(reversed(FOUR))
+    assert predict(saved, *teams(*given), "--places", "--samples", "5000", "--json") == 0
+    found = answer(capsys)
+    assert [team["players"][0]["player"] for team in found["teams"]] == given
+    assert (found["samples"], found["seed"], found["what_if"]) == (5000, 0, [])
+    for row, team in zip(found["pairs"], found["teams"], strict=True):
+        assert team["expected"] == pytest.approx((sum(row) - 0.5) / 3, abs=1e-12)
+        assert team["expected_place"] == pytest.approx(1 + 3 * (1 - team["expected"]), abs=1e-12)
+        # The deviation of a place of four is less than 1.2.
+        assert team["places"]["mean"] == pytest.approx(team["expected_place"], abs=0.07)
+        assert team["places"]["top10"] is None
+
+
+def test_the_seed_decides(saved: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for seed in ("1", "1", "2"):
+        assert predict(saved, *teams(*FOUR), "--places", "--seed", seed, "--json") == 0
+        found.append(answer(capsys)["teams"])
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+
+
+def test_a_field_comes_from_a_file_or_a_pipe(
+    saved: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A player a line; the first column; or the column `player`, as `rate` writes it."""
+    found = []
+    for text in (
+        "\n".join(FOUR),
+        "\ufeff" + "\r\n".join(FOUR) + "\r\n\r\n",
+        "\n".join(f"{player},7" for player in FOUR),
+        "seat,player\n" + "\n".join(f"1,{player}" for player in FOUR),
+    ):
+        (tmp_path / "field.csv").write_text(text, encoding="utf-8")
+        assert predict(saved, "--field", str(tmp_path / "field.csv"), "--json") == 0
+        found.append(answer(capsys))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(FOUR[1:])))
+    assert predict(saved, "--team", FOUR[0], "--field", "-", "--json") == 0
+    assert all(one == found[0] for one in [*found, answer(capsys)])
+
+
+def test_a_whole_pool_meets_and_is_printed_in_a_pipe(
+    saved: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """120 players: a row each, every place, but no table of pairs."""
+    ratings = str(Path(saved).with_name("ratings.csv"))
+    arguments = ["--field", ratings, "--if-ranked", "--player", "fjord-kite", "--player", FOUR[0]]
+    assert predict(saved, *arguments) == 0
+    first, *tried = capsys.readouterr().out.split("\n\n")
+    assert len(first.splitlines()) == 121
+    assert [one.splitlines()[0].split()[6] for one in tried] == ["fjord-kite,", "jade-kite,"]
+    assert [len(one.splitlines()) for one in tried] == [122, 122]
+    assert predict(saved, *arguments, "--json") == 0
+    found = answer(capsys)
+    assert found["pairs"] is None
+    assert [len(one["outcomes"]) for one in found["what_if"]] == [120, 120]
+
+
+def test_ids_with_commas_and_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = 'match,player,team,rank\n1,"Li, An",x,0\n1,"O""Hara",x,0\n1,bo,y,1\n1,cy,y,1\n'
+    state = state_of(tmp_path, text, "--system", "elo")
+    assert predict(state, "--team", '"Li, An","O""Hara"', "--team", "bo, cy", "--json") == 0
+    found = answer(capsys)["teams"]
+    assert [[one["player"] for one in team["players"]] for team in found] == [
+        ["Li, An", 'O"Hara'],
+        ["bo", "cy"],
+    ]
+    assert found[0]["deviation"] is None
+    numbers = state_of(tmp_path, "match,player,rank\n1,7,0\n1,8,1\n")
+    assert predict(numbers, *teams("8", "7"), "--if-ranked", "--json") == 0
+    found = answer(capsys)
+    assert found["teams"][0]["players"][0]["player"] == 8
+    assert found["what_if"][0]["player"] == 8
+
+
+def test_teams_are_named_by_their_players(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"1,{name},{name[0]},{rank}\n" for rank, name in enumerate(["a1", "b1", "c1"]))
+    state = state_of(tmp_path, "match,player,team,rank\n" + rows, "--system", "elo")
+    assert predict(state, *teams("a1,c1", "b1"), "--if-ranked", "--player", "c1") == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].split()[0] == "team"
+    assert "a1, c1" in out
+    assert "would do to c1, now" in out
+
+
+def test_home_and_time_count_where_the_system_knows_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "match,time,player,rank,side\n1,2024-01-01,a,0,home\n1,2024-01-01,b,0,away\n"
+    state = state_of(tmp_path, text, "--system", "elo", "--set", "home_advantage=60")
+    expected = []
+    for more in ([], ["--home", "a"], ["--home", "b", "--at", "2024-05-01"]):
+        assert predict(state, *teams("a", "b"), *more, "--json") == 0
+        expected.append(answer(capsys)["teams"][0]["expected"])
+    assert expected[2] < expected[0] < expected[1]
+    drifts = state_of(tmp_path, text, "--set", "drift_per_day=10")
+    assert predict(drifts, *teams("a", "b"), "--at", "2024-05-01", "--json") == 0
+    later = answer(capsys)
+    assert later["at"] == "2024-05-01"
+    assert predict(drifts, *teams("a", "b"), "--json") == 0
+    now = answer(capsys)["teams"][0]
+    assert later["teams"][0]["deviation"] ** 2 == pytest.approx(now["deviation"] ** 2 + 1210)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (teams("jade-kite", "jade-kit"), 1, "jade-kit; did you mean jade-kite, "),
+        (teams("jade-kite", "nobody", "none"), 1, "120 rated players: nobody, none"),
+        (teams("jade-kite"), 2, "two teams or more"),
+        (teams("jade-kite", "a,,b"), 2, "--team takes ids separated by commas"),
+        (teams("jade-kite", 'a"b,"c'), 2, "--team takes ids separated by commas"),
+        (teams("jade-kite", "jade-kite"), 2, "nobody may be named twice in a match; jade-kite is"),
+        (teams("jade-kite,dune-kite", "jade-ant"), 2, "of at most 1 players for elo-mmr"),
+        ([*teams(*FOUR), "--player", "jade-kite"], 2, "--if-ranked"),
+        ([*teams(*FOUR), "--if-ranked", "--player", "jade-ant"], 1, "among the 4 players named"),
+        ([*teams(*FOUR), "--home", "jade-kite"], 2, "knows no home advantage"),
+        ([*teams(*FOUR), "--home", "jade-ant"], 1, "is in none of the teams"),
+        ([*teams(*FOUR), "--at", "tomorrow"], 2, "--at"),
+        ([*teams(*FOUR), "--at", "2001-01-01", "--if-ranked"], 2, "before the last match"),
+        ([*teams(*FOUR), "--places", "--samples", "0"], 2, "--samples"),
+        (["--field", "nowhere.csv"], 1, "no file nowhere.csv"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    saved: str,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    assert predict(saved, *arguments) == status
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "must name a player on every line"),
+        (b"player,x\n,2\nb,1\n", "must name a player on every line"),
+        (b"\xff\xfe\x00", "must be UTF-8 text with a player a line"),
+    ],
+)
+def test_a_field_that_cannot_be_read_is_explained(
+    saved: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes,
+    message: str,
+) -> None:
+    (tmp_path / "field.csv").write_bytes(content)
+    assert predict(saved, "--field", str(tmp_path / "field.csv"), "--json") == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "invalid-data"
+    assert error["problems"][0]["rule"] == message
+
+
+def test_a_state_without_times_has_no_when(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = state_of(tmp_path, "match,player,rank\n1,a,0\n1,b,1\n")
+    assert predict(state, *teams("a", "b"), "--if-ranked") == 0
+    assert predict(state, *teams("a", "b"), "--at", "2024-01-01") == 2
+    assert "needs a state with times" in capsys.readouterr().err
+
+
+def test_win_and_draw_are_told_where_the_system_models_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No system in a saved state does yet: the message is made by hand."""
+    two = [
+        PredictedTeam([PredictedPlayer(name, 1500.0, None)], 1500.0, None, score, place, None)
+        for name, score, place in (("ann", 0.6, 1.4), ("bob", 0.4, 1.6))
+    ]
+    _print_teams(
+        PredictMessage("trueskill", {}, None, two, None, [0.5, 0.3], 0.2, None, None, []), [0, 1]
+    )
+    assert "ann wins 50.0 %, draw 20.0 %, bob wins 30.0 %" in capsys.readouterr().out
