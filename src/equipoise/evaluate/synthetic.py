@@ -6,11 +6,12 @@ are standard deviations, and skills spread by 300.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ids
+from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.errors import require
 
@@ -48,15 +49,32 @@ class ContestModel:
             require(getattr(self, name) >= 0, name, "at least 0", getattr(self, name))
 
 
-def simulate_contests(
-    model: ContestModel, *, rng: np.random.Generator, names: Ids | None = None
-) -> tuple[History, Floats]:
-    """Return a history and the true skill of every participation, shape (N,).
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Contest:
+    """One contest of n players.
 
-    names : ids of the players, shape (players,); numbers from 0 where absent
+    number : from 1; time : seconds since 1970
+    player : shape (n,), rows of the model's players, best first; those who tie in rising order
+    rank : shape (n,), dense from 0
+    skill : shape (n,), true skill of each at this contest, rating points
+    skills : shape (players,), true skill of everyone at this contest, present or not
+    """
+
+    number: int
+    time: int
+    player: Ints
+    rank: Ints
+    skill: Floats
+    skills: Floats
+
+
+def contests(model: ContestModel, *, rng: np.random.Generator) -> Iterator[Contest]:
+    """Yield contests one by one, in memory that does not grow with their number.
+
+    A contest that nobody attends leaves no trace, but skills drift on.
     """
     skill = rng.normal(model.mean_skill, model.skill_deviation, model.players)
-    offsets, players, ranks, skills = [0], [], [], []
+    number = 0
     for _ in range(model.contests):
         present = np.flatnonzero(rng.random(model.players) < model.attendance)
         performance = skill[present] + rng.normal(0, model.performance_deviation, len(present))
@@ -65,21 +83,37 @@ def simulate_contests(
         _, rank = np.unique(-performance, return_inverse=True)
         order = np.argsort(rank, kind="stable")
         if len(present):
-            offsets.append(offsets[-1] + len(present))
-            players.append(present[order])
-            ranks.append(rank[order])
-            skills.append(skill[present][order])
+            number += 1
+            yield Contest(
+                number=number,
+                time=model.first_time + model.interval * (number - 1),
+                player=present[order].astype(np.int64),
+                rank=rank[order].astype(np.int64),
+                skill=skill[present][order],
+                skills=skill,
+            )
         skill = skill + rng.normal(0, model.drift_deviation, model.players)
-    require(len(offsets) > 1, "attendance", "large enough that somebody plays", model.attendance)
-    matches = len(offsets) - 1
-    sizes = np.diff(offsets)
+
+
+def simulate_contests(
+    model: ContestModel, *, rng: np.random.Generator, names: Ids | None = None
+) -> tuple[History, Floats]:
+    """Return a history and the true skill of every participation, shape (N,).
+
+    names : ids of the players, shape (players,); numbers from 0 where absent
+    Raises : InvalidParameterError   nobody attends any contest
+    """
+    kept = [(one.time, one.player, one.rank, one.skill) for one in contests(model, rng=rng)]
+    require(bool(kept), "attendance", "large enough that somebody plays", model.attendance)
+    times, players, ranks, skills = zip(*kept, strict=True)
+    sizes = [len(player) for player in players]
     history = History(
-        match_ids=np.arange(1, matches + 1),
+        match_ids=np.arange(1, len(kept) + 1),
         player_ids=np.arange(model.players) if names is None else names,
-        offsets=np.array(offsets, dtype=np.int64),
-        player=np.concatenate(players).astype(np.int64),
+        offsets=np.cumsum([0, *sizes]).astype(np.int64),
+        player=np.concatenate(players),
         team=np.concatenate([np.arange(size) for size in sizes]).astype(np.int64),
-        rank=np.concatenate(ranks).astype(np.int64),
-        time=(model.first_time + model.interval * np.arange(matches)) * 1_000_000,
+        rank=np.concatenate(ranks),
+        time=np.array(times, dtype=np.int64) * 1_000_000,
     )
     return history, np.concatenate(skills)

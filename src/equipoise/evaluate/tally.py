@@ -1,0 +1,181 @@
+"""Adding up the metrics of participations: over all, over blocks of matches, over slices.
+
+Source: [EM]_ section 6.2: a metric's mean is over participations, whatever match they are in.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel
+from equipoise.arrays import Floats, Ints
+from equipoise.data.backtest import METRICS, Calibration, Slice
+from equipoise.evaluate.metrics import Field, Scores
+from equipoise.evaluate.pairwise import CALIBRATION, both_sides
+from equipoise.evaluate.scored import Counts, Scored
+
+#: Matches are resampled in at most this many blocks of consecutive ones.
+BLOCKS = 1000
+
+#: First number of earlier matches, and of teams a match, of every slice.
+EARLIER_EDGES = np.array([0, 1, 5, 10, 25, 100])
+SIZE_EDGES = np.array([2, 3, 11, 101, 1_001, 10_001])
+
+#: Columns of sums: participations that are scored by expected scores, by order, by order among
+#: the top; then the sums of the metrics.
+ALL, DECIDED, TOP, INVERSION, DEVIATION, INVERSION_TOP, DEVIATION_TOP, GAIN, LOG_LOSS, BRIER = (
+    range(10)
+)
+#: For each of `METRICS` (its sum, how many it is the sum of).
+RATIOS = {
+    "pair_inversion": (INVERSION, DECIDED),
+    "rank_deviation": (DEVIATION, DECIDED),
+    "pair_inversion_top100": (INVERSION_TOP, TOP),
+    "rank_deviation_top100": (DEVIATION_TOP, TOP),
+    "ndcg": (GAIN, DECIDED),
+    "log_loss": (LOG_LOSS, ALL),
+    "brier": (BRIER, ALL),
+}
+#: Those that make sense for a part of the participants of a match.
+SLICE_METRICS = ("pair_inversion", "rank_deviation", "log_loss", "brier")
+
+
+class Sums(NamedTuple):
+    """What has been added up, in the columns above.
+
+    blocks : shape (blocks, 10)
+    earlier, size : shape (slices, 10); the columns of the top and of the gain stay 0
+    """
+
+    blocks: Floats
+    earlier: Floats
+    size: Floats
+
+
+@inner_kernel
+def _add(sums: Floats, team: int, scores: Scores, weight: int, decided: bool) -> None:
+    """Add the metrics of a team, which count `weight` times."""
+    sums[ALL] += weight
+    sums[LOG_LOSS] += weight * scores.log_loss[team]
+    sums[BRIER] += weight * scores.brier[team]
+    if decided:
+        sums[DECIDED] += weight
+        sums[INVERSION] += weight * scores.pair_inversion[team]
+        sums[DEVIATION] += weight * scores.rank_deviation[team]
+
+
+@inner_kernel
+def add_teams(field: Field, scores: Scores, block: Ints, size: Ints, sums: Sums) -> None:
+    """Add the metrics of every team to the block and the slice of its match.
+
+    block, size : shape (M,), rows of `sums.blocks` and `sums.size`
+    """
+    for m in range(len(block)):
+        row = sums.blocks[block[m]]
+        decided = field.decided[m]
+        for t in range(field.offsets[m], field.offsets[m + 1]):
+            weight = field.weight[t]
+            if weight == 0:
+                continue
+            _add(row, t, scores, weight, decided)
+            _add(sums.size[size[m]], t, scores, weight, decided)
+            if decided:
+                row[GAIN] += weight * scores.gain[m]
+            if decided and field.top[t]:
+                row[TOP] += weight
+                row[INVERSION_TOP] += weight * scores.pair_inversion[t]
+                row[DEVIATION_TOP] += weight * scores.rank_deviation[t]
+
+
+@inner_kernel
+def add_participations(
+    field: Field, scores: Scores, match: Ints, team: Ints, earlier: Counts, fewest: int, sums: Sums
+) -> None:
+    """Add the metrics of every participation's team to the slice of its earlier matches.
+
+    match, team : shape (n,), rows of the field
+    """
+    for i in range(len(team)):
+        if earlier[i] < fewest or field.weight[team[i]] == 0:
+            continue
+        row = 0
+        while row + 1 < len(EARLIER_EDGES) and earlier[i] >= EARLIER_EDGES[row + 1]:
+            row += 1
+        _add(sums.earlier[row], team[i], scores, 1, field.decided[match[i]])
+
+
+class Tally:
+    """The sums of one system, piece after piece.
+
+    sums : as above
+    calibration : see `PairScores`
+    """
+
+    def __init__(self, scored: Scored) -> None:
+        self._scored = scored
+        every = int(scored.scored.sum())
+        length = math.ceil(every / BLOCKS)
+        self._block = np.maximum(np.cumsum(scored.scored) - 1, 0) // length
+        self._size = np.searchsorted(SIZE_EDGES, scored.teams, side="right") - 1
+        self.sums = Sums(
+            np.zeros((math.ceil(every / length), 10)),
+            np.zeros((len(EARLIER_EDGES), 10)),
+            np.zeros((len(SIZE_EDGES), 10)),
+        )
+        self.calibration = np.zeros(CALIBRATION)
+
+    def add(self, start: int, stop: int, field: Field, scores: Scores) -> None:
+        """Add the metrics of matches start:stop."""
+        scored = self._scored
+        add_teams(field, scores, self._block[start:stop], self._size[start:stop], self.sums)
+        offsets = scored.history.offsets[start : stop + 1]
+        rows = slice(int(offsets[0]), int(offsets[-1]))
+        match = np.repeat(np.arange(stop - start), np.diff(offsets))
+        team = field.offsets[match] + scored.history.team[rows]
+        earlier = scored.earlier[rows]
+        add_participations(field, scores, match, team, earlier, scored.fewest, self.sums)
+        self.calibration += scores.calibration
+
+    def metrics(self) -> dict[str, float]:
+        """Return every metric; NaN where nothing is scored."""
+        total = self.sums.blocks.sum(axis=0)
+        return {name: _ratio(total, name) for name in METRICS}
+
+    def slices(self) -> tuple[Slice, ...]:
+        """Return the metrics of every slice in which anything is scored."""
+        return (
+            *_slices("earlier", self.sums.earlier, EARLIER_EDGES, self._scored.fewest),
+            *_slices("size", self.sums.size, SIZE_EDGES, 2),
+        )
+
+    def calibrated(self) -> Calibration:
+        """Return expected scores held against observed ones."""
+        bins = both_sides(self.calibration)
+        weight = bins[:, 0]
+        with np.errstate(invalid="ignore"):
+            expected, observed = bins[:, 1:].T / weight
+        return Calibration(participations=weight, expected=expected, observed=observed)
+
+
+def _ratio(sums: Floats, metric: str) -> float:
+    column, of = RATIOS[metric]
+    return float(sums[column] / sums[of]) if sums[of] > 0 else math.nan
+
+
+def _slices(by: Literal["earlier", "size"], sums: Floats, edges: Ints, lowest: int) -> list[Slice]:
+    """Return the slices with edges `edges`, of which nothing lies below `lowest`."""
+    last = [*(int(edge) - 1 for edge in edges[1:]), None]
+    return [
+        Slice(
+            by=by,
+            first=max(int(edges[row]), lowest),
+            last=last[row],
+            participations=round(sums[row, ALL]),
+            metrics={name: _ratio(sums[row], name) for name in SLICE_METRICS},
+        )
+        for row in range(len(edges))
+        if sums[row, ALL] > 0
+    ]

@@ -1,0 +1,226 @@
+"""Comparing systems on a history: read, backtest, and only then write."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.data.backtest import Backtest, Calibration, Difference, Interval, SystemScores
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidParameterError, require
+from equipoise.evaluate.backtest import backtest
+from equipoise.formats import write_table
+from equipoise.formats.times import instant
+from equipoise.formats.writing import check_target
+from equipoise.messages.backtest import (
+    BacktestMessage,
+    BinMessage,
+    CalibrationMessage,
+    DifferenceMessage,
+    ScoringMessage,
+    SliceMessage,
+    SystemScoresMessage,
+)
+from equipoise.rating.system import RatingSystem
+from equipoise.workflows.reading import HistoryRequest, history_message, read
+from equipoise.workflows.systems_choice import plain_parameters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestRequest:
+    """What to score, and how.
+
+    first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
+    seed : of the resamples
+    output : path of the table
+    """
+
+    history: HistoryRequest
+    first: str = "0"
+    min_history: int = 5
+    ties_as_authors: bool = False
+    resamples: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+    output: str | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestAnswer:
+    """What came of it.
+
+    systems : as they were compared
+    seconds : to rate and score, by label
+    """
+
+    history: History
+    reading: HistoryReading
+    systems: Mapping[str, RatingSystem]
+    found: Backtest
+    seconds: Mapping[str, float]
+    seed: int
+
+
+def compare(
+    systems: Mapping[str, RatingSystem],
+    request: BacktestRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> BacktestAnswer:
+    """Read the history, backtest the systems on it, write the table.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    if request.output is not None:
+        check_target(request.output)
+    history, reading = read(request.history)
+    for system in systems.values():
+        _check_times(system, history)
+    seconds: dict[str, float] = {}
+    clock = [time.perf_counter()]
+
+    def finished(label: str) -> None:
+        clock.append(time.perf_counter())
+        seconds[label] = clock[-1] - clock[-2]
+
+    found = backtest(
+        systems,
+        history,
+        rng=np.random.default_rng(request.seed),
+        min_history=request.min_history,
+        first=first_scored(request.first, history),
+        ties_as_authors=request.ties_as_authors,
+        resamples=request.resamples,
+        confidence=request.confidence,
+        threads=request.threads,
+        progress=progress,
+        finished=finished,
+    )
+    if request.output is not None:
+        write_table(found.to_polars(), request.output)
+    return BacktestAnswer(
+        history=history,
+        reading=reading,
+        systems=systems,
+        found=found,
+        seconds=seconds,
+        seed=request.seed,
+    )
+
+
+def first_scored(text: str, history: History) -> int:
+    """Return the number of the first match to score.
+
+    text : a share of the matches ("10%", "0.1"), rounded down to whole matches, or a time
+    Raises : InvalidParameterError
+    """
+    written = text.strip()
+    number = _number(written.removesuffix("%").strip())
+    share = None if number is None else number / 100 if written.endswith("%") else number
+    if share is not None and (written.endswith("%") or abs(share) < 1):
+        require(0 <= share < 1, "--from", "a share from 0% to less than 100%, or a time", text)
+        # A share of 0.29 and 29% are 29 of 100 matches, whatever floats make of them.
+        return math.floor(share * history.matches + 1e-9)
+    since = instant(written, "--from")
+    if history.time is None:
+        raise InvalidParameterError(
+            "--from a time needs a history with times; this one has no time column. A share like "
+            "10% is counted in matches"
+        )
+    return int(np.searchsorted(history.time, since))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _check_times(system: RatingSystem, history: History) -> None:
+    """Refuse parameters that count days where there are none."""
+    if history.time is None and system.capabilities.needs_time:
+        raise InvalidParameterError(
+            f"{system.name} with these parameters needs times, and this history has no time column"
+        )
+
+
+def message_of(answer: BacktestAnswer) -> BacktestMessage:
+    """Return the answer as machines are told."""
+    found = answer.found
+    return BacktestMessage(
+        systems=[_system(scores, answer) for scores in found.systems],
+        differences=[_difference(one) for one in found.differences],
+        scoring=ScoringMessage(
+            learned=found.learned,
+            undecided=found.undecided,
+            min_history=found.min_history,
+            ties_as_authors=found.ties_as_authors,
+            confidence=found.confidence,
+            resamples=found.resamples,
+            seed=answer.seed,
+        ),
+        history=history_message(answer.history, answer.reading),
+    )
+
+
+def _system(scores: SystemScores, answer: BacktestAnswer) -> SystemScoresMessage:
+    system = answer.systems.get(scores.label)
+    return SystemScoresMessage(
+        label=scores.label,
+        system=scores.system,
+        parameters={} if system is None else plain_parameters(system),
+        **_known(scores.metrics),
+        three_way=None,
+        calibration=_calibration(scores.calibration),
+        matches=answer.found.matches,
+        participations=answer.found.participations,
+        seconds=answer.seconds.get(scores.label),
+        intervals=_bounds(scores.intervals),
+        slices=[
+            SliceMessage(
+                by=part.by,
+                first=part.first,
+                last=part.last,
+                participations=part.participations,
+                **_known(part.metrics),
+            )
+            for part in scores.slices
+        ],
+    )
+
+
+def _calibration(found: Calibration) -> CalibrationMessage:
+    edges = np.linspace(0.0, 1.0, len(found.participations) + 1).tolist()
+    columns = (found.participations, found.expected, found.observed)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return CalibrationMessage(
+        found.error,
+        [
+            BinMessage(low, high, count, _or_none(expected), _or_none(observed))
+            for low, high, (count, expected, observed) in zip(
+                edges[:-1], edges[1:], rows, strict=True
+            )
+        ],
+    )
+
+
+def _difference(one: Difference) -> DifferenceMessage:
+    return DifferenceMessage(one.first, one.second, _known(one.metrics), _bounds(one.intervals))
+
+
+def _bounds(intervals: Mapping[str, Interval]) -> dict[str, list[float | None]]:
+    return {name: [_or_none(bound) for bound in bounds] for name, bounds in intervals.items()}
+
+
+def _known(metrics: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: _or_none(value) for name, value in metrics.items()}
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,78 @@
+"""From what a user says of several systems to the systems, each under a label of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from equipoise.errors import InvalidParameterError
+from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.system import RatingSystem
+from equipoise.workflows.settings import DEFAULT_SYSTEM, Settings, assignments
+
+
+def chosen_systems(
+    named: Sequence[str], settings: Settings, assigned: Sequence[str]
+) -> dict[str, RatingSystem]:
+    """Return systems by label, in the order in which they were named.
+
+    named : [LABEL=]NAME each; the label is the name where none is given
+    settings : of a parameter file: its system where none is named; its parameters are those of
+        every system of its name, or of the default one
+    assigned : LABEL.NAME=VALUE each, or NAME=VALUE where there is one system; these win
+    Raises : InvalidParameterError, NotFoundError
+    """
+    of_file = settings.system or DEFAULT_SYSTEM
+    names = _labelled(named or [of_file])
+    given = _by_label(assignments(assigned, "--set"), list(names))
+    systems = {}
+    for label, name in names.items():
+        from_file = settings.parameters if name == of_file else {}
+        systems[label] = make_system(name, {**from_file, **given[label]})
+    return systems
+
+
+def plain_parameters(system: RatingSystem) -> dict[str, object]:
+    """Return the parameters of a system as JSON can hold them: an infinite one as text."""
+    return {
+        name: str(value) if isinstance(value, float) and np.isinf(value) else value
+        for name, value in parameters_of(system).items()
+    }
+
+
+def _labelled(named: Sequence[str]) -> dict[str, str]:
+    """Return {label: name}."""
+    found: dict[str, str] = {}
+    for text in named:
+        label, equals, name = (part.strip() for part in text.partition("="))
+        if not label or (equals and not name):
+            raise InvalidParameterError(f"--system takes [LABEL=]NAME; got {text!r}")
+        name = name or label
+        if label in found:
+            raise InvalidParameterError(
+                f"two systems are called {label!r}: tell them apart by --system LABEL={name}"
+            )
+        found[label] = name
+    return found
+
+
+def _by_label(given: Mapping[str, str], labels: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return {label: {parameter: value}}; names of parameters have no dot, labels may."""
+    found: dict[str, dict[str, str]] = {label: {} for label in labels}
+    for key, value in given.items():
+        label, dot, name = key.rpartition(".")
+        if not dot and len(labels) == 1:
+            label = labels[0]
+        elif not dot:
+            raise InvalidParameterError(
+                f"--set takes LABEL.NAME=VALUE where systems are compared; got {key}={value}"
+            )
+        if label not in found:
+            raise InvalidParameterError(
+                f"--set names the system {label!r}; there are {', '.join(labels)}"
+            )
+        if name in found[label]:
+            raise InvalidParameterError(f"--set names {name!r} of {label} twice")
+        found[label][name] = value
+    return found

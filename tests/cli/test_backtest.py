@@ -1,0 +1,233 @@
+"""equipoise backtest as its users run it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from equipoise.cli import run
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+METRICS = (
+    *("pair_inversion", "rank_deviation", "pair_inversion_top100", "rank_deviation_top100"),
+    *("ndcg", "log_loss", "brier"),
+)
+
+
+def backtest(*arguments: str) -> int:
+    return run(["backtest", *arguments])
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert backtest(*arguments, "--json") == 0
+    found: dict = json.loads(capsys.readouterr().out)
+    return found
+
+
+def table(capsys: pytest.CaptureFixture[str]) -> dict[str, list[str]]:
+    lines = capsys.readouterr().out.splitlines()
+    return {line.split()[0]: line.split()[1:] for line in lines}
+
+
+def test_the_table_has_a_row_a_system_and_the_baseline_last(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Plain when piped, and what was scored is said on standard error."""
+    assert backtest(SAMPLE, "--system", "elo-mmr", "--system", "elo", "--from", "10%") == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines] == ["system", "elo-mmr", "elo", "baseline"]
+    assert lines[0].split()[1:3] == ["pair_inv", "rank_dev"]
+    assert "the first 4 matches were only learned from" in err
+    assert "fewer than 5 earlier matches" in err
+    assert "of 40 matches" in err
+
+
+def test_elo_mmr_is_compared_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert backtest(SAMPLE) == 0
+    assert list(table(capsys)) == ["system", "elo-mmr", "baseline"]
+
+
+def test_details_follow_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    """Intervals, differences, slices, calibration: each under a title of its own."""
+    assert backtest(SAMPLE, "--system", "elo-mmr", "--system", "elo", "--details") == 0
+    out = capsys.readouterr().out
+    for title in ("Intervals (95 % of 1,000 resamples)", "Differences", "By earlier", "By players"):
+        assert f"\n\n{title}" in out
+    assert "\n\nCalibration\n" in out
+
+
+def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, SAMPLE, "--system", "elo-mmr", "--system", "elo", "--set", "elo.k=24")
+    one, other, baseline = found["systems"]
+    assert (one["label"], other["label"], baseline["label"]) == ("elo-mmr", "elo", "baseline")
+    assert other["parameters"]["k"] == 24
+    assert (baseline["system"], baseline["seconds"]) == ("constant-rate", None)
+    assert one["three_way"] is None
+    assert one["seconds"] > 0
+    for name in METRICS:
+        lower, upper = one["intervals"][name]
+        assert lower <= one[name] <= upper
+    difference = found["differences"][0]
+    assert (difference["first"], difference["second"]) == ("elo-mmr", "elo")
+    apart = one["brier"] - other["brier"]
+    assert difference["metrics"]["brier"] == pytest.approx(apart, abs=1e-15)
+    assert len(one["calibration"]["bins"]) == 10
+    assert {part["by"] for part in one["slices"]} == {"earlier", "size"}
+    assert found["scoring"]["min_history"] == 5
+    assert found["history"]["participations"] == 2189
+
+
+def test_what_nothing_is_known_of_is_null(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A single draw says nothing of orders; the bins of calibration are mostly empty."""
+    path = tmp_path / "h.csv"
+    path.write_text("match,player,rank\n1,a,0\n1,b,0\n")
+    found = answer(capsys, str(path), "--min-history", "0", "--system", "elo")
+    assert found["systems"][0]["pair_inversion"] is None
+    assert found["systems"][0]["intervals"]["ndcg"] == [None, None]
+    assert found["systems"][0]["log_loss"] == pytest.approx(math.log(2))
+    assert found["systems"][0]["calibration"]["bins"][0]["expected"] is None
+    assert found["scoring"]["undecided"] == 1
+    assert backtest(str(path), "--min-history", "0", "--system", "elo", "--details") == 0
+    assert "left with one tie" in capsys.readouterr().err
+
+
+def test_one_system_may_be_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """Labels may hold dots; --set goes by them."""
+    found = answer(
+        capsys,
+        *(SAMPLE, "--system", "rho0.04=elo-mmr", "--set", "rho0.04.rho=0.04"),
+        *("--system", "endless=elo-mmr", "--set", "endless.rho=inf"),
+    )
+    labels = [one["label"] for one in found["systems"]]
+    assert labels == ["rho0.04", "endless", "baseline"]
+    assert found["systems"][0]["parameters"]["rho"] == 0.04
+    assert found["systems"][1]["parameters"]["rho"] == "inf"
+
+
+def test_a_parameter_file_is_for_the_system_it_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text('system = "elo"\n[parameters]\nk = 10\n')
+    found = answer(capsys, SAMPLE, "--parameters", str(path))
+    assert found["systems"][0]["parameters"]["k"] == 10
+    both = ["--system", "elo", "--system", "elo-mmr"]
+    found = answer(capsys, SAMPLE, *both, "--parameters", str(path), "--set", "elo.scale=300")
+    assert found["systems"][0]["parameters"]["k"] == 10
+    assert found["systems"][0]["parameters"]["scale"] == 300
+
+
+def test_scoring_starts_at_a_share_or_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """The season has a contest a week from 2020 on."""
+    for text, learned in (("0", 0), ("25%", 10), ("0.25", 10), ("2020-01-15", 2)):
+        found = answer(capsys, SAMPLE, "--from", text)
+        assert found["scoring"]["learned"] == learned
+    late = answer(capsys, SAMPLE, "--until", "2020-05-01")
+    assert late["history"]["matches"] < 40
+
+
+def test_the_seed_decides_the_intervals_and_nothing_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, again, other = (
+        answer(capsys, SAMPLE, "--system", "elo", "--seed", seed)["systems"][0]
+        for seed in ("1", "1", "2")
+    )
+    assert first["intervals"] == again["intervals"]
+    assert first["intervals"] != other["intervals"]
+    assert [first[name] for name in METRICS] == [other[name] for name in METRICS]
+
+
+def test_ties_as_authors_counts_equal_predictions_as_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("match,player,rank\n1,a,0\n1,b,1\n")
+    arguments = [str(path), "--min-history", "0", "--system", "elo"]
+    plain = answer(capsys, *arguments)["systems"]
+    authors = answer(capsys, *arguments, "--ties-as-authors")["systems"]
+    assert (plain[0]["pair_inversion"], authors[0]["pair_inversion"]) == (50, 100)
+    assert plain[1]["pair_inversion"] == authors[1]["pair_inversion"] == 50
+
+
+def test_the_table_is_written_by_suffix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the bounds of every metric, and nothing on standard output."""
+    target = tmp_path / "found.csv"
+    assert backtest(SAMPLE, "--system", "elo", "--output", str(target)) == 0
+    assert capsys.readouterr().out == ""
+    written = pl.read_csv(target)
+    assert written["label"].to_list() == ["elo", "baseline"]
+    assert {"brier", "brier_lower", "brier_upper", "calibration_error"} <= set(written.columns)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--system", "elo", "--system", "elo"], 2, "two systems are called 'elo'"),
+        (["--system", "baseline=elo"], 2, "'baseline' is taken"),
+        (["--system", "=elo"], 2, "--system takes [LABEL=]NAME; got '=elo'"),
+        (["--system", "a="], 2, "--system takes [LABEL=]NAME"),
+        (["--system", "elo-mr"], 1, "did you mean elo-mmr?"),
+        (["--system", "elo", "--system", "elo-mmr", "--set", "k=3"], 2, "LABEL.NAME=VALUE"),
+        (["--system", "elo", "--set", "elo-mmr.k=3"], 2, "there are elo"),
+        (["--system", "elo", "--set", "k=3", "--set", "elo.k=4"], 2, "'k' of elo twice"),
+        (["--system", "elo", "--set", "elo.kk=3"], 2, "no parameter 'kk'"),
+        (["--system", "elo", "--system", "glicko2"], 1, "glicko2 cannot rate matches of"),
+        (["--from", "100%"], 2, "--from must be a share from 0% to less than 100%"),
+        (["--from", "-0.2"], 2, "--from must be a share"),
+        (["--from", "yesterday"], 2, "--from must be"),
+        (["--from", "2090-01-01"], 1, "nothing to score"),
+        (["--min-history", "1000"], 1, "nothing to score"),
+        (["--confidence", "95"], 2, "confidence must be in (0, 1)"),
+        (["--output", "found.xlsx"], 2, ".parquet"),
+        (["--output", "nowhere/found.csv"], 2, "directory of an output"),
+    ],
+)
+def test_wrong_usage_is_refused_and_nothing_is_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert backtest(SAMPLE, *arguments) == status
+    out, err = capsys.readouterr()
+    assert message in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_times_a_share_still_starts_the_scoring(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A time does not, and neither do parameters that count days."""
+    path = tmp_path / "h.csv"
+    rows = "".join(f"{m},a,0\n{m},b,1\n" for m in range(20))
+    path.write_text("match,player,rank\n" + rows)
+    assert answer(capsys, str(path), "--from", "50%")["scoring"]["learned"] == 10
+    assert backtest(str(path), "--from", "2020-01-01") == 2
+    assert "no time column" in capsys.readouterr().err
+    assert backtest(str(path), "--set", "drift_per_day=1") == 2
+    assert "no time column" in capsys.readouterr().err
+
+
+def test_bad_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "h.csv"
+    rows = "".join(f"{m},a,0\n{m},b,1\n" for m in range(10))
+    path.write_text("match,player,rank\n" + rows + "10,a,zero\n10,b,1\n")
+    assert backtest(str(path)) == 1
+    assert "line 22, rank" in capsys.readouterr().err
+    assert backtest(str(path), "--skip-bad") == 0
+    err = capsys.readouterr().err
+    assert "1 bad matches were dropped" in err
+    assert "line 22, rank" in err

@@ -1,0 +1,315 @@
+"""Backtests of whole systems: against the slow definitions, the authors, and the paper."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise import Elo, EloMMR, Glicko2
+from equipoise.data.backtest import METRICS
+from equipoise.data.history import History
+from equipoise.data.outlook import Outlook
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.evaluate import backtest as module
+from equipoise.evaluate.backtest import backtest
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.formats import read_history
+from equipoise.rating.replay import replay
+from equipoise.rating.system import RatingSystem
+from evaluate.predictions import history_of, predicted_matches
+from rating.histories import needs_jit, shared_file
+from reference import metrics as slow
+from reference.metrics import Team
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def contests(count: int = 12, players: int = 20, seed: int = 1) -> History:
+    model = ContestModel(players=players, contests=count, attendance=0.7, score_step=60)
+    return simulate_contests(model, rng=np.random.default_rng(seed))[0]
+
+
+def duels(scores: list[float], attributes: dict[str, np.ndarray] | None = None) -> History:
+    """Return matches of player 0, listed first, who made these scores against player 1."""
+    count = len(scores)
+    ranks = [(0, 0) if score == 0.5 else (int(score < 1), int(score > 0)) for score in scores]
+    return History(
+        match_ids=np.arange(count),
+        player_ids=np.arange(2),
+        offsets=2 * np.arange(count + 1),
+        player=np.tile([0, 1], count),
+        team=np.tile([0, 1], count),
+        rank=np.array(ranks).reshape(-1),
+        attributes=attributes or {},
+    )
+
+
+def before(system: RatingSystem, history: History) -> Outlook:
+    """Return what one replay knew before each match."""
+    trace = replay(system, history, trace=True).trace
+    assert trace is not None
+    return system.outlook(
+        trace.columns["rating_before"], trace.columns["deviation_before"], history
+    )
+
+
+def as_teams(history: History, outlook: Outlook) -> list[list[Team]]:
+    """Return the matches of a history of single players, as they were predicted."""
+    found = []
+    for m in range(history.matches):
+        rows = range(history.offsets[m], history.offsets[m + 1])
+        found.append(
+            [
+                Team(
+                    float(outlook.centre[i]),
+                    float(outlook.scale[i]) ** 2,
+                    int(history.rank[i]),
+                    [int(history.player[i])],
+                )
+                for i in rows
+            ]
+        )
+    return found
+
+
+@pytest.mark.parametrize("system", [Elo(), EloMMR(rho=0.04)])
+@pytest.mark.parametrize("as_authors", [False, True])
+def test_a_system_is_scored_on_what_it_knew_before_each_match(
+    system: RatingSystem, as_authors: bool
+) -> None:
+    """Predictions from the trace of a plain replay, metrics from the slow definitions."""
+    history = contests()
+    found = backtest(
+        {"it": system}, history, rng=rng(), min_history=2, first=3, ties_as_authors=as_authors
+    ).of("it")
+    teams = as_teams(history, before(system, history))
+    wanted = slow.Backtest(teams, 2, 3, as_authors).run()
+    for name in METRICS:
+        assert found.metrics[name] == pytest.approx(wanted.means[name].mean, abs=1e-8), name
+
+
+@given(matches=predicted_matches(), min_history=st.integers(0, 2))
+@settings(max_examples=25, deadline=None)
+def test_teams_are_predicted_as_a_whole(matches: list[list[Team]], min_history: int) -> None:
+    """Elo plays teams at their mean; of a team with newcomers the others are scored."""
+    history = history_of(matches)
+    outlook = before(Elo(), history)
+    row = 0
+    for match in matches:
+        for team in match:
+            members = slice(row, row + len(team.players))
+            team.centre = float(np.sum(outlook.centre[members])) / len(team.players)
+            team.variance = float(np.mean(outlook.scale[members] ** 2))
+            row = members.stop
+    wanted = slow.Backtest(matches, min_history, 0, False).run()
+    if not wanted.participations:
+        with pytest.raises(InvalidDataError, match="nothing to score"):
+            backtest({"elo": Elo()}, history, rng=rng(), min_history=min_history)
+        return
+    found = backtest({"elo": Elo()}, history, rng=rng(), min_history=min_history)
+    assert found.participations == wanted.participations
+    for name in METRICS:
+        mean = wanted.means[name].mean
+        assert found.of("elo").metrics[name] == pytest.approx(mean, abs=1e-8, nan_ok=True), name
+
+
+def test_the_result_of_a_match_never_reaches_its_prediction() -> None:
+    """Turning the last result round turns the score of its prediction, and nothing else."""
+    history = duels([1, 1, 1, 0])
+    turned = duels([1, 1, 1, 1])
+    lost, won = (
+        backtest({"elo": Elo()}, one, rng=rng(), min_history=0, first=3).of("elo").metrics
+        for one in (history, turned)
+    )
+    p = math.exp(-won["log_loss"])
+    assert p > 0.5
+    assert lost["log_loss"] == pytest.approx(-math.log(1 - p), abs=1e-12)
+
+
+@needs_jit
+def test_pieces_and_threads_change_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, whatever is rated and scored together."""
+    history = contests(30, 80)
+    systems = {"mmr": EloMMR(), "elo": Elo()}
+    whole = backtest(systems, history, rng=rng(), all_pairs=10)
+    threaded = backtest(systems, history, rng=rng(), all_pairs=10, threads=3)
+    assert repr(threaded) == repr(whole)
+    monkeypatch.setattr(module, "_PIECE", 150)
+    in_pieces = backtest(systems, history, rng=rng(), all_pairs=10, threads=2)
+    for one, other in zip(in_pieces.systems, whole.systems, strict=True):
+        assert one.metrics == other.metrics
+        assert one.intervals == other.intervals
+
+
+def test_every_system_is_scored_on_the_same_participations() -> None:
+    """A contest in which all tie is no match to be scored or counted, whoever rates it."""
+    history = contests()
+    tied = history.match_rows() == 4
+    history = dataclasses.replace(history, rank=np.where(tied, 0, history.rank))
+    elo = backtest({"elo": Elo()}, history, rng=rng(), min_history=1)
+    both = backtest({"mmr": EloMMR(), "elo": Elo()}, history, rng=rng(), min_history=1)
+    assert (elo.matches, elo.participations) == (both.matches, both.participations)
+    assert elo.of("elo").metrics == both.of("elo").metrics
+    assert elo.matches == history.matches - 2  # nobody has played before the first
+
+
+def test_differences_are_paired() -> None:
+    """Of a system and itself nothing is left; the order of naming is the sign."""
+    history = contests()
+    systems = {"a": EloMMR(), "b": EloMMR(), "c": Elo()}
+    found = backtest(systems, history, rng=rng(), min_history=1)
+    assert [(one.first, one.second) for one in found.differences] == [
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+    ]
+    same, other = found.differences[0], found.differences[1]
+    for name in METRICS:
+        assert same.metrics[name] == 0
+        assert same.intervals[name] == (0, 0)
+        apart = found.of("a").metrics[name] - found.of("c").metrics[name]
+        assert other.metrics[name] == apart
+        lower, upper = other.intervals[name]
+        assert lower <= apart <= upper
+        a, c = found.of("a").intervals[name], found.of("c").intervals[name]
+        assert upper - lower < (a[1] - a[0]) + (c[1] - c[0])
+
+
+def test_no_resamples_give_no_intervals() -> None:
+    found = backtest({"elo": Elo(), "mmr": EloMMR()}, contests(), rng=rng(), resamples=0)
+    assert found.of("elo").intervals == {}
+    assert found.differences[0].intervals == {}
+    assert "brier_lower" not in found.to_polars().columns
+
+
+def test_the_baseline_knows_nobody() -> None:
+    """Half of the pairs that did not tie, a loss of ln 2, no error of calibration."""
+    found = backtest({"elo": Elo()}, contests(), rng=rng(), ties_as_authors=True)
+    baseline = found.of("baseline")
+    assert baseline.system == "constant-rate"
+    assert baseline.metrics["log_loss"] == pytest.approx(math.log(2), abs=1e-12)
+    assert 50 < baseline.metrics["pair_inversion"] < 60
+    assert baseline.calibration.error == 0
+    assert found.systems[-1] is baseline
+
+
+def test_the_baseline_learns_what_home_is_worth() -> None:
+    """(1 + points)/(2 + matches) so far, from home's side: 1/2, 2/3, 3/4 and 3.5/5."""
+    home = {"at_home": np.tile([False, True], 4)}
+    found = backtest({"elo": Elo()}, duels([0, 0, 0.5, 1], home), rng=rng(), min_history=0)
+    rates = [1 / 2, 2 / 3, 3 / 4, 3.5 / 5]
+    scores = [1, 1, 0.5, 0]
+    wanted = np.mean([(s - p) ** 2 for s, p in zip(scores, rates, strict=True)])
+    assert found.of("baseline").metrics["brier"] == pytest.approx(wanted, abs=1e-12)
+    # Of the three that were decided: even, right, wrong.
+    assert found.of("baseline").metrics["pair_inversion"] == pytest.approx(50, abs=1e-12)
+
+
+def test_the_order_in_which_sides_are_listed_teaches_the_baseline_nothing() -> None:
+    """Files often list the winner first."""
+    found = backtest({"elo": Elo()}, duels([1, 1, 1, 1]), rng=rng(), min_history=0)
+    assert found.of("baseline").metrics["brier"] == pytest.approx(0.25, abs=1e-12)
+
+
+def test_draws_are_counted_as_undecided() -> None:
+    found = backtest({"g": Glicko2()}, duels([1, 0.5, 0.5, 0]), rng=rng(), min_history=1)
+    assert (found.matches, found.undecided, found.participations) == (3, 2, 6)
+    assert found.of("g").metrics["pair_inversion"] == 0
+
+
+def test_blocks_join_matches_beyond_a_thousand() -> None:
+    """The intervals of 2,500 duels come from blocks of three."""
+    scores = np.random.default_rng(1).integers(0, 2, 2500).astype(float).tolist()
+    found = backtest({"elo": Elo()}, duels(scores), rng=rng(), min_history=0, resamples=200)
+    lower, upper = found.of("elo").intervals["pair_inversion"]
+    half = 100 * 1.96 * 0.5 / math.sqrt(2500)
+    assert upper - lower == pytest.approx(2 * half, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"min_history": 99}, InvalidDataError, "99 earlier matches or more"),
+        ({"min_history": -1}, InvalidParameterError, "min_history must be at least 0"),
+        ({"first": 99}, InvalidParameterError, "first must be from 0 to 12"),
+        ({"first": 12}, InvalidDataError, "nothing to score"),
+        ({"confidence": 1.0}, InvalidParameterError, r"confidence must be in \(0, 1\)"),
+        ({"resamples": -1}, InvalidParameterError, "resamples"),
+        ({"all_pairs": 1}, InvalidParameterError, "all_pairs"),
+        ({"systems": {}}, InvalidParameterError, "at least one"),
+        ({"systems": {"baseline": Elo()}}, InvalidParameterError, "'baseline' is taken"),
+        ({"systems": {"g": Glicko2()}}, InvalidDataError, "glicko2 cannot rate matches of"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    change: dict[str, object], error: type[Exception], message: str
+) -> None:
+    arguments = {"systems": {"elo": Elo()}, "history": contests(), "rng": rng(), **change}
+    with pytest.raises(error, match=message):
+        backtest(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_system_that_says_nothing_of_a_match_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than scored on the others only."""
+    monkeypatch.setattr(Elo, "run", lambda *arguments: None)
+    with pytest.raises(InvalidDataError, match="elo predicts nothing for match 2"):
+        backtest({"elo": Elo()}, contests(), rng=rng(), min_history=1)
+
+
+def test_unknown_labels_are_not_found() -> None:
+    found = backtest({"elo": Elo()}, contests(), rng=rng())
+    with pytest.raises(NotFoundError, match="there are elo, baseline"):
+        found.of("eloo")
+
+
+def test_progress_covers_all_systems() -> None:
+    history, seen, done = contests(), [], []
+    backtest(
+        {"a": Elo(), "b": Elo()},
+        history,
+        rng=rng(),
+        progress=lambda *of: seen.append(of),
+        finished=done.append,
+    )
+    total = 2 * history.participations
+    assert seen[-1] == (total, total)
+    assert done == ["a", "b"]
+
+
+def of_synthetic(system: RatingSystem) -> dict[str, float]:
+    history, _ = simulate_contests(ContestModel(), rng=np.random.default_rng(1))
+    return dict(backtest({"it": system}, history, rng=rng(), resamples=0).of("it").metrics)
+
+
+@needs_jit
+def test_synthetic_contests_give_what_the_paper_prints() -> None:
+    """[EM] Table 2, last row: 81.7 and 12.8 (READINGS B10); 0.3 is the spread between seeds."""
+    found = of_synthetic(EloMMR())
+    assert found["pair_inversion"] == pytest.approx(81.7, abs=0.3)
+    assert found["rank_deviation"] == pytest.approx(12.8, abs=0.3)
+
+
+@needs_jit
+@pytest.mark.slow
+def test_codeforces_gives_what_the_authors_program_prints() -> None:
+    """Its exact mode: 78.385 and 14.904 with these parameters, on the last nine tenths."""
+    history = read_history(shared_file("data", "codeforces.parquet"))
+    system = EloMMR(weight_limit=0.23, sigma_limit=54, rho=0.04)
+    found = backtest(
+        {"it": system},
+        history,
+        rng=rng(),
+        first=history.matches // 10,
+        ties_as_authors=True,
+        threads=2,
+    )
+    metrics = found.of("it").metrics
+    assert round(metrics["pair_inversion"], 3) == 78.385
+    assert round(metrics["rank_deviation"], 3) == 14.904

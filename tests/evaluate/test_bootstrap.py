@@ -1,0 +1,68 @@
+"""Intervals: against resampling by hand, and against what theory says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from equipoise.evaluate.bootstrap import draw, interval, resampled
+from equipoise.evaluate.tally import ALL, LOG_LOSS, TOP
+
+
+def blocks_of(losses: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the sums of blocks in which every participation has this loss."""
+    blocks = np.zeros((len(losses), 10))
+    blocks[:, ALL] = sizes
+    blocks[:, LOG_LOSS] = losses * sizes
+    return blocks
+
+
+def test_a_resample_is_the_metric_of_the_matches_drawn() -> None:
+    """Sums over what was drawn, block by block, then their ratio."""
+    rng = np.random.default_rng(1)
+    blocks = rng.uniform(1, 2, (7, 10))
+    drawn = draw(7, 20, rng=rng)
+    found = resampled(blocks, drawn)["log_loss"]
+    for r in range(20):
+        rows = [blocks[k] for k in drawn[r]]
+        ratio = sum(row[LOG_LOSS] for row in rows) / sum(row[ALL] for row in rows)
+        assert found[r] == pytest.approx(ratio, abs=1e-12)
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    one, again = (draw(5, 9, rng=np.random.default_rng(4)) for _ in range(2))
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, draw(5, 9, rng=np.random.default_rng(5)))
+
+
+def test_the_interval_of_a_mean_is_that_of_its_standard_error() -> None:
+    """1.96 standard errors, to a twentieth: 4,000 resamples know a percentile that well."""
+    rng = np.random.default_rng(2)
+    losses = rng.normal(0.5, 0.2, 400)
+    blocks = blocks_of(losses, np.ones(400))
+    lower, upper = interval(resampled(blocks, draw(400, 4000, rng=rng))["log_loss"], 0.95)
+    half = 1.96 * losses.std() / math.sqrt(400)
+    assert lower == pytest.approx(losses.mean() - half, abs=half / 20)
+    assert upper == pytest.approx(losses.mean() + half, abs=half / 20)
+
+
+def test_a_paired_difference_is_surer_than_its_parts() -> None:
+    """Two systems that differ by a constant differ by it in every resample."""
+    rng = np.random.default_rng(3)
+    losses, sizes = rng.normal(0.5, 0.2, 50), rng.integers(2, 90, 50)
+    drawn = draw(50, 200, rng=rng)
+    one = resampled(blocks_of(losses, sizes), drawn)["log_loss"]
+    other = resampled(blocks_of(losses + 0.01, sizes), drawn)["log_loss"]
+    lower, upper = interval(other - one, 0.95)
+    assert (lower, upper) == pytest.approx((0.01, 0.01), abs=1e-12)
+
+
+def test_what_was_never_scored_has_no_interval() -> None:
+    """Nobody of the top 100 was scored in any block."""
+    rng = np.random.default_rng(5)
+    blocks = blocks_of(np.ones(4), np.ones(4))
+    assert not blocks[:, TOP].any()
+    found = resampled(blocks, draw(4, 10, rng=rng))
+    assert all(math.isnan(bound) for bound in interval(found["pair_inversion_top100"], 0.9))
