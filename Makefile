@@ -10,7 +10,7 @@ JIT_OFF_TESTS := tests/numeric tests/rating tests/test_every_system.py
 
 all: lint types layers test docs  ## all checks
 
-setup: .venv/.base  ## install the package and its libraries
+setup: .venv/.base .venv/.kernels  ## install the package and its libraries, compile its kernels
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed"; exit 1; }
@@ -20,6 +20,10 @@ setup: .venv/.base  ## install the package and its libraries
 .venv/.base: pyproject.toml constraints.txt | .venv/bin/python
 	$(PIP) --editable '.[charts]'
 	@touch $@
+
+.venv/.kernels: .venv/.base
+	@echo "compiling kernels for this machine, once (about a minute)"
+	@$(BIN)/equipoise demo >/dev/null 2>&1 && touch $@
 
 .venv/.test: .venv/.base
 	$(PIP) --group test
@@ -73,6 +77,7 @@ docs: .venv/.docs  ## the documentation, warnings are errors
 
 bench: .venv/.bench  ## measure against the peers, results into benchmarks/results
 	$(BIN)/python benchmarks/elo_mmr.py
+	$(BIN)/python benchmarks/elo_mmx.py
 	$(BIN)/python benchmarks/contest_size.py
 	$(BIN)/python benchmarks/command.py
 

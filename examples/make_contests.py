@@ -1,7 +1,9 @@
-"""Make examples/contests.csv: a season of 40 contests between 120 invented players.
+"""Make the sample: a season of 40 contests between 120 invented players.
 
 Run: python examples/make_contests.py
-The file is the same on every machine; a test holds it against this script.
+It is written twice, the same: examples/contests.csv for readers of this repository, and a copy
+inside the package, which `equipoise demo` finds wherever the package is installed. The files are
+the same on every machine; a test holds them against this script.
 """
 
 from __future__ import annotations
@@ -41,5 +43,12 @@ def season() -> History:
     return history
 
 
+EXAMPLES = Path(__file__).parent
+PLACES = (
+    EXAMPLES / "contests.csv",
+    EXAMPLES.parent / "src" / "equipoise" / "sample" / "contests.csv",
+)
+
 if __name__ == "__main__":
-    write_history(season(), Path(__file__).parent / "contests.csv")
+    for place in PLACES:
+        write_history(season(), place)

@@ -50,8 +50,8 @@ def test_every_other_command_runs(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
     written = {path.name for path in tmp_path.iterdir()} - {"examples"}
-    tables = {"ratings.csv", "trace.parquet", "ratings.parquet", "spring.jsonl"}
-    assert written == {*tables, "state.npz"}
+    tables = {"ratings.csv", "trace.parquet", "ratings.parquet", "spring.jsonl", "simulated.csv"}
+    assert written == {*tables, "state.npz", "chart.svg"}
 
 
 @pytest.mark.parametrize("snippet", blocks("python"))

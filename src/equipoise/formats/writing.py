@@ -19,7 +19,7 @@ from equipoise.errors import InvalidParameterError, require
 TableFormat: TypeAlias = Literal["csv", "csv.gz", "tsv", "parquet", "json", "jsonl"]
 HISTORY_FORMATS = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
 #: Smaller than zlib's own default by a hair, in half the time.
-_GZIP_LEVEL = 5
+GZIP_LEVEL = 5
 
 
 def write_history(history: History, path: str | os.PathLike[str]) -> None:
@@ -32,7 +32,7 @@ def write_history(history: History, path: str | os.PathLike[str]) -> None:
     Raises : InvalidParameterError   another suffix, or no such directory
     """
     require(isinstance(history, History), "history", "a History", type(history).__name__)
-    _write_to(Path(path), history.to_polars(), _format_of(Path(path), HISTORY_FORMATS))
+    _write_to(Path(path), history.to_polars(), format_of(Path(path), HISTORY_FORMATS))
 
 
 def write_table(
@@ -56,7 +56,7 @@ def write_table(
         require(format in allowed, "format", f"one of {', '.join(allowed)}", format)
     if isinstance(target, str | os.PathLike):
         path = Path(target)
-        _write_to(path, frame, format or _format_of(path, allowed))
+        _write_to(path, frame, format or format_of(path, allowed))
         return
     require(hasattr(target, "write"), "target", "a path or a stream", type(target).__name__)
     require(format is not None, "format", f"one of {', '.join(allowed)} for a stream", format)
@@ -68,11 +68,12 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
     Raises : InvalidParameterError   another suffix, or no such directory
     """
-    _format_of(Path(path), get_args(TableFormat))
+    format_of(Path(path), get_args(TableFormat))
     check_place(path)
 
 
-def _format_of(path: Path, allowed: tuple[str, ...]) -> str:
+def format_of(path: Path, allowed: tuple[str, ...]) -> str:
+    """Return which of these formats a name's ending tells. Raises : InvalidParameterError."""
     found = [one for one in allowed if path.name.lower().endswith(f".{one}")]
     if not found:
         endings = ", ".join(f".{one}" for one in allowed)
@@ -110,5 +111,5 @@ def _encode(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
 
 def _write_gzip(frame: pl.DataFrame, file: IO[bytes]) -> None:
     # Neither name nor time inside: the same table gives the same bytes.
-    with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as compressed:
+    with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as compressed:
         frame.write_csv(cast(IO[bytes], compressed))

@@ -1,0 +1,215 @@
+"""How every chart looks: colours, sizes, the place of titles, and how a figure becomes a file.
+
+Matplotlib is an extra and is imported only here and in the files named after figures.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+
+from equipoise.errors import EquipoiseError, require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+#: Lines of different things. Any two differ by at least 20 in CIE L*a*b*, for full colour vision
+#: and for the three kinds of colour blindness, and by at least 3 : 1 from the page; a test computes
+#: both.
+PALETTE = ("#1464c8", "#a3300a", "#17a369", "#a83a86", "#b58d00", "#1b1f2a")
+#: The same for words, at least 4.5 : 1 from the page.
+WORDS = ("#1464c8", "#a3300a", "#0d7a4d", "#a83a86", "#856700", "#1b1f2a")
+INK, MUTED, GRID, PAGE = "#1b1f2a", "#5b6270", "#e3e6eb", "#ffffff"
+
+#: Points. A chart 7.5 inches wide on a telephone of 390 pixels shows 9 pixels of the smallest.
+TITLE, TEXT, SMALL = 15.0, 12.0, 12.0
+MARGIN = 12.0
+
+#: Suffixes of the files a figure can become.
+FILE_KINDS = ("svg", "png", "pdf")
+_DOTS_PER_INCH = 200
+
+_STYLE: dict[str, Any] = {
+    "figure.facecolor": PAGE,
+    "axes.facecolor": PAGE,
+    "axes.edgecolor": "#b4bac4",
+    "axes.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    # The one font that comes with matplotlib, so a chart is the same on every machine.
+    "font.family": ["DejaVu Sans"],
+    "font.size": TEXT,
+    "axes.labelsize": SMALL,
+    "axes.labelcolor": MUTED,
+    "text.color": INK,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "xtick.color": "#b4bac4",
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": MUTED,
+    "ytick.left": False,
+    "date.converter": "concise",
+    "lines.solid_capstyle": "round",
+    "lines.solid_joinstyle": "round",
+    # The identifiers inside an SVG would differ from run to run otherwise.
+    "svg.hashsalt": "equipoise",
+    "svg.fonttype": "path",
+    # Names of players may hold dollar signs.
+    "text.parse_math": False,
+    "axes.unicode_minus": True,
+}
+
+
+class Size(NamedTuple):
+    """Width and height of a figure in inches."""
+
+    width: float
+    height: float
+
+
+WIDE = Size(7.5, 4.8)
+
+
+def check_available() -> None:
+    """Refuse to draw files where matplotlib is absent. Raises : EquipoiseError."""
+    if not _installed("matplotlib"):
+        raise EquipoiseError(
+            "a chart in a file is drawn by matplotlib, which is not installed: "
+            "pip install 'equipoise[charts]'"
+        )
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # blocked in sys.modules
+        return False
+
+
+def file_kind(path: str) -> str:
+    """Return which kind of file a path names: svg, png or pdf. Raises : InvalidParameterError."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    endings = ", ".join(f".{one}" for one in FILE_KINDS)
+    require(kind in FILE_KINDS, "the name of a chart", f"a file that ends in {endings}", path)
+    return kind
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Make figures in the style of all charts; nothing of it outlives the block."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(cast(Any, _STYLE)):
+        yield
+
+
+def new_figure(title: str, subtitle: str, size: Size = WIDE) -> tuple[Figure, Axes]:
+    """Return a figure with its titles at the top left and axes below; call inside `style`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size)
+    top = _heading(figure, title, subtitle)
+    axes = figure.add_axes((0.1, 0.12, 0.8, top - 0.12))
+    return figure, axes
+
+
+def fit_axes(figure: Figure, axes: Axes | Sequence[Axes], right: float = 0.0) -> None:
+    """Widen axes that stand side by side to what ticks and labels leave of the figure.
+
+    right : points to keep free at the right, for labels that stand outside
+    """
+    row = [axes] if not isinstance(axes, Sequence) else list(axes)
+    width, height = (72 * inches for inches in figure.get_size_inches())
+    figure.draw_without_rendering()
+    low = MARGIN + max(_outside(one, "bottom") for one in row)
+    top = row[0].get_position().y1
+    lefts = [MARGIN + _outside(one, "left") for one in row]
+    free = (width - sum(lefts) - right - MARGIN * (2 * len(row) - 1)) / len(row)
+    start = 0.0
+    for one, left in zip(row, lefts, strict=True):
+        start += left
+        one.set_position((start / width, low / height, free / width, top - low / height))
+        start += free + 2 * MARGIN
+
+
+def save(figure: Figure, file: IO[bytes], kind: str) -> None:
+    """Write a figure; the same figure gives the same bytes. kind : svg, png or pdf."""
+    nothing: dict[str, dict[str, str | None]] = {
+        "svg": {"Date": None, "Creator": "Equipoise"},
+        "png": {"Software": "Equipoise"},
+        "pdf": {"CreationDate": None, "Creator": "Equipoise", "Producer": None},
+    }
+    with style():
+        figure.savefig(file, format=kind, dpi=_DOTS_PER_INCH, metadata=nothing[kind])
+
+
+def text_width(text: Text) -> float:
+    """Return the width of a text on its figure in points."""
+    figure = text.get_figure(root=True)
+    assert figure is not None
+    return float(text.get_window_extent().width * 72 / figure.dpi)
+
+
+def _heading(figure: Figure, title: str, subtitle: str) -> float:
+    """Write title and subtitle, wrapped to the figure; return where they end, from 0 to 1."""
+    width, height = (72 * inches for inches in figure.get_size_inches())
+    y = height - MARGIN
+    for words, points, weight, colour, lines in (
+        (title, TITLE, "bold", INK, 2),
+        (subtitle, SMALL, "normal", MUTED, 3),
+    ):
+        if not words:
+            continue
+        text = figure.text(
+            MARGIN / width,
+            y / height,
+            _wrapped(figure, words, points, weight, width - 2 * MARGIN, lines),
+            fontsize=points,
+            fontweight=weight,
+            color=colour,
+            va="top",
+            linespacing=1.25,
+        )
+        y -= text.get_window_extent().height * 72 / figure.dpi + 5
+    return float((y - 4) / height)
+
+
+def _wrapped(
+    figure: Figure, words: str, points: float, weight: str, width: float, lines: int
+) -> str:
+    """Return words wrapped to `width` points, in at most so many lines."""
+    probe = figure.text(0, 0, words, fontsize=points, fontweight=weight)
+    letters = int(len(words) * width / max(text_width(probe), 1.0))
+    probe.remove()
+    if letters >= len(words):
+        return words
+    # The mean letter decides; a twentieth is kept back for lines of wide ones.
+    most = max(int(letters * 0.95), 8)
+    end = " \N{HORIZONTAL ELLIPSIS}"
+    return textwrap.fill(words, most, max_lines=lines, placeholder=end)
+
+
+def _outside(axes: Axes, side: str) -> float:
+    """Return how far ticks and labels reach out of axes at one side, in points."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    axis = axes.yaxis if side == "left" else axes.xaxis
+    if not axes.axison or not axis.get_visible():
+        return 0.0
+    box, inner = axis.get_tightbbox(), axes.get_window_extent()
+    if box is None:
+        return 0.0
+    reach = inner.x0 - box.x0 if side == "left" else inner.y0 - box.y0
+    return max(float(reach * 72 / figure.dpi), 0.0)

@@ -1,0 +1,152 @@
+"""What each possible place in a coming match would do to a player's rating.
+
+The system itself rates the match, once for every place, on a copy of what is known of the players,
+so the answer is exact for any system. Of the others the order among themselves is held fixed, in
+the order of their ratings, as in [EM]_ Theorem 5.5 (READINGS B13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ints
+from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.rating.lineup import Lineup, lineup
+from equipoise.rating.pool_state import PoolState, did_you_mean
+from equipoise.rating.state import State
+from equipoise.rating.system import RatingSystem
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class WhatIf:
+    """A player's rating after each possible result of their team.
+
+    player : id, int or str
+    team : number of the player's team
+    rating_before, deviation_before : rating points; NaN for no deviation
+    place : shape (m,), from 1
+    tied : shape (m,), other teams in that place: 1 in the row of a draw of two teams, else 0
+    rating, deviation : shape (m,), after a match that ends so
+    """
+
+    player: Any
+    team: int
+    rating_before: float
+    deviation_before: float
+    place: Ints
+    tied: Ints
+    rating: Floats
+    deviation: Floats
+
+    @property
+    def change(self) -> Floats:
+        """The change of rating for each result, shape (m,)."""
+        return self.rating - self.rating_before
+
+
+def what_if(
+    system: RatingSystem,
+    state: PoolState,
+    teams: Sequence[Sequence[object]],
+    player: object = None,
+    *,
+    at: float | None = None,
+    home: int | None = None,
+    places: Sequence[int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> WhatIf:
+    """Return what each place of their team would do to a player's rating, exactly.
+
+    The other teams finish in the order of their ratings, equal ones as they are named. Nobody
+    ties, but of two teams a draw is shown too, where the system rates draws. Every place takes
+    as long as rating the match.
+
+    player : id; None takes the first of the first team
+    at : time of the match in days since 1970; None: that of the last match
+    home : number of the team that plays at home, for systems with `home_advantage`
+    places : from 1; None takes all
+    progress : called with (places done, places in all)
+    Raises : NotFoundError for players that the pool or the match does not know,
+        InvalidParameterError, ConvergenceError
+    """
+    field = lineup(system, state, teams, at=at, home=home)
+    if state.last_time is not None and field.time is not None and field.time < state.last_time:
+        raise InvalidParameterError("the match must not lie before the last match of the state")
+    who = _position(field, player)
+    results = _results(_others(system, state, field, who), int(field.team[who]), places)
+    if field.teams == 2 and places is None and system.capabilities.draws:
+        results.insert(1, _Result(1, 1, np.zeros(2, np.int64)))
+    known = state.state.take(field.rows)
+    before = _read(system, known, who, at)
+    after = np.empty((len(results), 2))
+    played, every = known.copy(), np.arange(known.players)
+    for i, result in enumerate(results):
+        # Back to where it was: faster than a new copy, since room has been made once.
+        played.put(every, known)
+        system.run(played, field.match(result.rank), 0, 1)
+        after[i] = _read(system, played, who, at)
+        if progress is not None:
+            progress(i + 1, len(results))
+    return WhatIf(
+        player=field.player_ids[[who]].tolist()[0],
+        team=int(field.team[who]),
+        rating_before=before[0],
+        deviation_before=before[1],
+        place=np.array([result.place for result in results]),
+        tied=np.array([result.tied for result in results]),
+        rating=after[:, 0],
+        deviation=after[:, 1],
+    )
+
+
+class _Result(NamedTuple):
+    """How the match ends: the player's place, others in it, and the rank of every team."""
+
+    place: int
+    tied: int
+    rank: Ints
+
+
+def _results(others: Ints, own: int, places: Sequence[int] | None) -> list[_Result]:
+    """Return the results with the own team in each of these places, the others in this order."""
+    teams = len(others) + 1
+    wanted = range(1, teams + 1) if places is None else places
+    for place in wanted:
+        require(1 <= place <= teams, "places", f"from 1 to {teams}", place)
+    results = []
+    for place in wanted:
+        rank = np.empty(teams, np.int64)
+        rank[np.insert(others, place - 1, own)] = np.arange(teams)
+        results.append(_Result(place, 0, rank))
+    return results
+
+
+def _others(system: RatingSystem, pool: PoolState, field: Lineup, who: int) -> Ints:
+    """Return the numbers of the other teams, the highest rated first."""
+    now = system.at(pool.state, field.rows, None)
+    players = system.outlook(now["rating"], now["deviation"])
+    strength = players.of_teams(field.team, field.teams).centre
+    order = np.argsort(-strength, kind="stable")
+    others: Ints = order[order != field.team[who]]
+    return others
+
+
+def _position(field: Lineup, player: object) -> int:
+    """Return where this player stands in the line-up. Raises : NotFoundError."""
+    if player is None:
+        return 0
+    found = np.flatnonzero(field.player_ids.astype(str) == str(player))
+    if not len(found):
+        hint = did_you_mean(str(player), field.player_ids)
+        raise NotFoundError(f"{player} is not among the {len(field.rows)} players named{hint}")
+    return int(found[0])
+
+
+def _read(system: RatingSystem, state: State, who: int, at: float | None) -> tuple[float, float]:
+    """Return (rating, deviation) of one player."""
+    columns = system.at(state, np.array([who]), at)
+    return float(columns["rating"][0]), float(columns["deviation"][0])

@@ -1,0 +1,151 @@
+"""What a chart shows, drawn: as a figure of matplotlib, as text, as numbers for machines."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from equipoise.arrays import Floats
+from equipoise.charts.canvas import ASCII, UNICODE, Row, Span
+from equipoise.charts.distribution import Distribution
+from equipoise.charts.distribution_text import distribution_rows
+from equipoise.charts.rating_series import Along, RatingSeries
+from equipoise.charts.rating_text import rating_rows
+from equipoise.charts.theme import Size
+from equipoise.messages.history import HistoryMessage
+from equipoise.messages.plot import (
+    BarMessage,
+    DistributionMessage,
+    PlaceMessage,
+    PlotMessage,
+    PointMessage,
+    SeriesMessage,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Plot:
+    """What a chart shows, whatever it is drawn with.
+
+    history : what was read and what was left out
+    band, performances : whether they are wanted and there
+    series : of the players, empty for a distribution; spread : None for lines
+    min_matches : rated matches of the players in the distribution
+    """
+
+    system: str
+    history: HistoryMessage
+    title: str
+    along: Along
+    band: bool = False
+    performances: bool = False
+    series: tuple[RatingSeries, ...] = ()
+    spread: Distribution | None = None
+    min_matches: int = 1
+
+
+def figure_of(shown: Plot, size: Size) -> Figure:
+    """Return what is shown as a figure of matplotlib."""
+    if shown.spread is not None:
+        from equipoise.charts.distribution_figure import distribution_figure
+
+        return distribution_figure(
+            shown.spread, title=shown.title, subtitle=_pool(shown), size=size
+        )
+    from equipoise.charts.rating_figure import rating_figure
+
+    return rating_figure(
+        shown.series,
+        title=shown.title,
+        subtitle=_key(shown.system, shown.band, shown.performances),
+        along=shown.along,
+        band=shown.band,
+        performances=shown.performances,
+        size=size,
+    )
+
+
+def text_of(
+    shown: Plot, *, columns: int, rows: int, coloured: bool = False, unicode: bool = True
+) -> list[Row]:
+    """Return what is shown as lines of text, its titles above it.
+
+    coloured, unicode : what the reader of the text can see
+    """
+    glyphs = UNICODE if unicode else ASCII
+    title = _head(shown.title, "bold", columns)
+    if shown.spread is not None:
+        chart = distribution_rows(shown.spread, columns=columns, rows=rows, glyphs=glyphs)
+        return [*title, *_head(_pool(shown), "dim", columns), [], *chart]
+    alone = len(shown.series) == 1
+    # Letters are coarse: bands of several players, or more dots than columns, hide the rest.
+    band = shown.band and alone
+    performances = shown.performances and alone and len(shown.series[0].rating) <= columns
+    chart = rating_rows(
+        shown.series,
+        along=shown.along,
+        band=band,
+        performances=performances,
+        columns=columns,
+        rows=rows,
+        coloured=coloured,
+        glyphs=glyphs,
+    )
+    key = _head(_key(shown.system, band, performances), "dim", columns)
+    return [*title, *key, [], *chart]
+
+
+def _head(words: str, colour: str, columns: int) -> list[Row]:
+    """Return words above a chart, wrapped to its width."""
+    return [[Span(line, colour)] for line in textwrap.wrap(words, columns)]
+
+
+def _key(system: str, band: bool, performances: bool) -> str:
+    """Return what line, band and dots stand for."""
+    words = ["two deviations either way (band)"] * band + ["performances (dots)"] * performances
+    return ", ".join([f"{system} rating (line)", *words]) if words else f"{system} rating"
+
+
+def _pool(shown: Plot) -> str:
+    """Return whose ratings a distribution shows."""
+    least = shown.min_matches
+    return shown.system + (f", players with at least {least} rated matches" if least > 1 else "")
+
+
+def message_of(shown: Plot) -> PlotMessage:
+    """Return what is shown as numbers for machines."""
+    return PlotMessage(
+        system=shown.system,
+        series=[_series_message(one) for one in shown.series],
+        distribution=None if shown.spread is None else _distribution_message(shown.spread),
+        history=shown.history,
+    )
+
+
+def _series_message(one: RatingSeries) -> SeriesMessage:
+    times = [None] * len(one.rating) if one.times is None else one.times.tolist()
+    columns = (one.rating.tolist(), _or_null(one.deviation), _or_null(one.performance))
+    points = zip(one.matches.tolist(), times, *columns, strict=True)
+    return SeriesMessage(one.player, [PointMessage(*point) for point in points])
+
+
+def _or_null(values: Floats) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values.tolist()]
+
+
+def _distribution_message(found: Distribution) -> DistributionMessage:
+    edges = found.edges.tolist()
+    bars = zip(edges[:-1], edges[1:], found.counts.tolist(), strict=True)
+    return DistributionMessage(
+        players=found.players,
+        mean=found.mean,
+        median=found.median,
+        percentiles={str(percent): at for percent, at in found.percentiles.items()},
+        bars=[BarMessage(*bar) for bar in bars],
+        places=[PlaceMessage(one.player, one.rating, one.above) for one in found.places],
+    )

@@ -1,0 +1,79 @@
+"""equipoise demo: every step works, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from equipoise.cli import run
+from equipoise.cli.application import application
+from equipoise.errors import EquipoiseError
+from equipoise.workflows.demo import STEPS, Step, tour
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_step_is_shown_with_its_command_and_works(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["demo"]) == 0
+    out = capsys.readouterr().out
+    assert "compiled on the way, once" in " ".join(out.split())
+    for number, step in enumerate(STEPS, start=1):
+        assert f"{number}. " in out
+        assert f"$ {step.command}" in out
+    assert "jade-kite    2301.61" in out
+    assert "That took" in out
+    assert list(tmp_path.iterdir()) == []
+    assert Path.cwd() == tmp_path
+
+
+def test_json_has_what_each_step_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [step["command"] for step in answer["steps"]] == [step.command for step in STEPS]
+    first = answer["steps"][0]
+    assert first["output"].splitlines()[0].split()[0] == "player"
+    assert len(first["output"].splitlines()) == STEPS[0].head
+
+
+def test_the_files_of_the_tour_can_be_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "tour"
+    assert run(["demo", "--keep", str(folder)]) == 0
+    assert {"contests.csv", "season.npz"} <= set(os.listdir(folder))
+    sample = (folder / "contests.csv").read_bytes()
+    assert sample == (ROOT / "examples" / "contests.csv").read_bytes()
+    capsys.readouterr()
+    assert run(["demo", "--keep", str(folder)]) == 2
+    assert "new or empty folder" in capsys.readouterr().err
+    assert run(["demo", "--keep", str(tmp_path / "no" / "where")]) == 2
+
+
+def test_steps_are_commands_with_their_options() -> None:
+    root: Any = typer.main.get_command(application)
+    for step in STEPS:
+        name, *words = shlex.split(step.arguments)
+        known = {option for one in root.commands[name].params for option in one.opts}
+        assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_a_step_that_fails_ends_the_tour() -> None:
+    steps = [Step("this works", "fine"), Step("this does not", "broken"), Step("never", "run")]
+    seen = []
+
+    def pretend(arguments: object) -> int:
+        seen.append(arguments)
+        return 0 if arguments == ["fine"] else 1
+
+    with pytest.raises(EquipoiseError, match="step 2 of the tour failed: equipoise broken"):
+        tour(pretend, steps=steps)
+    assert seen == [["fine"], ["broken"]]

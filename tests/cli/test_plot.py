@@ -1,0 +1,252 @@
+"""equipoise plot as its users run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.cli import run
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+
+
+def plot(*arguments: str) -> int:
+    return run(["plot", *arguments])
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "30")
+
+
+def test_json_has_the_series_of_the_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    """Bit for bit what `rate --trace` would write."""
+    assert plot(SAMPLE, "--player", "jade-kite", "--player", "birch-fox", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["system"] == "elo-mmr"
+    assert answer["distribution"] is None
+    trace = eq.replay(eq.EloMMR(), eq.read_history(SAMPLE), trace=True).trace
+    assert trace is not None
+    table = trace.to_polars()
+    assert [one["player"] for one in answer["series"]] == ["jade-kite", "birch-fox"]
+    for one in answer["series"]:
+        mine = table.filter(table["player"] == one["player"])
+        columns = ("match", "time", "rating", "deviation", "performance")
+        assert one["points"] == mine.select(columns).to_dicts()
+
+
+def test_dates_stay_dates_and_numbers_stay_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("match,time,player,rank\n7,2024-01-01,10,0\n7,2024-01-01,11,1\n")
+    assert plot(str(path), "--player", "11", "--system", "elo", "--json") == 0
+    (one,) = json.loads(capsys.readouterr().out)["series"]
+    point = {"match": 7, "time": "2024-01-01", "rating": 1484, "deviation": None}
+    assert one == {"player": 11, "points": [{**point, "performance": None}]}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+)
+def test_files_are_valid_and_the_same_each_time(tmp_path: Path, suffix: str, start: bytes) -> None:
+    first, again = (tmp_path / f"{name}.{suffix}" for name in ("first", "again"))
+    for target in (first, again):
+        assert plot(SAMPLE, "--player", "jade-kite", "--output", str(target)) == 0
+    assert first.read_bytes().startswith(start)
+    assert first.read_bytes() == again.read_bytes()
+    if suffix == "svg":
+        assert ET.parse(first).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_the_figure_of_the_season_is_what_its_script_draws(tmp_path: Path) -> None:
+    """docs/figures/season.svg is not edited by hand; it names this command."""
+    arguments = [
+        word for name in ("jade-kite", "dune-crane", "birch-fox") for word in ("--player", name)
+    ]
+    title = "Three players through a season of 40 contests"
+    target = tmp_path / "season.svg"
+    assert plot(SAMPLE, *arguments, "--title", title, "--output", str(target)) == 0
+    shapes = [
+        [element.tag for element in ET.parse(path).getroot().iter()]
+        for path in (target, ROOT / "docs" / "figures" / "season.svg")
+    ]
+    # Its numbers have six digits, and the last may differ from machine to machine.
+    assert shapes[0] == shapes[1]
+
+
+def test_without_a_file_the_chart_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """As wide as COLUMNS says, plain in a pipe."""
+    assert plot(SAMPLE, "--player", "jade-kite") == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "jade-kite"
+    assert "two deviations either way (band), performances (dots)" in lines[1]
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith("jade-kite 2302") for line in lines)
+    assert "\x1b" not in out
+    assert err == "" or "Compil" in err
+
+
+def test_output_that_knows_ascii_alone_gets_ascii() -> None:
+    command = [sys.executable, "-m", "equipoise", "plot", SAMPLE, "--player", "jade-kite"]
+    done = subprocess.run(
+        command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii", "PATH": ""}
+    )
+    assert b"jade-kite" in done.stdout.splitlines()[0]
+
+
+def test_text_needs_no_matplotlib(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file does, and says how to get it before it reads anything."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert plot(SAMPLE, "--player", "jade-kite") == 0
+    assert plot(SAMPLE, "--distribution") == 0
+    capsys.readouterr()
+    target = tmp_path / "chart.svg"
+    assert plot("no-such-file.csv", "--player", "jade-kite", "--output", str(target)) == 1
+    assert "pip install 'equipoise[charts]'" in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_an_unknown_player_is_told_with_those_alike(capsys: pytest.CaptureFixture[str]) -> None:
+    assert plot(SAMPLE, "--player", "jade-kit") == 1
+    err = capsys.readouterr().err
+    assert "no player 'jade-kit' among the 120 of this history; did you mean jade-kite" in err
+    assert plot(SAMPLE, "--player", "jade-kit", "--json") == 1
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == "not-found"
+
+
+def test_a_player_whom_nothing_rated_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("match,player,rank\n1,ann,0\n1,bob,1\n2,cyd,0\n")
+    assert plot(str(path), "--player", "cyd", "--system", "elo") == 1
+    assert "cyd has no match that elo rates" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 2, "name players with --player, or ask for --distribution"),
+        (["--player", "jade-kite", "--output", "chart.gif"], 2, "ends in .svg, .png, .pdf"),
+        (["--player", "jade-kite", "--output", "nowhere/chart.svg"], 2, "directory of an output"),
+        (["--player", "jade-kite", "--size", "7"], 2, "WIDTHxHEIGHT in inches from 3 to 40"),
+        (["--player", "jade-kite", "--size", "1x2"], 2, "WIDTHxHEIGHT"),
+        (["--player", "jade-kite", "--size", "nanx5"], 2, "WIDTHxHEIGHT"),
+        (["--player", "jade-kite", "--by", "week"], 2, "--by must be one of time, match, played"),
+        (["--player", "jade-kite", "--min-matches", "3"], 2, "--min-matches is for --distribution"),
+        (["--distribution", "--by", "time"], 2, "--by must be left out with --distribution"),
+        (["--distribution", "--min-matches", "0"], 2, "--min-matches"),
+        (["--distribution", "--min-matches", "900"], 1, "no player has 900 rated matches"),
+        (["--player", "jade-kite", "--system", "glicko2"], 1, "glicko2 cannot rate matches of"),
+        (["--player", "jade-kite", "--set", "rho"], 2, "--set takes NAME=VALUE"),
+    ],
+)
+def test_wrong_usage_is_refused_and_nothing_is_drawn(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert plot(SAMPLE, *arguments) == status
+    out, err = capsys.readouterr()
+    assert message in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_players_than_colours_and_dashes_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    players = eq.read_history(SAMPLE).player_ids[:13].tolist()
+    named = [word for player in players for word in ("--player", player)]
+    assert plot(SAMPLE, *named, "--output", str(tmp_path / "chart.svg")) == 2
+    assert "players must be at most 12; got 13" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_history_without_times_is_drawn_by_match(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    rows = "".join(f"{m},ann,{m % 2}\n{m},bob,{1 - m % 2}\n" for m in range(1, 9))
+    path.write_text("match,player,rank\n" + rows)
+    assert plot(str(path), "--player", "ann", "--system", "elo") == 0
+    assert capsys.readouterr().out.splitlines()[-1].strip() == "match"
+    assert plot(str(path), "--player", "ann", "--system", "elo", "--by", "time") == 2
+    assert "--by time needs a history with times" in capsys.readouterr().err
+    target = tmp_path / "chart.svg"
+    assert plot(str(path), "--player", "ann", "--by", "played", "--output", str(target)) == 0
+    assert target.exists()
+
+
+def test_the_distribution_counts_everyone_and_places_the_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Against the ratings themselves."""
+    table = eq.replay(eq.EloMMR(), eq.read_history(SAMPLE)).ratings.to_polars()
+    assert plot(SAMPLE, "--distribution", "--player", "dune-crane", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["distribution"]
+    assert found["players"] == sum(bar["players"] for bar in found["bars"]) == 120
+    assert found["median"] == np.median(table["rating"])
+    (place,) = found["places"]
+    better = table.filter(table["rating"] > place["rating"])
+    assert place["above"] == len(better) / 120
+    assert plot(SAMPLE, "--distribution", "--min-matches", "20", "--json") == 0
+    some = json.loads(capsys.readouterr().out)["distribution"]
+    assert some["players"] == int((table["matches"] >= 20).sum())
+
+
+def test_the_distribution_is_drawn_in_text_and_in_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plot(SAMPLE, "--distribution", "--player", "dune-crane", "--min-matches", "5") == 0
+    out = capsys.readouterr().out
+    assert out.startswith(
+        "Ratings of 120 players\nelo-mmr, players with at least 5 rated matches\n"
+    )
+    assert "median 1504" in out
+    target = tmp_path / "pool.svg"
+    assert plot(SAMPLE, "--distribution", "--output", str(target)) == 0
+    assert ET.parse(target).getroot().tag.endswith("svg")
+
+
+def test_options_of_histories_and_systems_are_heeded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("contest,who,rank,cup\n1,a,0,yes\n1,b,1,yes\n2,a,1,no\n2,b,0,no\n")
+    named = ["--column", "match=contest", "--column", "player=who", "--where", "cup=yes"]
+    assert (
+        plot(str(path), *named, "--player", "a", "--system", "elo", "--set", "k=20", "--json") == 0
+    )
+    (one,) = json.loads(capsys.readouterr().out)["series"]
+    assert [point["rating"] for point in one["points"]] == [1510]
+
+
+def test_what_was_left_out_of_the_history_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("match,player,rank\n1,a,0\n1,b,1\n2,a,zero\n2,b,0\n")
+    assert plot(str(path), "--skip-bad", "--player", "a", "--system", "elo") == 0
+    err = capsys.readouterr().err
+    assert "1 bad matches were dropped" in err
+    assert "line 4" in err
+    assert plot(str(path), "--skip-bad", "--player", "a", "--system", "elo", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["history"]["dropped_matches"] == ["2"]
