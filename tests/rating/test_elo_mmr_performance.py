@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats, Ints
+from equipoise.numeric.chebyshev import NODES, interval_points
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
 from equipoise.rating.elo_mmr_gaussian import (
@@ -409,6 +410,39 @@ def test_intervals_hold_the_roots_and_no_more(n: int, spread: float, split_ties:
     # What rounding may put a root outside of its interval (elo_mmr_gaussian).
     assert np.all((depth > -1e-6) & (depth < 1 + 1e-6))
     assert len(found.low) <= np.ptp(roots) / contest.width + 2
+
+
+@needs_jit
+@pytest.mark.parametrize("node", [1, 7, NODES // 2, NODES - 2])
+def test_a_root_on_a_node_is_as_exact_as_beside_it(node: int) -> None:
+    """The interpolant has 1/distance to every node in it; a root is led onto one by bisection.
+
+    The winner's rating moves until the winner's root, as a distance from the centre, is a node of
+    its interval; there, and nearer and nearer to it, every root is the directly summed one.
+    """
+    ratings, slopes, _ = equations(*field_of(60, 300.0, 22))
+    places_ = np.arange(61)
+    points = np.empty(NODES)
+    interval_points(1.0, points)
+
+    def shown(rating: float) -> float:
+        moved = ratings.copy()
+        moved[0] = rating
+        contest = set_up(moved, slopes, places_, False)
+        assert not is_sparse(contest)
+        found, _ = gaussian_on_one_thread(moved, slopes, places_, False)
+        direct, _ = solve_directly(moved, slopes, places_, False, True)
+        np.testing.assert_allclose(found, direct, rtol=0, atol=DOCUMENTED)
+        return (found[0] - contest.centre) / contest.width
+
+    low, high = ratings[0] - 3000.0, ratings[0] + 3000.0
+    target = math.floor(shown(low)) + 1 + points[node]
+    assert shown(high) > target
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if shown(middle) < target else (low, middle)
+    # A root is known to about 1e-13 of its size, and so is how near it came.
+    assert shown(high) == pytest.approx(target, abs=1e-12)
 
 
 @pytest.mark.parametrize("split_ties", [False, True])

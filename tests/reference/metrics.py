@@ -94,9 +94,12 @@ def expected(one: Team, other: Team, normal: bool) -> float:
 
 
 def opponents(teams: Sequence[Team], i: int, match: int, all_pairs: int) -> list[int]:
-    """Return whom i's losses are the mean over: all others, or eight on the circle of places."""
+    """Return whom i's losses are the mean over: all others, or eight on the circle of places.
+
+    All others as well where all are predicted equal: then no pair need be left out.
+    """
     n = len(teams)
-    if n <= all_pairs:
+    if n <= all_pairs or len({team.centre for team in teams}) == 1:
         return [j for j in range(n) if j != i]
     circle = sorted(range(n), key=lambda j: (teams[j].rank, j))
     shift = math.fmod((match + 1) * GOLDEN, 1.0)
