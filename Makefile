@@ -79,6 +79,8 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/elo_mmr.py
 	$(BIN)/python benchmarks/elo_mmx.py
 	$(BIN)/python benchmarks/contest_size.py
+	$(BIN)/python benchmarks/team_glicko2.py
+	$(BIN)/python benchmarks/backtest.py
 	$(BIN)/python benchmarks/command.py
 
 clean:

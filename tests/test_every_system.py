@@ -46,6 +46,8 @@ VARIANTS = [
     Variant("elo-mmx", {"opponents": 2}),
     Variant("glicko2", {}),
     Variant("glicko2", {"period_days": 2.5, "tau": 0.9}),
+    Variant("team-glicko2", {}),
+    Variant("team-glicko2", {"conserve": True, "max_change": 90, "beta": 0.6, "period_days": 1}),
 ]
 
 #: (system, promise) -> why it is not kept.

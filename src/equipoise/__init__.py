@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from equipoise.rating.pool_state import PoolState
     from equipoise.rating.registry import make_system
     from equipoise.rating.replay import Replay, predict, replay
+    from equipoise.rating.team_glicko2 import TeamGlicko2
     from equipoise.rating.what_if import WhatIf, what_if
 
 _PLACES = {
@@ -56,6 +57,7 @@ _PLACES = {
     "Problem": "equipoise.errors",
     "Ratings": "equipoise.data.ratings",
     "Replay": "equipoise.rating.replay",
+    "TeamGlicko2": "equipoise.rating.team_glicko2",
     "Trace": "equipoise.data.ratings",
     "WhatIf": "equipoise.rating.what_if",
     "backtest": "equipoise.evaluate.backtest",
@@ -91,6 +93,7 @@ __all__ = [
     "Problem",
     "Ratings",
     "Replay",
+    "TeamGlicko2",
     "Trace",
     "WhatIf",
     "backtest",

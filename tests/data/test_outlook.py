@@ -136,7 +136,7 @@ def test_expected_scores_are_the_means_of_the_pairs(outlook: Outlook) -> None:
 def test_teams_play_at_the_mean_or_at_the_sum_of_their_members(
     outlook: Outlook, data: st.DataObject
 ) -> None:
-    """Of the centres, and of the squared scales; in whatever order members come."""
+    """Of the centres; the squared scale is that of a mean or sum of independent parts."""
     n = len(outlook.centre)
     labels = data.draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n), label="teams")
     team = np.unique(labels, return_inverse=True)[1]
@@ -147,18 +147,25 @@ def test_teams_play_at_the_mean_or_at_the_sum_of_their_members(
         members = np.flatnonzero(team == t)
         share = len(members) if outlook.team == "mean" else 1
         centre = math.fsum(outlook.centre[members]) / share
-        squared = math.fsum(outlook.scale[members] ** 2) / share
+        own = math.fsum(outlook.scale[members] ** 2 - outlook.shared) / share**2
+        squared = outlook.shared + own
         # Rounding of sums of eight numbers of up to 5000.
         assert found.centre[t] == pytest.approx(centre, rel=1e-14, abs=1e-11)
-        assert found.scale[t] ** 2 == pytest.approx(squared, rel=1e-14)
+        # Taking away what is shared leaves its rounding behind.
+        assert found.scale[t] ** 2 == pytest.approx(squared, rel=1e-13)
 
 
 def test_two_members_by_hand() -> None:
-    """1400 +- 60 and 1600 +- 80 play at 1500 +- 71, or at 3000 +- 100."""
+    """1400 +- 60 and 1600 +- 80 play at 1500 +- 50, or at 3000 +- 100."""
     members = {"centre": np.array([1400.0, 1600.0, 1500.0]), "scale": np.array([60.0, 80.0, 10.0])}
     mean = Outlook(**members, curve="normal").of_teams(np.array([0, 0, 1]), 2)
     assert mean.centre.tolist() == [1500.0, 1500.0]
-    np.testing.assert_allclose(mean.scale, [math.sqrt(5000), 10.0], rtol=1e-15)
+    np.testing.assert_allclose(mean.scale, [50.0, 10.0], rtol=1e-15)
+    # 2000 of the 3600 and 6400 is shared: (1600 + 4400)/4 + 2000.
+    held = Outlook(**{**members, "scale": np.array([60.0, 80.0, 50.0])}, curve="normal", shared=2e3)
+    np.testing.assert_allclose(
+        held.of_teams(np.array([0, 0, 1]), 2).scale, [math.sqrt(3500), 50.0], rtol=1e-15
+    )
     added = Outlook(**members, curve="normal", team="sum").of_teams(np.array([0, 0, 1]), 2)
     assert added.centre.tolist() == [3000.0, 1500.0]
     np.testing.assert_allclose(added.scale, [100.0, 10.0], rtol=1e-15)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,22 +22,26 @@ class Outlook:
     centre, scale : shape (n,), rating points; one entry a player, or a team
     curve : which F
     team : whether a team plays at its members' mean or at their sum
+    shared : part of every squared scale that a team has once, however many its members; the rest
+        is each member's own
     """
 
     centre: Floats
     scale: Floats
     curve: Curve
     team: Literal["mean", "sum"] = "mean"
+    shared: float = 0.0
 
     def of_teams(self, team: Ints, teams: int) -> Outlook:
         """Return the outlook of teams, shape (teams,); team[i] is the team of entry i.
 
-        A mean has the mean of the centres and of the squared scales, a sum their sums.
+        Centres are averaged or summed; members' own squared scales are those of independent
+        parts of that mean or sum.
         """
-        members = np.bincount(team, minlength=teams) if self.team == "mean" else 1
+        members = np.bincount(team, minlength=teams) if self.team == "mean" else np.ones(teams)
         centre = np.bincount(team, self.centre, minlength=teams) / members
-        squared = np.bincount(team, self.scale**2, minlength=teams) / members
-        return Outlook(centre=centre, scale=np.sqrt(squared), curve=self.curve, team=self.team)
+        own = np.bincount(team, self.scale**2 - self.shared, minlength=teams) / members**2
+        return replace(self, centre=centre, scale=np.sqrt(self.shared + own))
 
     def beats(self, first: Ints, second: Ints) -> Floats:
         """Return the probability that first[k] beats second[k], shape (k,)."""

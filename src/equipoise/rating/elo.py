@@ -190,9 +190,10 @@ class Elo:
         centre = rating
         if history is not None and self.home_advantage != 0.0:
             centre = rating + self._head_start(history, 0, history.participations)
-        # Two of these make the scale of the difference, scale/ln 10.
-        scale = np.full(len(rating), self.scale / math.log(10.0) * math.sqrt(0.5))
-        return Outlook(centre=centre, scale=scale, curve="logistic")
+        # Two of these make the scale of the difference, scale/ln 10, whatever the teams' sizes.
+        shared = 0.5 * (self.scale / math.log(10.0)) ** 2
+        scale = np.full(len(rating), math.sqrt(shared))
+        return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
 
     def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
         """Return why a participation changed its player's rating, opponent by opponent."""

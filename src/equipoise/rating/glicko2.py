@@ -24,7 +24,7 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
-from equipoise.rating.glicko2_update import GLICKO2_SCALE, game, updated
+from equipoise.rating.glicko2_update import GLICKO2_SCALE, game, glicko2_outlook, updated
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
 from equipoise.rating.workers import Workers
@@ -281,12 +281,8 @@ class Glicko2:
         }
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
-        """Return the outlook of logistic(g(sqrt(phi_A^2 + phi_B^2)) (mu_A - mu_B)) [TG2] A15.
-
-        1/g^2 = 1 + 3 (phi_A^2 + phi_B^2)/pi^2 is one half of 1 for each side and its own part.
-        """
-        scale = np.sqrt(0.5 * GLICKO2_SCALE**2 + 3.0 / math.pi**2 * deviation**2)
-        return Outlook(centre=rating, scale=scale, curve="logistic")
+        """Return the outlook of READINGS A15, two players being teams of one."""
+        return glicko2_outlook(rating, deviation)
 
     def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
         """Return why a participation changed its player's rating, step by step."""

@@ -15,8 +15,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from equipoise._jit import inner_kernel
-from equipoise.numeric.exponential import exp, logistic
+from equipoise.arrays import Floats
+from equipoise.data.outlook import Outlook
+from equipoise.numeric.exponential import EXP_HIGHEST, exp
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 
 #: Rating points of one unit of the internal scale: 400/ln 10, as printed in [G2]_.
@@ -37,30 +41,38 @@ def game(
     mu: float, mu_opponent: float, phi_opponent: float, score: float
 ) -> tuple[float, float, float]:
     """Return (expected score, information, surprise) of one game [TG2] (13)-(16)."""
-    g = opponent_weight(phi_opponent)
-    advantage = g * (mu - mu_opponent)
-    # 1 - E from its own exponential: the difference would be 0 from about 36 on.
-    expected, rest = logistic(advantage), logistic(-advantage)
-    return expected, g * g * expected * rest, g * (score * rest - (1.0 - score) * expected)
+    return game_of_weight(mu - mu_opponent, opponent_weight(phi_opponent), score)
+
+
+@inner_kernel
+def game_of_weight(difference: float, g: float, score: float) -> tuple[float, float, float]:
+    """Return (expected score, information, surprise) of a game whose g is known [TG2] (14)-(16)."""
+    advantage = g * difference
+    # The smaller chance from its own exponential: 1 - E would be 0 from about 36 on.
+    tail = exp(-abs(advantage))
+    larger = 1.0 / (1.0 + tail)
+    smaller = tail * larger
+    expected, rest = (larger, smaller) if advantage >= 0.0 else (smaller, larger)
+    return expected, g * g * larger * smaller, g * (score * rest - (1.0 - score) * expected)
 
 
 @inner_kernel
 def _volatility_equation(
-    x: float, a: float, phi2: float, information: float, surprise: float, tau: float
+    y: float, e: float, phi2: float, information: float, surprise2: float, stiffness: float
 ) -> tuple[float, float]:
-    """Return (-f(x), -f'(x)) of [TG2] (19), which rises through its zero."""
-    e = exp(x)
+    """Return (-f(x), -f'(x)) of [TG2] (19), which rises through its zero.
+
+    y, e : x - a and e^x
+    stiffness : 1/tau^2
+    """
     spread = 1.0 + information * (phi2 + e)
-    excess = surprise * surprise - information * spread
-    value = e * excess / (2.0 * spread * spread) - (x - a) / (tau * tau)
+    shrunk = 1.0 / spread
+    excess = surprise2 - information * spread
+    half = 0.5 * e * shrunk * shrunk
     # d/dx of e * excess / (2 spread^2), with spread' = information * e.
     inner = information * e
-    slope = (
-        e * (excess - information * inner) / (2.0 * spread * spread)
-        - e * excess * inner / (spread * spread * spread)
-        - 1.0 / (tau * tau)
-    )
-    return -value, -slope
+    slope = half * (excess - information * inner - 2.0 * excess * inner * shrunk)
+    return stiffness * y - half * excess, stiffness - slope
 
 
 @inner_kernel
@@ -69,31 +81,23 @@ def new_volatility(
 ) -> tuple[float, float]:
     """Return (sigma', residual); a residual below 0 says converged [TG2] (17)-(20).
 
-    Newton from x = a, held in the bracket of [G2]_ step 5: between a and ln(Delta^2 - phi^2 - v)
-    where that exists, else from a downwards in steps of tau.
+    Newton from x = a, in terms of y = x - a, so that e^x = sigma^2 e^y needs no logarithm. With
+    q = 1 + I (phi^2 + e^x), which exceeds I e^x and is at least 2 sqrt(I e^x), the first part of
+    (19) lies between -1/2 and D^2/(8 I); that holds the zero between tau^2 times these.
     """
-    a = 2.0 * math.log(sigma)
-    low, high = a, a
-    excess = surprise * surprise - information - information * information * phi2
-    if excess > 0.0 and information > 0.0:
-        other = math.log(excess) - 2.0 * math.log(information)
-        low, high = min(a, other), max(a, other)
-    elif excess > 0.0:
-        high = a + 1.0
-    else:
-        for _ in range(MAX_ITERATIONS):
-            low -= tau
-            value, _slope = _volatility_equation(low, a, phi2, information, surprise, tau)
-            if value <= 0.0:
-                break
-    x, value = a, 0.0
+    sigma2, surprise2, stiffness = sigma * sigma, surprise * surprise, 1.0 / (tau * tau)
+    low, high = -0.5 * tau * tau, EXP_HIGHEST
+    if information > 0.0:
+        high = min(high, 0.125 * tau * tau * surprise2 / information)
+    y, e, value = 0.0, sigma2, 0.0
     for iteration in range(MAX_ITERATIONS):
-        value, slope = _volatility_equation(x, a, phi2, information, surprise, tau)
-        before = x
-        x, low, high = newton_step(x, value, slope, low, high, iteration)
-        if abs(x - before) <= _LAST_STEP:
-            return math.exp(0.5 * x), -1.0
-    return math.exp(0.5 * x), abs(value)
+        value, slope = _volatility_equation(y, e, phi2, information, surprise2, stiffness)
+        before = y
+        y, low, high = newton_step(y, value, slope, low, high, iteration)
+        if abs(y - before) <= _LAST_STEP:
+            return sigma * exp(0.5 * y), -1.0
+        e = sigma2 * exp(y)
+    return sigma * exp(0.5 * y), abs(value)
 
 
 @inner_kernel
@@ -102,5 +106,16 @@ def updated(
 ) -> tuple[float, float, float, float]:
     """Return (change of mu, phi', sigma', residual) after games [TG2] (17)-(23)."""
     new_sigma, residual = new_volatility(sigma, phi * phi, information, surprise, tau)
-    variance = 1.0 / (1.0 / (phi * phi + new_sigma * new_sigma) + information)
+    starred = phi * phi + new_sigma * new_sigma
+    variance = starred / (1.0 + information * starred)
     return variance * surprise, math.sqrt(variance), new_sigma, residual
+
+
+def glicko2_outlook(rating: Floats, deviation: Floats) -> Outlook:
+    """Return the outlook of logistic(g(sqrt(phi_A^2 + phi_B^2)) (mu_A - mu_B)) (READINGS A15).
+
+    1/g^2 = 1 + 3 (phi_A^2 + phi_B^2)/pi^2: half of the 1 is each side's, once.
+    """
+    shared = 0.5 * GLICKO2_SCALE**2
+    scale = np.sqrt(shared + 3.0 / math.pi**2 * deviation**2)
+    return Outlook(centre=rating, scale=scale, curve="logistic", shared=shared)

@@ -95,6 +95,7 @@ class PoolState:
             "last_time": self.last_time,
             "time_kind": self.time_kind,
             "columns": list(self.state.initial),
+            "shared": {name: values.tolist() for name, values in self.state.shared.items()},
         }
         parts: dict[str, Ids] = {
             "header": _bytes(header),
@@ -118,6 +119,10 @@ class PoolState:
         state.table = np.ascontiguousarray(parts["table"], dtype=np.float64)
         if state.table.shape != (len(players), len(state.initial)):
             raise ValueError(f"a table of shape {state.table.shape} for {len(players)} players")
+        state.shared = {
+            name: np.array(values, dtype=np.float64)
+            for name, values in header.get("shared", {}).items()
+        }
         if state.runs is not None:
             values = np.ascontiguousarray(parts["run_values"], dtype=np.float64)
             spans = np.ascontiguousarray(parts["run_spans"], dtype=np.int64)

@@ -54,6 +54,12 @@ SYSTEMS: dict[str, Entry] = {
         "duels with rating periods; deviation and volatility",
         "Glickman 2012",
     ),
+    "team-glicko2": Entry(
+        "equipoise.rating.team_glicko2",
+        "TeamGlicko2",
+        "two teams of any size; performance within the team, form, inactivity",
+        "team-glicko2",
+    ),
 }
 
 

@@ -5,6 +5,7 @@ A player's row lies together in memory, because a match touches a few rows and a
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -146,11 +147,13 @@ class State:
     initial : name -> value of every column for a player who has not played; fixes their order
     table : shape (P, columns)
     runs : the ragged column of systems that remember past performances
+    shared : name -> numbers that belong to the pool and to no player: statistics of roles
     """
 
     initial: Mapping[str, float]
     table: Floats
     runs: Runs | None = None
+    shared: dict[str, Floats] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of_new_players(cls, players: int, initial: Mapping[str, float], record: int = 0) -> State:
@@ -171,13 +174,15 @@ class State:
         return self.table[:, list(self.initial).index(name)]
 
     def take(self, rows: Ints) -> State:
-        """Return a copy of these players' state."""
+        """Return a copy of these players' state, and of what all share."""
         runs = None if self.runs is None else self.runs.take(rows)
-        return State(self.initial, self.table[rows], runs)
+        shared = {name: values.copy() for name, values in self.shared.items()}
+        return State(self.initial, self.table[rows], runs, shared)
 
     def put(self, rows: Ints, part: State) -> None:
-        """Replace these players' state by that of `part`."""
+        """Replace these players' state, and what all share, by that of `part`."""
         self.table[rows] = part.table
+        self.shared = {name: values.copy() for name, values in part.shared.items()}
         if self.runs is not None and part.runs is not None:
             self.runs.put(rows, part.runs)
 

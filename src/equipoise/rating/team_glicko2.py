@@ -1,0 +1,268 @@
+"""Team Glicko-2: Glicko-2 for two teams, scaled by each player's performance within the team.
+
+Source: [TG2]_ sections 2-10 and 12; numbers in brackets are its equations. How a match is rated
+stands in `team_glicko2_match`, the effective rating of section 11 in `data.effective`.
+Departures: the activity window is 28 days (READINGS A8); roles, shares and `conserve` are
+additions (A11, A14).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.effective import EffectiveRating
+from equipoise.data.explanation import Explanation
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.outlook import Outlook
+from equipoise.errors import ConvergenceError, InvalidDataError, Problem, require
+from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.rating.glicko2_update import GLICKO2_SCALE, glicko2_outlook
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
+from equipoise.rating.team_glicko2_match import (
+    FORM,
+    FORM_MATCHES,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    VOLATILITY,
+    Job,
+    Matches,
+    Settings,
+    TraceArrays,
+    rate_matches,
+    read_deviations,
+)
+from equipoise.rating.workers import Workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamGlicko2:
+    """Team Glicko-2 [TG2]_ for matches of two teams of any size.
+
+    initial_rating, initial_deviation : of a new player, rating points [TG2] sec. 2
+    initial_volatility : of a new player, internal scale
+    tau : how quickly volatility may change, in (0, 2] (READINGS A6)
+    beta : how much a standard deviation of performance scales a change (9); 0 turns it off
+    factor_min, factor_max : bounds of the scaling factor (10)
+    max_change : largest change of a match, rating points (30); None for no bound
+    conserve : rescale factors so that gains and losses within a team keep their sums (A11)
+    roles : compare performances within the column `role` first (A14)
+    form_window, form_clip : matches that form looks back on, and bound of z in it (33)-(35)
+    form_points, form_cap, form_cap_deviations : rating points a unit of form is worth, and the
+        bounds of that, in points and in deviations (36)-(38)
+    deviation_scale, blend : deviation at which form has half its weight, and its largest
+        weight (39)-(40)
+    activity_matches, activity_window : so many matches in so many days keep a player active
+    period_days : days after which an inactive player's deviation grows again (42)
+    max_deviation : that it grows to, rating points (44)
+    """
+
+    initial_rating: float = 1400.0
+    initial_deviation: float = 350.0
+    initial_volatility: float = 0.06
+    tau: float = 0.5
+    beta: float = 0.2
+    factor_min: float = 0.5
+    factor_max: float = 1.5
+    max_change: float | None = None
+    conserve: bool = False
+    roles: bool = False
+    form_window: int = 10
+    form_clip: float = 3.0
+    form_points: float = 80.0
+    form_cap: float = 200.0
+    form_cap_deviations: float = 2.0
+    deviation_scale: float = 80.0
+    blend: float = 0.5
+    activity_matches: int = 3
+    activity_window: float = 28.0
+    period_days: float = 7.0
+    max_deviation: float = 350.0
+
+    name: ClassVar[str] = "team-glicko2"
+    trace_columns: ClassVar[Sequence[str]] = (
+        "z",
+        "factor",
+        "volatility_before",
+        "volatility",
+        "form",
+        "form_matches",
+    )
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        require(math.isfinite(self.initial_rating), "initial_rating", "finite", self.initial_rating)
+        for name in (
+            "initial_deviation",
+            "initial_volatility",
+            "form_clip",
+            "deviation_scale",
+            "period_days",
+            "max_deviation",
+        ):
+            value = getattr(self, name)
+            require(0 < value < math.inf, name, "positive", value)
+        for name in (
+            "beta",
+            "form_points",
+            "form_cap",
+            "form_cap_deviations",
+            "activity_window",
+        ):
+            value = getattr(self, name)
+            require(0 <= value < math.inf, name, "at least 0", value)
+        require(0 < self.tau <= 2, "tau", "in (0, 2]", self.tau)
+        require(0 <= self.factor_min <= 1, "factor_min", "in [0, 1]", self.factor_min)
+        require(1 <= self.factor_max < math.inf, "factor_max", "at least 1", self.factor_max)
+        require(0 <= self.blend <= 1, "blend", "in [0, 1]", self.blend)
+        most = self.max_change
+        require(most is None or 0 < most < math.inf, "max_change", "positive", most)
+        for name in ("form_window", "activity_matches"):
+            require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Two teams of any size; without times nothing decays."""
+        return Capabilities(max_teams=2)
+
+    def initial(self, players: int) -> State:
+        """Return the state of players who have not played."""
+        return State.of_new_players(
+            players,
+            {
+                "rating": self.initial_rating,
+                "deviation": self.initial_deviation,
+                "volatility": self.initial_volatility,
+                "form": 0.0,
+                "form_matches": 0.0,
+                "matches": 0.0,
+                "last_time": math.nan,
+                **{f"recent_{k}": math.nan for k in range(1, self.activity_matches + 1)},
+            },
+        )
+
+    def run(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """Rate matches start:stop. Raises : ConvergenceError, InvalidDataError without roles."""
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        names, role = self._roles(history, low, high)
+        statistics = np.array([statistics_of(state, name) for name in names])
+        job = Job(
+            table=state.table,
+            roles=statistics.reshape(-1, 3),
+            matches=Matches(
+                offsets=history.offsets[start : stop + 1] - low,
+                player=history.player[low:high],
+                team=history.team[low:high],
+                rank=history.rank[low:high],
+                time=history.days(start, stop),
+                weight=history.weights(start, stop),
+                performance=_rows(history.performance, low, high, math.nan),
+                share=_rows(history.share, low, high, 1.0),
+                role=role,
+            ),
+            settings=self.settings(),
+            trace=trace_arrays(TraceArrays, trace, low, high),
+        )
+        failed, residual = rate_matches(job)
+        if failed >= 0:
+            match = history.match_ids[start + failed]
+            raise ConvergenceError(
+                f"the volatility of {self.name}, match {match},", MAX_ITERATIONS, residual
+            )
+        for name, values in zip(names, job.roles, strict=True):
+            state.shared[_key(name)] = values
+
+    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
+        """Return ratings, with what inactivity until then adds to the deviation (A8)."""
+        table = state.table[rows]
+        day = math.nan if time is None else time
+        deviation = read_deviations(state.table, rows, day, self.settings())
+        rating, form = table[:, RATING], table[:, FORM]
+        return {
+            "rating": rating,
+            "deviation": deviation,
+            "matches": table[:, MATCHES],
+            "last_time": table[:, LAST_TIME],
+            "volatility": table[:, VOLATILITY],
+            "form": form,
+            "form_matches": table[:, FORM_MATCHES],
+            "effective_rating": self.effective().rating(rating, deviation, form),
+        }
+
+    def effective(self) -> EffectiveRating:
+        """Return the parameters of the effective rating."""
+        return EffectiveRating(
+            form_points=self.form_points,
+            form_cap=self.form_cap,
+            form_cap_deviations=self.form_cap_deviations,
+            deviation_scale=self.deviation_scale,
+            blend=self.blend,
+        )
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return the outlook of A15, phi_T^2 being the sum of phi^2 over n^2 (12)."""
+        return glicko2_outlook(rating, deviation)
+
+    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
+        """Return why a participation changed its player's rating, from performance to change."""
+        from equipoise.rating.team_glicko2_explain import explain
+
+        return explain(self, before, history, match, row)
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        limit = math.inf if self.max_change is None else float(self.max_change)
+        return Settings(
+            initial_rating=float(self.initial_rating),
+            tau=float(self.tau),
+            beta=float(self.beta),
+            factor_min=float(self.factor_min),
+            factor_max=float(self.factor_max),
+            max_change=limit / GLICKO2_SCALE,
+            conserve=self.conserve,
+            form_window=float(self.form_window),
+            form_clip=float(self.form_clip),
+            activity_window=float(self.activity_window) * MICROSECONDS_PER_DAY,
+            period=float(self.period_days) * MICROSECONDS_PER_DAY,
+            max_deviation=float(self.max_deviation),
+        )
+
+    def _roles(self, history: History, low: int, high: int) -> tuple[list[str], Ints]:
+        """Return (names of the roles in rows low:high, the role of each row), or nothing."""
+        if not self.roles:
+            return [], np.zeros(0, np.int64)
+        column: Ids | None = history.attributes.get("role")
+        if column is None:
+            rule = "must be a column, for roles"
+            raise InvalidDataError([Problem("", None, "role", rule, "none")])
+        names, role = np.unique(column[low:high].astype(str), return_inverse=True)
+        return names.tolist(), role.astype(np.int64).reshape(-1)
+
+
+def statistics_of(state: State, role: str) -> Floats:
+    """Return number, mean and summed squares of the performances in a role so far."""
+    return state.shared.get(_key(role), np.zeros(3))
+
+
+def _key(role: str) -> str:
+    return f"role {role}"
+
+
+def _rows(column: Floats | None, low: int, high: int, absent: float) -> Floats:
+    """Return rows low:high of a column, all `absent` where there is none."""
+    return np.full(high - low, absent) if column is None else column[low:high].copy()

@@ -1,0 +1,323 @@
+"""One match of two teams after the other under team Glicko-2.
+
+Source: [TG2]_ sections 6-10 and 12; numbers in brackets are its equations. Section 5 stands in
+`team_glicko2_performance`.
+Departures: volatility is solved to 1e-12 (READINGS A6); a match weight w counts the match w times;
+a player's share of the match scales the change.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel, prefetch
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.rating.glicko2_update import (
+    GLICKO2_SCALE,
+    game_of_weight,
+    opponent_weight,
+    updated,
+)
+from equipoise.rating.team_glicko2_performance import (
+    Sides,
+    conserve,
+    learn_roles,
+    relative_to_role,
+    standardise,
+)
+
+#: Columns of the state; from RECENT on the times of the last matches, newest first.
+RATING, DEVIATION, VOLATILITY, FORM, FORM_MATCHES, MATCHES, LAST_TIME, RECENT = range(8)
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them.
+
+    max_change : on the internal scale, inf for none
+    activity_window, period : in microseconds
+    """
+
+    initial_rating: float
+    tau: float
+    beta: float
+    factor_min: float
+    factor_max: float
+    max_change: float
+    conserve: bool
+    form_window: float
+    form_clip: float
+    activity_window: float
+    period: float
+    max_deviation: float
+
+
+class Matches(NamedTuple):
+    """The columns of a history that this system reads.
+
+    performance, share : shape (N,)
+    role : shape (N,), rows of the roles' statistics, or shape (0,) where roles do not count
+    """
+
+    offsets: Ints
+    player: Ints
+    team: Ints
+    rank: Ints
+    time: Floats
+    weight: Floats
+    performance: Floats
+    share: Floats
+    role: Ints
+
+
+class TraceArrays(NamedTuple):
+    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
+
+    expected: Floats
+    rating_before: Floats
+    deviation_before: Floats
+    rating: Floats
+    deviation: Floats
+    z: Floats
+    factor: Floats
+    volatility_before: Floats
+    volatility: Floats
+    form: Floats
+    form_matches: Floats
+
+
+class Job(NamedTuple):
+    """Everything that rating a slice of a history reads and writes.
+
+    roles : shape (roles, 3); number, mean and summed squares of the performances so far
+    """
+
+    table: Floats
+    roles: Floats
+    matches: Matches
+    settings: Settings
+    trace: TraceArrays
+
+
+class Work(NamedTuple):
+    """One match on the internal scale; every array but `sides` of shape (n,).
+
+    deviation : before the match, inactivity counted, in rating points
+    mu, phi, sigma : before the match
+    relative : performance, where roles count relative to the role's
+    change : of mu [24]; new_phi, new_sigma : [22], [20]
+    """
+
+    deviation: Floats
+    mu: Floats
+    phi: Floats
+    sigma: Floats
+    relative: Floats
+    z: Floats
+    factor: Floats
+    expected: Floats
+    change: Floats
+    new_phi: Floats
+    new_sigma: Floats
+    sides: Sides
+
+
+@inner_kernel
+def _microseconds(later: float, earlier: float) -> float:
+    """Return the time between two times in days, whole: a week is not a little less than one."""
+    whole: float = np.rint((later - earlier) * MICROSECONDS_PER_DAY)
+    return whole
+
+
+@inner_kernel
+def idle_deviation(player: Floats, day: float, settings: Settings) -> float:
+    """Return a deviation as it has grown while the player was inactive [42]-[44] (READINGS A8)."""
+    deviation: float = player[DEVIATION]
+    idle = _microseconds(day, player[LAST_TIME])
+    # NaN, for no time or no match yet, is not as long.
+    if not idle >= settings.period:
+        return deviation
+    # The oldest of the last matches: that many lie in the window if it does.
+    if _microseconds(day, player[len(player) - 1]) <= settings.activity_window:
+        return deviation
+    periods, each = np.floor(idle / settings.period), GLICKO2_SCALE * player[VOLATILITY]
+    return min(math.sqrt(deviation * deviation + periods * each * each), settings.max_deviation)
+
+
+@inner_kernel
+def _prepare(job: Job, start: int, stop: int, day: float, work: Work) -> None:
+    """Bring the players of a match to its time, and aggregate their teams [11], [12]."""
+    sides, with_roles = work.sides, len(job.matches.role) > 0
+    sides.members[:] = 0.0
+    sides.mu[:] = 0.0
+    sides.g[:] = 0.0
+    for i in range(start, stop):
+        player, k, t = job.table[job.matches.player[i]], i - start, job.matches.team[i]
+        work.mu[k] = (player[RATING] - job.settings.initial_rating) / GLICKO2_SCALE
+        work.deviation[k] = idle_deviation(player, day, job.settings)
+        work.phi[k] = work.deviation[k] / GLICKO2_SCALE
+        work.sigma[k] = player[VOLATILITY]
+        work.relative[k] = job.matches.performance[i]
+        if with_roles:
+            role = job.roles[job.matches.role[i]]
+            work.relative[k] = relative_to_role(work.relative[k], role)
+        sides.rank[t] = job.matches.rank[i]
+        sides.members[t] += 1.0
+        sides.mu[t] += work.mu[k]
+        sides.g[t] += work.phi[k] * work.phi[k]
+    for t in range(2):
+        sides.mu[t] /= sides.members[t]
+        sides.g[t] = opponent_weight(math.sqrt(sides.g[t]) / sides.members[t])
+
+
+@inner_kernel
+def _update(job: Job, m: int, start: int, stop: int, work: Work) -> float:
+    """Update every player against the other team [13]-[25]; return a residual, below 0 if fine."""
+    settings, sides, worst = job.settings, work.sides, -1.0
+    weight = job.matches.weight[m]
+    for k in range(stop - start):
+        own = job.matches.team[start + k]
+        other = 1 - own
+        score = 0.5
+        if sides.rank[own] != sides.rank[other]:
+            score = 1.0 if sides.rank[own] < sides.rank[other] else 0.0
+        work.expected[k], information, surprise = game_of_weight(
+            work.mu[k] - sides.mu[other], sides.g[other], score
+        )
+        work.change[k], work.new_phi[k], work.new_sigma[k], residual = updated(
+            work.phi[k], work.sigma[k], weight * information, weight * surprise, settings.tau
+        )
+        worst = max(worst, residual)
+        signed = work.z[k] if work.change[k] >= 0.0 else -work.z[k]
+        factor = 1.0 + settings.beta * signed
+        work.factor[k] = min(max(factor, settings.factor_min), settings.factor_max)
+    return worst
+
+
+@inner_kernel
+def _trace_before(job: Job, i: int, k: int, work: Work) -> None:
+    trace = job.trace
+    trace.expected[i] = work.expected[k]
+    trace.rating_before[i] = job.table[job.matches.player[i], RATING]
+    trace.deviation_before[i] = work.deviation[k]
+    trace.z[i] = work.z[k]
+    trace.factor[i] = work.factor[k]
+    trace.volatility_before[i] = work.sigma[k]
+
+
+@inner_kernel
+def _trace_after(job: Job, i: int, player: Floats) -> None:
+    trace = job.trace
+    trace.rating[i] = player[RATING]
+    trace.deviation[i] = player[DEVIATION]
+    trace.volatility[i] = player[VOLATILITY]
+    trace.form[i] = player[FORM]
+    trace.form_matches[i] = player[FORM_MATCHES]
+
+
+@inner_kernel
+def _write_back(job: Job, i: int, k: int, day: float, work: Work) -> None:
+    """Write a player's new rating [26]-[31], form [33]-[35] and the time of the match."""
+    settings, player = job.settings, job.table[job.matches.player[i]]
+    change = work.factor[k] * work.change[k]
+    change = min(max(change, -settings.max_change), settings.max_change)
+    player[RATING] += GLICKO2_SCALE * (job.matches.share[i] * change)
+    player[DEVIATION] = GLICKO2_SCALE * work.new_phi[k]
+    player[VOLATILITY] = work.new_sigma[k]
+    if not math.isnan(work.relative[k]):
+        clipped = min(max(work.z[k], -settings.form_clip), settings.form_clip)
+        played = player[FORM_MATCHES]
+        alpha = 2.0 / (settings.form_window + 1.0)
+        if played < settings.form_window:
+            alpha = 1.0 / (played + 1.0)
+        player[FORM] = clipped if played == 0.0 else (1.0 - alpha) * player[FORM] + alpha * clipped
+        player[FORM_MATCHES] += 1.0
+    player[MATCHES] += 1.0
+    player[LAST_TIME] = day
+    for slot in range(len(player) - 1, RECENT, -1):
+        player[slot] = player[slot - 1]
+    player[RECENT] = day
+
+
+@inner_kernel
+def _rate_match(job: Job, m: int, work: Work) -> float:
+    """Rate one match of two teams; return a residual, below 0 if all converged."""
+    start, stop, day = job.matches.offsets[m], job.matches.offsets[m + 1], job.matches.time[m]
+    _prepare(job, start, stop, day, work)
+    team = job.matches.team[start:stop]
+    standardise(team, work.relative, work.z, work.sides)
+    residual = _update(job, m, start, stop, work)
+    if job.settings.conserve:
+        conserve(team, work.change, work.factor)
+    for i in range(start, stop):
+        if len(job.trace.rating):
+            _trace_before(job, i, i - start, work)
+        _write_back(job, i, i - start, day, work)
+        if len(job.trace.rating):
+            _trace_after(job, i, job.table[job.matches.player[i]])
+    if len(job.matches.role):
+        learn_roles(job.roles, job.matches.role[start:stop], job.matches.performance[start:stop])
+    return residual
+
+
+@kernel
+def _work_for(n: int) -> Work:
+    """Return working memory of matches of up to n players."""
+    each, both = np.empty((11, n)), np.empty((9, 2))
+    sides = Sides(both[0], both[1], both[2], both[3], both[4], both[5], both[6], both[7], both[8])
+    return Work(
+        each[0],
+        each[1],
+        each[2],
+        each[3],
+        each[4],
+        each[5],
+        each[6],
+        each[7],
+        each[8],
+        each[9],
+        each[10],
+        sides,
+    )
+
+
+@inner_kernel
+def _expect(job: Job, m: int) -> None:
+    """Fetch the rows of the players of match m: they lie anywhere, and waiting costs time."""
+    columns = job.table.shape[1]
+    for i in range(job.matches.offsets[m], job.matches.offsets[m + 1]):
+        row = job.matches.player[i] * columns
+        prefetch(job.table, row)
+        prefetch(job.table, row + columns - 1)
+
+
+@kernel
+def rate_matches(job: Job) -> tuple[int, float]:
+    """Rate all matches in order; return (match, residual) of a failure, or (-1, 0)."""
+    offsets, largest = job.matches.offsets, 0
+    for m in range(len(offsets) - 1):
+        largest = max(largest, offsets[m + 1] - offsets[m])
+    work = _work_for(largest)
+    for m in range(len(offsets) - 1):
+        if m + 2 < len(offsets):
+            _expect(job, m + 1)
+        teams = 0
+        for i in range(offsets[m], offsets[m + 1]):
+            teams = max(teams, job.matches.team[i] + 1)
+        if teams == 2:
+            residual = _rate_match(job, m, work)
+            if residual >= 0.0:
+                return m, residual
+    return -1, 0.0
+
+
+@kernel
+def read_deviations(table: Floats, rows: Ints, day: float, settings: Settings) -> Floats:
+    """Return the deviations of these players as of a day; NaN is the day of the last match."""
+    out = np.empty(len(rows))
+    for i in range(len(rows)):
+        out[i] = idle_deviation(table[rows[i]], day, settings)
+    return out
