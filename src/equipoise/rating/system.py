@@ -64,6 +64,7 @@ class Capabilities:
     needs_time : whether a history without times is refused
     skips_all_tied : whether a match of three or more in which all tie changes nothing
         (READINGS B7); it is then reported
+    uses_performance : whether the performances of players within a match count
     """
 
     max_team_size: int | None = None
@@ -71,6 +72,7 @@ class Capabilities:
     draws: bool = True
     needs_time: bool = False
     skips_all_tied: bool = False
+    uses_performance: bool = False
 
     def misfits(self, history: History) -> list[str]:
         """Return what in this history the system cannot rate, as phrases; empty if it fits."""

@@ -130,7 +130,7 @@ class TeamGlicko2:
     @property
     def capabilities(self) -> Capabilities:
         """Two teams of any size; without times nothing decays."""
-        return Capabilities(max_teams=2)
+        return Capabilities(max_teams=2, uses_performance=True)
 
     def initial(self, players: int) -> State:
         """Return the state of players who have not played."""

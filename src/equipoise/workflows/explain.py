@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
-from equipoise.data.explanation import Explanation
-from equipoise.data.history import MICROSECONDS_PER_DAY, TimeKind
+from equipoise.data.explanation import Explanation, Quantity
+from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.messages.explain import (
     ContributionMessage,
     ExplainMessage,
@@ -70,7 +70,29 @@ def explain_match(
         threads=request.threads,
         progress=progress,
     )
+    if system.capabilities.uses_performance:
+        chain = _statistics(history, found, request.history.statistics)
+        found = replace(found, quantities=(*chain, *found.quantities))
     return explain_message(found, history.time_kind), history_message(history, reading)
+
+
+def _statistics(
+    history: History, found: Explanation, weights: Mapping[str, float]
+) -> list[Quantity]:
+    """Return what each statistic of the player in that match adds to the performance [TG2] (5)."""
+    match = int(np.flatnonzero(history.match_ids == found.match)[0])
+    rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
+    row = int(np.flatnonzero(history.player_ids[history.player[rows]] == found.player)[0])
+    values = {name: float(history.statistics[name][rows][row]) for name in weights}
+    return [
+        Quantity(
+            name=name,
+            value=value,
+            unit="",
+            meaning=f"times {weights[name]:g} is {weights[name] * value:+.2f} of the performance",
+        )
+        for name, value in values.items()
+    ]
 
 
 def explain_message(found: Explanation, kind: TimeKind) -> ExplainMessage:
