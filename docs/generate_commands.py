@@ -41,10 +41,14 @@ error; {doc}`errors` has its shape.
 def commands_page() -> str:
     """Return the text of the page."""
     root: Any = typer.main.get_command(application)
-    parts = [HEAD, *_section("equipoise", root, level=2)]
-    for name, command in sorted(root.commands.items()):
-        parts.extend(_section(f"equipoise {name}", command, level=2))
-    return "\n".join(parts)
+    return "\n".join([HEAD, *_sections("equipoise", root)])
+
+
+def _sections(name: str, command: Any) -> Iterator[str]:
+    """Yield the parts of a command and of those below it."""
+    yield from _section(name, command, level=2)
+    for below, one in sorted(getattr(command, "commands", {}).items()):
+        yield from _sections(f"{name} {below}", one)
 
 
 def _section(name: str, command: Any, level: int) -> Iterator[str]:

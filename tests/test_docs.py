@@ -67,9 +67,9 @@ def test_every_command_shown_exists_with_its_options(line: str) -> None:
     root: Any = typer.main.get_command(application)
     words = shlex.split(line)[1:]
     command = root
-    if words and not words[0].startswith("-"):
-        assert words[0] in root.commands
-        command = root.commands[words.pop(0)]
+    while hasattr(command, "commands") and words and not words[0].startswith("-"):
+        assert words[0] in command.commands
+        command = command.commands[words.pop(0)]
     known = {"--help", *(option for one in command.params for option in one.opts)}
     assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known
 

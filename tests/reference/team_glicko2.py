@@ -79,7 +79,10 @@ class Player:
 
 @dataclass(frozen=True)
 class Row:
-    """What a match did to a player, as in a trace; change is that of mu [24]."""
+    """What a match did to a player, as in a trace; change is that of mu [24].
+
+    rating_unscaled : the rating that a factor of 1 would have led to
+    """
 
     expected: float
     rating_before: float
@@ -88,6 +91,7 @@ class Row:
     deviation: float
     z: float
     factor: float
+    rating_unscaled: float
     volatility_before: float
     volatility: float
     form: float
@@ -144,6 +148,7 @@ class SlowTeamGlicko2:
                     rating_before=players[i].rating,
                     deviation_before=SCALE * phi[i],
                     rating=players[i].rating + self._final(factors[i] * changes[i]) * entry.share,
+                    rating_unscaled=players[i].rating + self._final(changes[i]) * entry.share,
                     deviation=deviation,
                     z=z[i],
                     factor=factors[i],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.charts import theme
+from equipoise.charts.horizontal_axis import set_horizontal_axis
 from equipoise.charts.labels import shortened, spread_out
 from equipoise.charts.rating_series import (
     BAND,
@@ -29,6 +30,8 @@ MOST_PLAYERS = 2 * len(theme.PALETTE)
 _MARKED = 25
 #: Points from the edge of the axes to the labels.
 _LEAD = 22.0
+#: What the numbers on the horizontal axis count; none where there are moments.
+_COUNTED: dict[Along, str | None] = {"time": None, "match": "match", "played": "matches played"}
 #: Letters of a name beside its line, per inch of width.
 _LETTERS_PER_INCH = 3.2
 
@@ -64,7 +67,8 @@ def rating_figure(
                 _draw_performances(axes, one, look["color"], weight, (low, high))
         for number, one in enumerate(series):
             _draw_line(axes, one, _look(number), weight, along)
-        _set_horizontal_axis(axes, series, along, size)
+        places = np.concatenate([one.place for one in series])
+        set_horizontal_axis(axes, places, _COUNTED[along], size.width)
         _label_ends(figure, axes, series, size)
     return figure
 
@@ -142,33 +146,6 @@ def _draw_line(
     if weight.mark or len(one.rating) == 1:
         dots: dict[str, Any] = {"ms": 6.5, "mec": theme.PAGE, "mew": 1.2, "ls": "none"}
         axes.plot(one.place, one.rating, "o", color=look["color"], zorder=3, **dots)
-
-
-def _set_horizontal_axis(
-    axes: Axes, series: Sequence[RatingSeries], along: Along, size: theme.Size
-) -> None:
-    """Set limits a little beyond the matches, whole numbers for counts, and say what they count."""
-    import matplotlib.dates
-    from matplotlib.ticker import MaxNLocator
-
-    # Its module of dates has no types.
-    dates: Any = matplotlib.dates
-
-    places = np.concatenate([one.place for one in series])
-    first, last = places.min(), places.max()
-    most = max(int(size.width), 3)
-    if along == "time":
-        # A single moment is shown between the days around it.
-        edge = np.timedelta64(2, "D") if first == last else (last - first) * 0.015
-        axes.set_xlim(first - edge, last + edge)
-        locator = dates.AutoDateLocator(minticks=2, maxticks=most)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
-        return
-    edge = max((last - first) * 0.015, 0.6)
-    axes.set_xlim(first - edge, last + edge)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=most, integer=True, min_n_ticks=1))
-    axes.set_xlabel("matches played" if along == "played" else "match")
 
 
 def _label_ends(

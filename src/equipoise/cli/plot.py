@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,6 @@ import typer
 from equipoise.cli import options
 
 if TYPE_CHECKING:
-    from equipoise.charts.canvas import Row
     from equipoise.workflows.drawing import Plot
 
 EXAMPLE = """\b
@@ -18,11 +16,6 @@ Example:
   equipoise plot examples/contests.csv --player jade-kite
   equipoise plot examples/contests.csv --player jade-kite --player birch-fox --output chart.svg
   equipoise plot examples/contests.csv --distribution --min-matches 10 --output ratings.png"""
-
-#: Of a chart in a pipe, whose width nobody tells.
-_PIPED = (100, 30)
-#: Lines of a terminal left to titles and prompt, and the most that a chart needs.
-_LEFT, _TALLEST = 7, 26
 
 
 def plot(
@@ -136,38 +129,7 @@ def plot(
 
 def _print_chart(shown: Plot) -> None:
     """Print a chart as wide as the terminal, in colours on one and plain in a pipe."""
-    import os
-    import shutil
-
+    from equipoise.cli.terminal import print_rows, sheet
     from equipoise.workflows.drawing import text_of
 
-    columns, lines = shutil.get_terminal_size(_PIPED)
-    terminal = sys.stdout.isatty()
-    # NO_COLOR: https://no-color.org
-    coloured = terminal and not os.environ.get("NO_COLOR")
-    rows = text_of(
-        shown,
-        columns=columns - 1,
-        rows=min(max(lines - _LEFT, 8), _TALLEST),
-        coloured=coloured,
-        unicode=_can_show_unicode(),
-    )
-    if terminal:
-        _print_coloured(rows)
-        return
-    lines_of_text = ["".join(span.text for span in row).rstrip() for row in rows]
-    sys.stdout.write("\n".join(lines_of_text) + "\n")
-
-
-def _can_show_unicode() -> bool:
-    """Return whether standard output takes every letter that a chart may use."""
-    return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
-
-
-def _print_coloured(rows: list[Row]) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, markup=False)
-    for row in rows:
-        console.print(Text.assemble(*((span.text, span.colour) for span in row)), no_wrap=True)
+    print_rows(text_of(shown, **sheet()._asdict()))

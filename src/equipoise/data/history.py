@@ -118,12 +118,7 @@ class History:
 
         int64 seconds, datetime64[us] or datetime64[D] after `time_kind`; None without times.
         """
-        if self.time is None:
-            return None
-        if self.time_kind == "seconds":
-            return self.time // 1_000_000
-        stamps: Ids = self.time.astype("datetime64[us]")
-        return stamps if self.time_kind == "datetime" else stamps.astype("datetime64[D]")
+        return None if self.time is None else as_written(self.time, self.time_kind)
 
     def player_row(self, player: object) -> int:
         """Return the row of the player with this id, which may come as text for a number.
@@ -261,6 +256,14 @@ class History:
         if participations and (self.team.min() < 0 or self.rank.min() < 0):
             return "team and rank", "must be numbered from 0", "a negative number"
         return None
+
+
+def as_written(time: Ints, kind: TimeKind) -> Ids:
+    """Return times in microseconds since 1970 as a history of this kind writes them."""
+    if kind == "seconds":
+        return time // 1_000_000
+    stamps: Ids = time.astype("datetime64[us]")
+    return stamps if kind == "datetime" else stamps.astype("datetime64[D]")
 
 
 def _series(values: Ids) -> pl.Series:

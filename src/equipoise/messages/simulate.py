@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 
@@ -10,7 +12,7 @@ class SimulateMessage(msgspec.Struct, frozen=True):
 
     kind: str
     seed: int
-    parameters: dict[str, float]
+    parameters: dict[str, Any]
     matches: int
     participations: int
     players: int

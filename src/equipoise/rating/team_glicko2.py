@@ -90,6 +90,7 @@ class TeamGlicko2:
     trace_columns: ClassVar[Sequence[str]] = (
         "z",
         "factor",
+        "rating_unscaled",
         "volatility_before",
         "volatility",
         "form",

@@ -74,7 +74,10 @@ class Matches(NamedTuple):
 
 
 class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
+    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted.
+
+    rating_unscaled : what `rating` would be had the factor of this match been 1
+    """
 
     expected: Floats
     rating_before: Floats
@@ -83,6 +86,7 @@ class TraceArrays(NamedTuple):
     deviation: Floats
     z: Floats
     factor: Floats
+    rating_unscaled: Floats
     volatility_before: Floats
     volatility: Floats
     form: Floats
@@ -198,6 +202,14 @@ def _update(job: Job, m: int, start: int, stop: int, work: Work) -> float:
 
 
 @inner_kernel
+def _gained(job: Job, i: int, change: float) -> float:
+    """Return what a change of mu is worth to a player, in rating points [29]-[31]."""
+    bounded = min(max(change, -job.settings.max_change), job.settings.max_change)
+    gained: float = GLICKO2_SCALE * (job.matches.share[i] * bounded)
+    return gained
+
+
+@inner_kernel
 def _trace_before(job: Job, i: int, k: int, work: Work) -> None:
     trace = job.trace
     trace.expected[i] = work.expected[k]
@@ -205,6 +217,8 @@ def _trace_before(job: Job, i: int, k: int, work: Work) -> None:
     trace.deviation_before[i] = work.deviation[k]
     trace.z[i] = work.z[k]
     trace.factor[i] = work.factor[k]
+    # Where a change is bounded, nobody could tell from factor and change what it would have been.
+    trace.rating_unscaled[i] = trace.rating_before[i] + _gained(job, i, work.change[k])
     trace.volatility_before[i] = work.sigma[k]
 
 
@@ -222,9 +236,7 @@ def _trace_after(job: Job, i: int, player: Floats) -> None:
 def _write_back(job: Job, i: int, k: int, day: float, work: Work) -> None:
     """Write a player's new rating [26]-[31], form [33]-[35] and the time of the match."""
     settings, player = job.settings, job.table[job.matches.player[i]]
-    change = work.factor[k] * work.change[k]
-    change = min(max(change, -settings.max_change), settings.max_change)
-    player[RATING] += GLICKO2_SCALE * (job.matches.share[i] * change)
+    player[RATING] += _gained(job, i, work.factor[k] * work.change[k])
     player[DEVIATION] = GLICKO2_SCALE * work.new_phi[k]
     player[VOLATILITY] = work.new_sigma[k]
     if not math.isnan(work.relative[k]):

@@ -1,0 +1,262 @@
+"""How the level of a system's ratings drifts through a history, and what moves it.
+
+A history is replayed once, in pieces, and looked at at evenly spread moments. Three sums are kept
+apart on the way:
+
+- The *points created*: the sum of all changes of rating. A system whose matches only hand points
+  over creates none.
+- What the mean rating of the active players moved by. A change in a match moves it by that change
+  over the number of active players; a player who becomes active, or ceases to be, moves it by
+  being counted. These three add up to its whole way.
+- The part due to scaling by performance (READINGS A11): of each change, what it is more than it
+  would have been in the same match with factor 1. A system that scales changes says what that is
+  in the column `rating_unscaled` of its trace, so bounds and shares are no matter. The same match
+  is meant: how a rating moved by performance goes on to change what is expected of later matches
+  counts as results. A replay without scaling shows both together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.drift import ActivityWindow, Drift
+from equipoise.data.history import MICROSECONDS_PER_DAY, History, as_written
+from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.evaluate.drift_pool import (
+    ACTIVE,
+    BY_ENTERING,
+    BY_LEAVING,
+    BY_MATCHES,
+    BY_PERFORMANCE,
+    CREATED,
+    CREATED_BY_PERFORMANCE,
+    PLAYERS,
+    RATED,
+    START,
+    Changes,
+    Played,
+    empty_pool,
+    follow,
+    retire_until,
+)
+from equipoise.rating.replay import TRACE_COLUMNS, check_fit, days, pieces
+from equipoise.rating.system import RatingSystem
+from equipoise.rating.workers import Workers
+
+#: Days in which an active player has played, where a history has times.
+ACTIVE_DAYS = 90.0
+#: Share of the matches in which an active player has played, where it has none.
+ACTIVE_SHARE = 0.1
+#: Moments at which a history is looked at.
+POINTS = 25
+
+#: Column of a trace: the rating after the match without scaling by performance.
+UNSCALED = "rating_unscaled"
+
+
+def drift(
+    system: RatingSystem,
+    history: History,
+    *,
+    window: ActivityWindow | None = None,
+    points: int = POINTS,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Drift:
+    """Return where a system's ratings stand through a history, and what moved them.
+
+    window : in which active players have a rated match. None: 90 days, or without times a tenth
+        of the matches
+    points : moments, evenly spread from the first match to the last: in time where the window is
+        in days, else over the matches. Those that fall together are one
+    threads : to use for large matches; never changes a number
+    progress : called with (participations done, participations in all)
+    Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
+        there is no match, ConvergenceError
+    """
+    require(points >= 2, "points", "at least 2", points)
+    window = default_window(history) if window is None else window
+    check_window(window, history)
+    check_fit(system, history)
+    if not history.matches:
+        raise InvalidDataError([], "a history without matches does not drift")
+    played = _played(history, window)
+    moments = _moments(played, history, window, points)
+    instants = _instants(played, history, window, moments)
+    read_at = [None] * len(moments) if instants is None else [days(at) for at in instants.tolist()]
+    with Workers(threads) as workers:
+        following = _Following(system, history, played, workers, progress)
+        rows = [
+            following.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
+        ]
+    return _drift(system, history, window, instants, rows)
+
+
+def default_window(history: History) -> ActivityWindow:
+    """Return 90 days, or where there are no times a tenth of the matches."""
+    if history.time is not None:
+        return ActivityWindow("days", ACTIVE_DAYS)
+    return ActivityWindow("matches", max(round(ACTIVE_SHARE * history.matches), 1))
+
+
+def check_window(window: ActivityWindow, history: History) -> None:
+    """Refuse a window that says nothing of this history. Raises : InvalidParameterError."""
+    if window.unit == "days":
+        require(0 < window.length < np.inf, "active days", "positive", window.length)
+        if history.time is None:
+            raise InvalidParameterError(
+                "active days need a history with times; this one has no time column. Count "
+                "matches instead"
+            )
+        return
+    whole = window.length >= 1 and window.length == int(window.length)
+    require(whole, "active matches", "a whole number from 1", window.length)
+
+
+class _Row(NamedTuple):
+    """What is found at one moment: the sums of the pool, and means over the active and over all.
+
+    matches : of the history so far
+    """
+
+    matches: int
+    sums: Floats
+    rating: float
+    deviation: float
+    spread: float
+    rating_all: float
+
+
+class _Following:
+    """A system on its way through a history, in memory that the length of a piece bounds."""
+
+    def __init__(
+        self,
+        system: RatingSystem,
+        history: History,
+        played: Played,
+        workers: Workers,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self._system, self._history, self._played = system, history, played
+        self._workers, self._progress = workers, progress
+        self._state = system.initial(history.players)
+        self._pool = empty_pool(history.players)
+        self._done = self._retired = 0
+
+    def to(self, moment: int, day: float | None) -> _Row:
+        """Rate all matches up to a place, and return how things stand there.
+
+        day : for which deviations are read
+        """
+        stop = int(np.searchsorted(self._played.place, moment, side="right"))
+        for low, high in pieces(self._history, self._done, stop):
+            changes = self._rate(low, high)
+            self._retired = follow(self._pool, self._played, changes, low, high, self._retired)
+            if self._progress is not None:
+                self._progress(int(self._history.offsets[high]), self._history.participations)
+        self._done = stop
+        self._retired = retire_until(self._pool, self._played, self._retired, moment)
+        return self._row(day)
+
+    def _rate(self, low: int, high: int) -> Changes:
+        """Rate a piece and return what it did; a trace of the whole might not fit into memory."""
+        piece = self._history.slice(low, high)
+        names = (*TRACE_COLUMNS, *self._system.trace_columns)
+        trace = {name: np.full(piece.participations, np.nan) for name in names}
+        self._system.run(self._state, piece, 0, piece.matches, trace, self._workers)
+        unscaled = trace.get(UNSCALED, np.full(piece.participations, np.nan))
+        return Changes(trace["rating_before"], trace["rating"], unscaled)
+
+    def _row(self, day: float | None) -> _Row:
+        """Return what is found of the pool as it stands."""
+        pool, rows = self._pool, np.flatnonzero(self._pool.active)
+        deviation = self._system.at(self._state, rows, day)["deviation"]
+        return _Row(
+            matches=self._done,
+            sums=pool.sums.copy(),
+            rating=_mean(pool.rating[rows]),
+            deviation=_mean(deviation),
+            spread=float(np.std(pool.rating[rows])) if len(rows) else np.nan,
+            rating_all=_mean(pool.rating[pool.last >= 0]),
+        )
+
+
+def _mean(values: Floats) -> float:
+    """Return the mean; NaN of nothing."""
+    return float(np.mean(values)) if len(values) else np.nan
+
+
+def _played(history: History, window: ActivityWindow) -> Played:
+    """Return the matches on the axis along which the window is measured."""
+    if window.unit == "days" and history.time is not None:
+        place = history.time - history.time[0] if history.matches else history.time.copy()
+        reach = round(window.length * MICROSECONDS_PER_DAY)
+    else:
+        # Whoever played in the last of n matches was active for the n - 1 after it, too.
+        place, reach = np.arange(history.matches), int(window.length) - 1
+    return Played(history.offsets, history.player, place, reach)
+
+
+def _moments(played: Played, history: History, window: ActivityWindow, points: int) -> Ints:
+    """Return the places to look at: the first match, the last, and evenly spread between."""
+    last = int(played.place[-1])
+    inner = np.linspace(0.0, last, points)[1:-1].astype(np.int64)
+    if window.unit == "days" and history.time is not None:
+        # A moment is written as the history writes times, so it must be one that can be.
+        step = MICROSECONDS_PER_DAY if history.time_kind == "date" else 1_000_000
+        inner = (inner + history.time[0]) // step * step - history.time[0]
+    return np.unique(np.concatenate([[0], np.clip(inner, 0, last), [last]]))
+
+
+def _instants(
+    played: Played, history: History, window: ActivityWindow, moments: Ints
+) -> Ints | None:
+    """Return the time of every moment, microseconds since 1970; that of its match by matches."""
+    if history.time is None:
+        return None
+    return moments + history.time[0] if window.unit == "days" else history.time[moments]
+
+
+def _drift(
+    system: RatingSystem,
+    history: History,
+    window: ActivityWindow,
+    instants: Ints | None,
+    rows: Sequence[_Row],
+) -> Drift:
+    """Return what was found at all moments as columns."""
+    sums = np.array([row.sums for row in rows])
+    scales = UNSCALED in system.trace_columns
+    nothing = np.full(len(rows), np.nan)
+    moved = np.diff(
+        sums[:, [BY_MATCHES, BY_ENTERING, BY_LEAVING, BY_PERFORMANCE]], axis=0, prepend=0.0
+    ).T
+
+    def column(name: str) -> Floats:
+        return np.array([getattr(row, name) for row in rows], dtype=np.float64)
+
+    return Drift(
+        system=system.name,
+        window=window,
+        start=float(sums[-1, START]),
+        matches=np.array([row.matches for row in rows], dtype=np.int64),
+        times=None if instants is None else as_written(instants, history.time_kind),
+        active=sums[:, ACTIVE].astype(np.int64),
+        rating=column("rating"),
+        deviation=column("deviation"),
+        spread=column("spread"),
+        players=sums[:, PLAYERS].astype(np.int64),
+        rating_all=column("rating_all"),
+        rated=sums[:, RATED].astype(np.int64),
+        created=sums[:, CREATED],
+        created_by_performance=sums[:, CREATED_BY_PERFORMANCE] if scales else nothing,
+        by_matches=moved[0],
+        by_entering=moved[1],
+        by_leaving=moved[2],
+        by_performance=moved[3] if scales else nothing,
+    )

@@ -1,0 +1,285 @@
+"""Matches of two teams between players whose skill is known, with statistics that follow it.
+
+The model is our own, made to try team ratings on: who plays, for whom, how well, and what is
+counted. On a day a player performs normally around the own skill; the better mean performance
+wins, and every statistic of a player follows that player's own performance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.history import History
+from equipoise.errors import require
+from equipoise.evaluate.synthetic_statistics import ROLES, STATISTICS, Usual, draw_statistics
+
+#: Names of the teams.
+TEAMS = ("red", "blue")
+
+#: Shares of a match that leavers play.
+_LEFT_AFTER = (0.1, 0.9)
+#: A matchmade lobby is chosen from so many times its size.
+_CANDIDATES = 4
+#: Draws of a player, for each that is wanted, before all are ordered instead.
+_DRAWS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamModel:
+    """How matches of two teams come about.
+
+    players, matches : how many
+    sizes : (players of one team, of the other), one pair of them drawn for each match
+    newcomers : share of the players who arrive during the history, evenly, rather than before it
+    newcomer_gap : how far the mean skill of newcomers is below that of the others, rating points
+    activity_deviation : of the logarithm of how often players play; 0 is equally often
+    matchmade : players near in skill meet, in teams that are about equal; else anybody
+    mean_skill, skill_deviation : of the players, rating points
+    performance_deviation : of a performance around the skill, rating points
+    drift_deviation : of a skill's change in a day, rating points
+    draw_margin : teams whose mean performances differ by at most this draw; 0 has no draws
+    leavers : chance that a player leaves a match early, and counts in it for the time until then
+    roles : whether players have a role, with statistics of its own
+    mean_kills, mean_deaths, mean_damage : of a player who performs like the match, in a whole one
+    statistics_scale : performance above that of the match that makes e times the kills and the
+        damage and 1/e of the deaths, rating points
+    first_time, interval : seconds since 1970 of the first match, and between matches
+    """
+
+    players: int = 500
+    matches: int = 2000
+    sizes: tuple[tuple[int, int], ...] = ((5, 5),)
+    newcomers: float = 0.3
+    newcomer_gap: float = 0.0
+    activity_deviation: float = 1.0
+    matchmade: bool = False
+    mean_skill: float = 1400.0
+    skill_deviation: float = 200.0
+    performance_deviation: float = 200.0
+    drift_deviation: float = 2.0
+    draw_margin: float = 0.0
+    leavers: float = 0.0
+    roles: bool = False
+    mean_kills: float = 15.0
+    mean_deaths: float = 15.0
+    mean_damage: float = 3300.0
+    statistics_scale: float = 600.0
+    first_time: int = 1_577_836_800
+    interval: int = 14_400
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        for name in ("players", "matches", "interval"):
+            require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+        smallest = min((min(pair) for pair in self.sizes), default=0)
+        require(smallest >= 1, "sizes", "pairs of numbers from 1", self.sizes)
+        require(0 <= self.newcomers <= 1, "newcomers", "in [0, 1]", self.newcomers)
+        require(0 <= self.leavers <= 1, "leavers", "in [0, 1]", self.leavers)
+        for name in ("activity_deviation", "skill_deviation", "performance_deviation"):
+            self._at_least_0(name)
+        for name in ("drift_deviation", "draw_margin", "mean_kills", "mean_deaths", "mean_damage"):
+            self._at_least_0(name)
+        for name in ("mean_skill", "newcomer_gap"):
+            require(math.isfinite(getattr(self, name)), name, "finite", getattr(self, name))
+        scale = self.statistics_scale
+        require(scale > 0, "statistics_scale", "positive", scale)
+        largest = max(map(sum, self.sizes))
+        require(
+            self.present(0) >= largest,
+            "players",
+            f"enough for the largest match from the start: at least {largest} who are no newcomers",
+            self.present(0),
+        )
+
+    def _at_least_0(self, name: str) -> None:
+        value = getattr(self, name)
+        require(0 <= value < math.inf, name, "at least 0", value)
+
+    def present(self, match: int) -> int:
+        """Return how many players have arrived by a match, numbered from 0."""
+        late = int(self.newcomers * self.players)
+        return self.players - late + late * match // self.matches
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TeamMatch:
+    """One match of n players.
+
+    number : from 1; time : seconds since 1970
+    player : shape (n,), rows of the model's players, team after team, in rising order in each
+    team : shape (n,), 0 or 1; rank : shape (n,), 0 or 1, both 0 in a draw
+    kills, deaths, damage : shape (n,)
+    role : shape (n,), numbers of `ROLES`; of no meaning without roles
+    share : shape (n,), how much of the match each has played, in (0, 1]
+    skill : shape (n,), true skill of each at this match, rating points
+    skills : shape (players,), true skill of everyone at their last match, this one included;
+        changed by the next match
+    """
+
+    number: int
+    time: int
+    player: Ints
+    team: Ints
+    rank: Ints
+    kills: Ints
+    deaths: Ints
+    damage: Ints
+    role: Ints
+    share: Floats
+    skill: Floats
+    skills: Floats
+
+
+def team_matches(model: TeamModel, *, rng: np.random.Generator) -> Iterator[TeamMatch]:
+    """Yield matches one by one, in memory that does not grow with their number."""
+    people = _People(model, rng)
+    for number in range(model.matches):
+        size = model.sizes[int(rng.integers(len(model.sizes)))]
+        time = model.first_time + model.interval * number
+        lobby = people.lobby(sum(size), model.present(number))
+        people.drift(lobby, time)
+        team = _split(model, people.skill[lobby], size, rng)
+        order = np.lexsort((lobby, team))
+        yield _played(model, people, lobby[order], team[order], number, time)
+
+
+class _People:
+    """Everyone's skill, role and appetite, and the generator that all chances come from."""
+
+    def __init__(self, model: TeamModel, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.skill = rng.normal(model.mean_skill, model.skill_deviation, model.players)
+        self.skill[model.present(0) :] -= model.newcomer_gap
+        shares = [role.share for role in ROLES]
+        self.role = rng.choice(len(ROLES), model.players, p=shares)
+        self._appetite = np.exp(rng.normal(0.0, model.activity_deviation, model.players))
+        self._summed = np.cumsum(self._appetite)
+        self._last = np.full(model.players, -1, np.int64)
+        self._model = model
+
+    def lobby(self, count: int, present: int) -> Ints:
+        """Return `count` different players of the first `present`, the busier the likelier."""
+        if not self._model.matchmade:
+            return self._draw(count, present)
+        candidates = self._draw(min(_CANDIDATES * count, present), present)
+        # Whoever came first is who the match is made for.
+        away = np.abs(self.skill[candidates] - self.skill[candidates[0]])
+        return candidates[np.argsort(away, kind="stable")[:count]]
+
+    def _draw(self, count: int, present: int) -> Ints:
+        """Return different players in the order in which they were drawn one after the other."""
+        thrown = self.rng.random(_DRAWS * count) * self._summed[present - 1]
+        # Rounding may put the last of them beyond the end.
+        drawn = np.minimum(np.searchsorted(self._summed, thrown, side="right"), present - 1)
+        _, first = np.unique(drawn, return_index=True)
+        chosen: Ints = drawn[np.sort(first)[:count]]
+        if len(chosen) < count:
+            # Who comes next does not depend on how long one waits: the least of exponential
+            # waiting times, each with its own rate, come in the same order.
+            wait = self.rng.standard_exponential(present) / self._appetite[:present]
+            wait[chosen] = np.inf
+            chosen = np.append(chosen, np.argsort(wait, kind="stable")[: count - len(chosen)])
+        return chosen
+
+    def drift(self, players: Ints, time: int) -> None:
+        """Let the skills of players change as they have since their last match."""
+        last = self._last[players]
+        days = np.where(last < 0, 0, time - last) / 86_400
+        step = self._model.drift_deviation * np.sqrt(days)
+        self.skill[players] += step * self.rng.normal(0.0, 1.0, len(players))
+        self._last[players] = time
+
+
+def _split(
+    model: TeamModel, skill: Floats, size: tuple[int, int], rng: np.random.Generator
+) -> Ints:
+    """Return the team of everyone in a lobby."""
+    team = np.repeat([0, 1], size)
+    if not model.matchmade:
+        return rng.permutation(team)
+    # The best goes to one team, the next two to the other, and so on, as long as there is room.
+    room, found = list(size), np.empty(len(skill), np.int64)
+    turn = int(rng.integers(2))
+    for place, k in enumerate(np.argsort(-skill, kind="stable").tolist()):
+        wanted = turn if place % 4 in (0, 3) else 1 - turn
+        found[k] = wanted if room[wanted] else 1 - wanted
+        room[found[k]] -= 1
+    return found
+
+
+def _played(
+    model: TeamModel, people: _People, player: Ints, team: Ints, number: int, time: int
+) -> TeamMatch:
+    """Return a match as it went."""
+    rng, skill = people.rng, people.skill[player]
+    performance = skill + rng.normal(0.0, model.performance_deviation, len(player))
+    share = np.ones(len(player))
+    if model.leavers > 0:
+        left = rng.random(len(player)) < model.leavers
+        share[left] = np.round(rng.uniform(*_LEFT_AFTER, int(left.sum())), 2)
+    mean = [float(np.average(performance[team == t], weights=share[team == t])) for t in (0, 1)]
+    role = people.role[player]
+    usual = Usual(model.mean_kills, model.mean_deaths, model.mean_damage)
+    above = (performance - performance.mean()) / model.statistics_scale
+    kills, deaths, damage = draw_statistics(
+        usual, above, share, role if model.roles else None, rng=rng
+    )
+    return TeamMatch(
+        number=number + 1,
+        time=time,
+        player=player,
+        team=team,
+        rank=_ranks(mean, model.draw_margin)[team],
+        kills=kills,
+        deaths=deaths,
+        damage=damage,
+        role=role,
+        share=share,
+        skill=skill,
+        skills=people.skill,
+    )
+
+
+def _ranks(mean: list[float], margin: float) -> Ints:
+    """Return the rank of either team by its mean performance."""
+    if margin > 0 and abs(mean[0] - mean[1]) <= margin:
+        return np.zeros(2, np.int64)
+    return np.array([0, 1] if mean[0] >= mean[1] else [1, 0], dtype=np.int64)
+
+
+def simulate_teams(
+    model: TeamModel, *, rng: np.random.Generator, names: Ids | None = None
+) -> tuple[History, Floats]:
+    """Return a history and the true skill of every participation, shape (N,).
+
+    Its statistics are those of `STATISTICS`; `role` is an attribute where there are roles, and
+    `share` there where players leave.
+
+    names : ids of the players, shape (players,); numbers from 0 where absent
+    """
+    kept = list(team_matches(model, rng=rng))
+
+    def column(name: str) -> Ints:
+        return np.concatenate([getattr(one, name) for one in kept])
+
+    team = column("team")
+    roles = np.array([role.name for role in ROLES], dtype=object)
+    history = History(
+        match_ids=np.arange(1, len(kept) + 1),
+        player_ids=np.arange(model.players) if names is None else names,
+        offsets=np.cumsum([0, *(len(one.player) for one in kept)]).astype(np.int64),
+        player=column("player"),
+        team=team,
+        rank=column("rank"),
+        time=np.array([one.time for one in kept], dtype=np.int64) * 1_000_000,
+        share=column("share").astype(np.float64) if model.leavers > 0 else None,
+        statistics={name: column(name).astype(np.float64) for name in STATISTICS},
+        attributes={"role": roles[column("role")]} if model.roles else {},
+        team_labels=np.array(TEAMS, dtype=object)[team],
+    )
+    return history, column("skill").astype(np.float64)

@@ -1,0 +1,195 @@
+"""Drift as a figure and in letters."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from equipoise.charts import theme
+from equipoise.charts.canvas import ASCII
+from equipoise.charts.drift_figure import MOST_SYSTEMS, drift_figure
+from equipoise.charts.drift_panels import drift_panels
+from equipoise.charts.drift_text import drift_rows
+from equipoise.data.drift import ActivityWindow, Drift
+from equipoise.errors import InvalidParameterError, NotFoundError
+
+
+def by_hand(
+    count: int = 12, *, slope: float = 3.0, scales: bool = True, timed: bool = True
+) -> Drift:
+    """Return ratings that rise by `slope` a week; scaling takes a point a player."""
+    at = np.arange(count)
+    week = 7 * 86_400
+    part = -10.0 * at if scales else np.full(count, np.nan)
+    return Drift(
+        system="made-up",
+        window=ActivityWindow("days" if timed else "matches", 20),
+        start=1400.0,
+        matches=4 * (at + 1),
+        times=1_700_000_000 + week * at if timed else None,
+        active=np.full(count, 10),
+        rating=1400 + slope * at,
+        deviation=np.full(count, 90.0),
+        spread=np.full(count, 120.0),
+        players=np.full(count, 10),
+        rating_all=1400 + slope * at,
+        rated=4 * (at + 1),
+        created=10 * slope * at,
+        created_by_performance=part,
+        by_matches=np.full(count, slope),
+        by_entering=np.zeros(count),
+        by_leaving=np.zeros(count),
+        by_performance=part,
+    )
+
+
+def drawn(found: dict[str, Drift], **choices: object):  # type: ignore[no-untyped-def]
+    return drift_figure(found, title="title", subtitle="subtitle", **choices)  # type: ignore[arg-type]
+
+
+def svg(found: dict[str, Drift], **choices: object) -> bytes:
+    file = io.BytesIO()
+    theme.save(drawn(found, **choices), file, "svg")
+    return file.getvalue()
+
+
+MANY = {f"system {number}": by_hand(slope=number) for number in range(MOST_SYSTEMS)}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"one": by_hand()},
+        {"one": by_hand(scales=False)},
+        {"one": by_hand(1)},
+        {"one": by_hand(2, timed=False)},
+        {"one": by_hand(slope=0)},
+        {"a": by_hand(), "b": by_hand(scales=False)},
+        {"$x_1$ & <b>" + "y" * 90: by_hand(), "b": by_hand(slope=-400)},
+        MANY,
+    ],
+    ids=["one", "no scaling", "one moment", "matches", "flat", "mixed", "odd name", "many"],
+)
+@pytest.mark.parametrize("size", [theme.Size(7.5, 5.6), theme.Size(4, 4)])
+def test_everything_can_be_drawn_the_same_each_time(
+    found: dict[str, Drift], size: theme.Size, recwarn: pytest.WarningsRecorder
+) -> None:
+    recwarn.clear()
+    first = svg(found, size=size)
+    assert ET.fromstring(first).tag.endswith("svg")
+    assert first == svg(found, size=size)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("found", [{"one": by_hand()}, MANY], ids=["one", "many"])
+def test_labels_are_in_the_figure_and_do_not_overlap(found: dict[str, Drift]) -> None:
+    figure = drawn(found)
+    with theme.style():
+        whole = figure.get_window_extent()
+        for axes in figure.axes:
+            boxes = [text.get_window_extent() for text in axes.texts[1:]]
+            assert all(whole.x0 <= box.x0 and box.x1 <= whole.x1 for box in boxes)
+            ordered = sorted(boxes, key=lambda box: box.y0)
+            for lower, upper in itertools.pairwise(ordered):
+                assert lower.y1 <= upper.y0 + 1e-6
+
+
+def test_the_lines_are_the_numbers_and_the_band_is_the_spread() -> None:
+    one = by_hand()
+    upper, lower = drawn({"one": one}).axes
+    np.testing.assert_array_equal(upper.lines[0].get_ydata(), one.rating)
+    assert [len(axes.collections) for axes in (upper, lower)] == [1, 0]
+    everything, performance = (line.get_ydata() for line in lower.lines)
+    np.testing.assert_array_equal(everything, one.added)
+    np.testing.assert_array_equal(performance, one.added_by_performance)
+    low, high = upper.get_ylim()
+    assert low < (one.rating - one.spread).min()
+    assert high > (one.rating + one.spread).max()
+    assert not drawn({"one": one}, band=False).axes[0].collections
+
+
+def test_the_panels_stand_one_above_the_other_with_one_axis_of_time() -> None:
+    upper, lower = drawn({"one": by_hand()}).axes
+    boxes = upper.get_position(), lower.get_position()
+    assert boxes[0].y0 > boxes[1].y1
+    assert (boxes[0].x0, boxes[0].x1) == (boxes[1].x0, boxes[1].x1)
+    assert upper.get_xlim() == lower.get_xlim()
+
+
+def test_several_systems_are_compared_by_what_scaling_added() -> None:
+    upper, lower = drift_panels({"a": by_hand(), "b": by_hand(scales=False)}, band=True)
+    assert [line.label for line in upper.lines] == ["a", "b"]
+    assert [(line.label, line.end) for line in lower.lines] == [("a", "-11.0")]
+    assert "performance scaling" in lower.heading
+    assert not any(len(line.spread) for line in upper.lines)
+
+
+def test_systems_that_scale_nothing_are_compared_by_all_they_added() -> None:
+    found = {"a": by_hand(scales=False), "b": by_hand(scales=False, slope=0)}
+    _, lower = drift_panels(found, band=True)
+    assert [(line.label, line.end) for line in lower.lines] == [("a", "+33.0"), ("b", "+0.0")]
+
+
+def test_what_is_0_but_for_rounding_has_no_sign() -> None:
+    one = replace(by_hand(slope=0), created_by_performance=np.full(12, -1e-13))
+    _, lower = drift_panels({"a": one, "b": by_hand()}, band=True)
+    assert lower.lines[0].end == "+0.0"
+
+
+def test_moments_without_active_players_are_left_out() -> None:
+    one = by_hand()
+    one = replace(one, rating=np.where(np.arange(12) == 3, np.nan, one.rating))
+    upper, _ = drift_panels({"a": one}, band=True)
+    assert len(upper.lines[0].value) == len(upper.lines[0].spread) == 11
+
+
+def test_more_systems_than_colours_are_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="1 to 6"):
+        drawn({**MANY, "one more": by_hand()})
+
+
+def test_a_system_that_rates_nothing_is_named() -> None:
+    with pytest.raises(NotFoundError, match="no match that none rates"):
+        drawn({"none": replace(by_hand(), rated=np.zeros(12, np.int64))})
+
+
+def lines(found: dict[str, Drift], **choices: object) -> list[str]:
+    rows = drift_rows(found, **choices)  # type: ignore[arg-type]
+    return ["".join(span.text for span in row).rstrip() for row in rows]
+
+
+@pytest.mark.parametrize("columns", [50, 80, 120])
+@pytest.mark.parametrize("rows", [12, 24])
+@pytest.mark.parametrize("found", [{"one": by_hand()}, {"a": by_hand(timed=False)}])
+def test_a_chart_in_letters_is_as_large_as_asked(
+    found: dict[str, Drift], columns: int, rows: int
+) -> None:
+    shown = lines(found, columns=columns, rows=rows)
+    assert len(shown) == rows
+    assert max(map(len, shown)) <= columns
+
+
+def test_ends_stand_beside_their_lines() -> None:
+    shown = lines({"made-up": by_hand()}, columns=80)
+    assert sum(line.endswith(" made-up 1433") for line in shown) == 1
+    assert sum(line.endswith(" A all +33.0") for line in shown) == 1
+    assert sum(line.endswith(" B performance -11.0") for line in shown) == 1
+
+
+def test_several_lines_without_colours_are_letters() -> None:
+    text = "\n".join(lines({"a": by_hand(), "b": by_hand(slope=9)}, coloured=False, glyphs=ASCII))
+    assert text.isascii()
+    assert text.count("A") > 10
+    assert text.count("B") > 10
+
+
+def test_many_systems_in_few_rows_are_drawn() -> None:
+    """Each label has a row of its own; where there are too few rows some are left out."""
+    shown = lines(MANY, columns=60, rows=10)
+    assert len(shown) == 10
+    assert max(map(len, shown)) <= 60

@@ -1,0 +1,253 @@
+"""equipoise audit drift as its users run it."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import equipoise as eq
+from equipoise.cli import run
+from equipoise.data.drift import COLUMNS, ActivityWindow
+from equipoise.evaluate.drift import drift
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+UT4 = ROOT.parent / "shared" / "data" / "ut4.parquet"
+STATISTICS = ["--stat", "kills=1", "--stat", "deaths=-1", "--stat", "damage=0.004545454545454545"]
+THREE = [
+    *("--system", "plain=team-glicko2", "--set", "plain.beta=0"),
+    *("--system", "scaled=team-glicko2"),
+    *("--system", "conserved=team-glicko2", "--set", "conserved.conserve=true"),
+    *STATISTICS,
+]
+
+
+def audit(*arguments: str) -> int:
+    return run(["audit", "drift", *arguments])
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "30")
+
+
+@pytest.fixture(scope="module")
+def teams(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("teams") / "teams.csv"
+    made = ["--players", "40", "--matches", "120", "--seed", "4", "--output", str(path)]
+    assert run(["simulate", "--kind", "teams", *made]) == 0
+    return str(path)
+
+
+def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(SAMPLE, "--active-days", "30", "--points", "6", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["window"] == {"unit": "days", "length": 30}
+    (one,) = answer["systems"]
+    assert (one["label"], one["system"], one["scales"]) == ("elo-mmr", "elo-mmr", False)
+    window = ActivityWindow("days", 30)
+    found = drift(eq.EloMMR(), eq.read_history(SAMPLE), window=window, points=6)
+    assert one["start"] == found.start
+    table = found.to_polars()
+    assert one["points"] == json.loads(table.write_json())
+    assert one["points"][0]["by_performance"] is None
+    assert answer["history"]["matches"] == 40
+
+
+def test_one_system_is_a_chart_and_a_table_of_moments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(SAMPLE, "--system", "elo", "--points", "5") == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "Drift of elo"
+    assert "last 90 days" in lines[1]
+    head = next(number for number, line in enumerate(lines) if line.startswith("matches  time"))
+    assert max(map(len, lines[:head])) <= 80
+    assert len(lines) - head == 6
+    assert lines[-1].split()[:2] == ["40", "2020-09-30"]
+    assert "matches added +0.0 points a player; elo does not scale changes by performance" in err
+    assert "-0.0" not in out
+
+
+def test_several_systems_are_a_chart_and_a_row_each(
+    teams: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert audit(teams, *THREE) == 0
+    out, err = capsys.readouterr()
+    rows = out.splitlines()[-4:]
+    assert rows[0].startswith("system")
+    assert [row.split()[0] for row in rows[1:]] == ["plain", "scaled", "conserved"]
+    part = [float(row.split()[-1]) for row in rows[1:]]
+    assert part[0] == part[2] == 0
+    assert part[1] != 0
+    assert "conserved: matches added" in err
+    assert audit(teams, *THREE, "--details", "--points", "4") == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[-12:]] == [
+        label for label in ("plain", "scaled", "conserved") for _ in range(4)
+    ]
+
+
+def test_what_is_printed_of_the_end_adds_up(teams: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """To the last digit printed, of four numbers."""
+    assert audit(teams, *THREE) == 0
+    head, *rows = capsys.readouterr().out.splitlines()[-4:]
+    for row in rows:
+        cells = dict(zip(head.split(), row.split(), strict=True))
+        moved = sum(float(cells[name]) for name in ("by_matches", "by_entering", "by_leaving"))
+        assert 1400 + moved == pytest.approx(float(cells["rating"]), abs=0.21)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
+def test_a_table_has_all_moments_of_all_systems(
+    tmp_path: Path, teams: str, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / f"drift.{suffix}"
+    assert audit(teams, *THREE, "--points", "7", "--output", str(target)) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"wrote {target}" in err
+    read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "json": pl.read_json}[suffix]
+    table = read(target)  # type: ignore[operator]
+    assert table.columns == ["system", "matches", "time", *COLUMNS]
+    assert len(table) == 21
+    conserved = table.filter(pl.col("system") == "conserved")
+    np.testing.assert_allclose(conserved["created_by_performance"].to_numpy(), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+)
+def test_a_chart_is_the_same_each_time(tmp_path: Path, suffix: str, start: bytes) -> None:
+    first, again = (tmp_path / f"{name}.{suffix}" for name in ("first", "again"))
+    for target in (first, again):
+        assert audit(SAMPLE, "--system", "elo", "--output", str(target)) == 0
+    assert first.read_bytes().startswith(start)
+    assert first.read_bytes() == again.read_bytes()
+
+
+def test_band_and_title_of_the_chart_are_choices(tmp_path: Path) -> None:
+    def elements(*arguments: str) -> int:
+        target = tmp_path / "chart.svg"
+        assert audit(SAMPLE, "--system", "elo", "--output", str(target), *arguments) == 0
+        return len(list(ET.parse(target).getroot().iter()))
+
+    assert elements("--no-band") < elements()
+    assert elements("--title", "x") < elements("--title", "many more letters than that")
+
+
+def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
+    """docs/figures/drift.svg is not edited by hand."""
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / "drift.py"))
+    target = tmp_path / "drift.svg"
+    script["draw"](target)
+    shapes = [
+        [element.tag for element in ET.parse(path).getroot().iter()]
+        for path in (target, ROOT / "docs" / "figures" / "drift.svg")
+    ]
+    assert shapes[0] == shapes[1]
+
+
+def test_without_times_matches_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    rows = "".join(f"{m},ann,{m % 2}\n{m},bob,{1 - m % 2}\n" for m in range(1, 41))
+    path.write_text("match,player,rank\n" + rows)
+    assert audit(str(path), "--system", "elo", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["window"] == {"unit": "matches", "length": 4}
+    assert {point["time"] for point in answer["systems"][0]["points"]} == {None}
+    assert audit(str(path), "--system", "elo") == 0
+    out = capsys.readouterr().out
+    assert "last 4 matches" in out
+    assert " time " not in out
+    assert audit(str(path), "--system", "elo", "--active-days", "9") == 2
+    assert "--active-days needs a history with times" in capsys.readouterr().err
+
+
+def test_text_needs_no_matplotlib(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert audit(SAMPLE, "--system", "elo") == 0
+    capsys.readouterr()
+    assert audit("no-such-file.csv", "--output", str(tmp_path / "chart.svg")) == 1
+    assert "pip install 'equipoise[charts]'" in capsys.readouterr().err
+
+
+def test_options_of_histories_are_heeded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("contest,who,rank,cup\n1,a,0,yes\n1,b,1,yes\n2,a,1,no\n2,b,0,no\n3,a,x,no\n")
+    named = ["--column", "match=contest", "--column", "player=who", "--where", "cup=yes"]
+    assert audit(str(path), *named, "--skip-bad", "--system", "elo", "--set", "k=20", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["history"]["matches"] == 1
+    assert answer["systems"][0]["parameters"]["k"] == 20
+    assert answer["systems"][0]["points"][-1]["spread"] == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--points", "1"], 2, "--points must be at least 2"),
+        (["--active-days", "0"], 2, "--active-days must be positive"),
+        (["--active-days", "nan"], 2, "--active-days must be positive"),
+        (["--active-matches", "0"], 2, "--active-matches must be at least 1"),
+        (["--active-matches", "3", "--active-days", "3"], 2, "exclude each other"),
+        (["--output", "drift.doc"], 2, "must end in"),
+        (["--output", "nowhere/drift.svg"], 2, "directory of an output"),
+        (["--output", "nowhere/drift.csv"], 2, "directory of an output"),
+        (["--system", "glicko2"], 1, "glicko2 cannot rate"),
+        (["--system", "elo", "--system", "elo"], 2, "two systems are called 'elo'"),
+        (["--system", "elo", "--set", "rho=1"], 2, "elo has no parameter 'rho'"),
+    ],
+)
+def test_wrong_usage_is_a_sentence_and_nothing_is_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert audit(SAMPLE, *arguments) == status
+    out, err = capsys.readouterr()
+    assert message in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+    assert audit(SAMPLE, *arguments, "--json") == status
+    assert message in json.loads(capsys.readouterr().err)["error"]["message"]
+
+
+def test_more_systems_than_colours_are_refused_for_a_chart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = [word for number in range(7) for word in ("--system", f"s{number}=elo")]
+    assert audit(SAMPLE, *named, "--output", str(tmp_path / "chart.svg")) == 2
+    assert "at most 6 in a chart" in capsys.readouterr().err
+
+
+def test_audit_alone_says_what_it_can_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "--help"]) == 0
+    assert "drift" in capsys.readouterr().out
+    assert run(["audit", "nothing"]) == 2
+
+
+@pytest.mark.skipif(not UT4.exists(), reason=f"no real data at {UT4}")
+def test_the_numbers_in_the_guide_are_those_of_ut4(capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/guides/drift.md prints this table."""
+    assert audit(str(UT4), *THREE) == 0
+    table = [line.split() for line in capsys.readouterr().out.splitlines()[-4:]]
+    text = (ROOT / "docs" / "guides" / "drift.md").read_text(encoding="utf-8")
+    printed = [line.split() for line in text.splitlines()]
+    assert all(row in printed for row in table)

@@ -1,0 +1,300 @@
+"""Drift: its parts add up, and are what slow and obvious code says they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.arrays import Ints
+from equipoise.data.drift import ActivityWindow
+from equipoise.data.history import History
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.evaluate.drift import default_window, drift
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
+from equipoise.rating import replay as replaying
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
+from equipoise.workflows.reading import with_performance
+from reference.drift import drift as slow_drift
+
+DAY = 86_400_000_000
+WEIGHTS = {"kills": 1.0, "deaths": -1.0, "damage": 1 / 220}
+SMALL = TeamModel(
+    players=25, matches=60, sizes=((3, 3), (2, 3), (1, 1)), draw_margin=40, newcomers=0.5
+)
+
+
+def irregular(history: History, seed: int) -> History:
+    """Return the history at other times: pauses, and matches at one time."""
+    gaps = np.random.default_rng(seed).choice(
+        [0, 1, 3, 30], history.matches, p=[0.2, 0.5, 0.2, 0.1]
+    )
+    return replace(history, time=np.cumsum(gaps) * DAY, time_kind="seconds")
+
+
+def teams(seed: int, model: TeamModel = SMALL) -> History:
+    history, _ = simulate_teams(model, rng=np.random.default_rng(seed))
+    return with_performance(irregular(history, seed), WEIGHTS)
+
+
+def contests(seed: int) -> History:
+    """Return contests with ties, of which some have one player and change nothing."""
+    model = ContestModel(players=12, contests=40, attendance=0.2, score_step=300)
+    history, _ = simulate_contests(model, rng=np.random.default_rng(seed))
+    return irregular(history, seed)
+
+
+def duels(seed: int) -> History:
+    return teams(seed, replace(SMALL, sizes=((1, 1),)))
+
+
+CASES = [
+    ("elo", {}, contests),
+    ("elo", {"k": 20}, teams),
+    ("elo-mmr", {}, contests),
+    ("glicko2", {}, duels),
+    ("glicko2", {"period_days": 5}, duels),
+    ("team-glicko2", {}, teams),
+    ("team-glicko2", {"conserve": True}, teams),
+    ("team-glicko2", {"beta": 3, "factor_min": 0, "max_change": 40}, teams),
+]
+
+
+def places(history: History, window: ActivityWindow) -> tuple[list[int], int]:
+    if window.unit == "days":
+        assert history.time is not None
+        return (history.time - history.time[0]).tolist(), round(window.length * DAY)
+    return list(range(history.matches)), int(window.length) - 1
+
+
+@pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)
+@pytest.mark.parametrize("window", [ActivityWindow("days", 6.5), ActivityWindow("matches", 9)])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_is_what_slow_code_says(  # type: ignore[no-untyped-def]
+    name, parameters, history_of, window: ActivityWindow, seed: int
+) -> None:
+    """Every mean taken anew over sets of players; 1e-9, as sums have another order."""
+    system, history = make_system(name, parameters), history_of(seed)
+    found = drift(system, history, window=window, points=11)
+    trace = eq.replay(system, history, trace=True).trace
+    assert trace is not None
+    place, reach = places(history, window)
+    moments = np.unique(np.linspace(0, place[-1], 11).astype(np.int64))
+    if window.unit == "days":
+        moments = moments // 1_000_000 * 1_000_000
+    rows = slow_drift(history, trace.columns, place, reach, moments.tolist())
+    assert found.start == pytest.approx(rows[-1]["start"], abs=1e-9)
+    for column in rows[0].keys() - {"start"}:
+        expected = np.array([row[column] for row in rows])
+        if column.endswith("by_performance") and not found.scales:
+            expected = np.full(len(rows), np.nan)
+        np.testing.assert_allclose(getattr(found, column), expected, atol=1e-9, err_msg=column)
+
+
+@pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)
+def test_the_parts_add_up_to_the_way_of_the_mean(  # type: ignore[no-untyped-def]
+    name, parameters, history_of
+) -> None:
+    found = drift(make_system(name, parameters), history_of(3), window=ActivityWindow("days", 20))
+    moved = found.by_matches + found.by_entering + found.by_leaving
+    level = found.start + np.cumsum(moved)
+    someone = found.active > 0
+    np.testing.assert_allclose(level[someone], found.rating[someone], atol=1e-9)
+    # Everybody starts alike, so the mean of all is that and what was added.
+    np.testing.assert_allclose(found.rating_all, found.start + found.added, atol=1e-9)
+
+
+@pytest.mark.parametrize("history_of", [contests, duels])
+def test_elo_hands_points_over_and_creates_none(history_of) -> None:  # type: ignore[no-untyped-def]
+    """What one side gains the other loses, in duels and over all pairs of a contest."""
+    found = drift(make_system("elo"), history_of(4))
+    np.testing.assert_allclose(found.created, 0, atol=1e-9)
+    assert not found.scales
+    assert np.isnan(found.by_performance).all()
+
+
+def test_glicko2_creates_points() -> None:
+    found = drift(make_system("glicko2"), duels(4))
+    assert np.abs(found.created).max() > 1
+
+
+def test_conserve_leaves_no_part_to_performance() -> None:
+    """READINGS A11: separately for the gains and the losses of a team, hence in every match."""
+    scaled, conserved = (
+        drift(make_system("team-glicko2", {"conserve": conserve}), teams(5))
+        for conserve in (False, True)
+    )
+    np.testing.assert_allclose(conserved.created_by_performance, 0, atol=1e-9)
+    np.testing.assert_allclose(conserved.by_performance, 0, atol=1e-9)
+    assert np.abs(scaled.created_by_performance).max() > 1
+
+
+def test_conserve_leaves_none_in_any_team() -> None:
+    system, history = make_system("team-glicko2", {"conserve": True}), teams(6)
+    trace = eq.replay(system, history, trace=True).trace
+    assert trace is not None
+    part = trace.columns["rating"] - trace.columns["rating_unscaled"]
+    team = 2 * history.match_rows() + history.team
+    np.testing.assert_allclose(np.bincount(team, part), 0, atol=1e-9)
+
+
+def test_without_scaling_that_part_is_exactly_0() -> None:
+    found = drift(make_system("team-glicko2", {"beta": 0}), teams(5))
+    assert found.scales
+    assert np.all(found.created_by_performance == 0)
+
+
+def test_the_unscaled_rating_is_that_of_factor_1() -> None:
+    """From the trace alone where nothing is bounded: change/factor, shares included."""
+    system = make_system("team-glicko2", {"roles": True})
+    history = teams(7, replace(SMALL, leavers=0.3, roles=True))
+    trace = eq.replay(system, history, trace=True).trace
+    assert trace is not None
+    before, after, factor, unscaled = (
+        trace.columns[name] for name in ("rating_before", "rating", "factor", "rating_unscaled")
+    )
+    np.testing.assert_allclose(unscaled, before + (after - before) / factor, atol=1e-9)
+    assert np.ptp(factor) > 0.1
+
+
+def test_a_bound_on_both_leaves_no_part_to_performance() -> None:
+    """A change that is bounded with any factor is the same with factor 1."""
+    system = make_system("team-glicko2", {"max_change": 1e-3})
+    # A draw may change hardly anything, and that is not bounded.
+    history = teams(8, replace(SMALL, draw_margin=0))
+    trace = eq.replay(system, history, trace=True).trace
+    assert trace is not None
+    part = trace.columns["rating"] - trace.columns["rating_unscaled"]
+    np.testing.assert_allclose(part, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)
+def test_ratings_stand_still_between_matches(  # type: ignore[no-untyped-def]
+    name, parameters, history_of
+) -> None:
+    """What the parts rely upon: a match begins with the rating that the last one left."""
+    history = history_of(9)
+    trace = eq.replay(make_system(name, parameters), history, trace=True).trace
+    assert trace is not None
+    left: dict[int, float] = {}
+    for i, player in enumerate(history.player.tolist()):
+        if not np.isnan(trace.columns["rating"][i]):
+            known = left.get(player, trace.columns["rating_before"][i])
+            assert trace.columns["rating_before"][i] == pytest.approx(known, abs=1e-9)
+            left[player] = trace.columns["rating"][i]
+
+
+@pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)
+def test_pieces_change_nothing(  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch, name, parameters, history_of
+) -> None:
+    """Memory is bounded by the length of a piece, of which the answer knows nothing."""
+    system, history = make_system(name, parameters), history_of(1)
+    whole = drift(system, history).to_polars()
+    monkeypatch.setattr(replaying, "_PIECE", 5)
+    assert drift(system, history).to_polars().equals(whole)
+
+
+def test_deviations_are_read_at_the_moment() -> None:
+    """With what inactivity has added, as a table of ratings at that time says."""
+    system = make_system("team-glicko2", {"activity_window": 0})
+    history = teams(2)
+    found = drift(system, history, window=ActivityWindow("days", 200), points=3)
+    assert history.time is not None
+    last = float(history.days()[-1])
+    table = eq.replay(system, history, at=last).ratings
+    played = table.matches > 0
+    assert found.active[-1] == played.sum()
+    assert found.deviation[-1] == pytest.approx(table.deviation[played].mean(), abs=1e-9)
+
+
+def test_moments_are_evenly_spread_and_can_be_written() -> None:
+    """From the first match to the last: whole days where a history has dates."""
+    history = replace(contests(1), time_kind="date")
+    found = drift(make_system("elo"), history, points=5)
+    assert found.times is not None
+    days: Ints = found.times.astype(np.int64)
+    assert history.time is not None
+    assert [days[0] * DAY, days[-1] * DAY] == [history.time[0], history.time[-1]]
+    np.testing.assert_allclose(np.diff(days), (days[-1] - days[0]) / 4, atol=1)
+    # All matches of a day have been played when it is looked at.
+    assert found.matches[0] == np.sum(history.time == history.time[0])
+    assert found.matches[-1] == history.matches
+
+
+def test_matches_at_one_moment_are_one_row() -> None:
+    history = replace(contests(1), time=np.zeros(contests(1).matches, np.int64))
+    assert len(drift(make_system("elo"), history).matches) == 1
+
+
+def test_without_times_a_tenth_of_the_matches_counts() -> None:
+    history = replace(teams(1), time=None)
+    assert default_window(history) == ("matches", 6)
+    found = drift(make_system("team-glicko2"), history)
+    assert found.times is None
+    assert found.window == ("matches", 6)
+    recent = history.player[history.offsets[-7] :]
+    assert found.active[-1] == len(np.unique(recent))
+
+
+def test_a_history_that_nothing_rates_has_nothing_to_show() -> None:
+    history, _ = simulate_contests(
+        ContestModel(players=1, contests=3), rng=np.random.default_rng(0)
+    )
+    found = drift(make_system("elo"), history)
+    assert found.rated.tolist() == [0] * len(found.rated)
+    assert np.isnan([found.start, *found.rating, *found.inflation, *found.added]).all()
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"points": 1}, "points must be at least 2"),
+        ({"window": ActivityWindow("days", 0)}, "active days must be positive"),
+        ({"window": ActivityWindow("matches", 0)}, "a whole number from 1"),
+        ({"window": ActivityWindow("matches", 2.5)}, "a whole number from 1"),
+    ],
+)
+def test_wrong_choices_are_refused(choices: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        drift(make_system("elo"), contests(1), **choices)  # type: ignore[arg-type]
+
+
+def test_days_need_times() -> None:
+    history = replace(contests(1), time=None)
+    with pytest.raises(InvalidParameterError, match="active days need a history with times"):
+        drift(make_system("elo"), history, window=ActivityWindow("days", 3))
+
+
+def test_histories_that_do_not_fit_are_refused() -> None:
+    system: RatingSystem = make_system("glicko2")
+    with pytest.raises(InvalidDataError, match="glicko2 cannot rate teams"):
+        drift(system, teams(1))
+    with pytest.raises(InvalidDataError, match="without matches"):
+        drift(make_system("elo"), teams(1).slice(0, 0))
+
+
+def test_the_numbers_of_a_hand_made_history() -> None:
+    """Elo, k = 32: the winner of the first duel takes 16 points, and leaves four days later."""
+    history = eq.read_history(
+        {
+            "match": [1, 1, 2, 2],
+            "time": ["2024-01-01", "2024-01-01", "2024-01-05", "2024-01-05"],
+            "player": ["ann", "bob", "bob", "cyd"],
+            "rank": [0, 1, 0, 1],
+        }
+    )
+    found = drift(eq.Elo(), history, window=ActivityWindow("days", 3), points=3)
+    expected = 1 / (1 + 10 ** (16 / 400))
+    after = [1484 + 32 * (1 - expected), 1500 - 32 * (1 - expected)]
+    assert found.active.tolist() == [2, 2, 2]
+    np.testing.assert_allclose(found.rating, [1500, 1500, np.mean(after)])
+    np.testing.assert_allclose(found.spread, [16, 16, np.std(after)])
+    # Both have left by the third day; bob comes back with 1484, and cyd is new.
+    np.testing.assert_allclose(found.by_entering, [0, 0, (1484 + 1500) / 2 - 1500])
+    np.testing.assert_allclose(found.by_leaving, 0, atol=1e-9)
+    np.testing.assert_allclose(found.rating_all, [1500, 1500, 1500])
