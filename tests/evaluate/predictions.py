@@ -72,10 +72,13 @@ def history_of(matches: Sequence[Sequence[Team]]) -> History:
 
 
 def outlook_of(matches: Sequence[Sequence[Team]], curve: Curve) -> Outlook:
-    """Return the outlook of every participation; a team has the mean of its members."""
+    """Return the outlook of every participation; a team plays at the mean of its members.
+
+    The mean of n independent performances varies by 1/n of what each does.
+    """
     teams = [team for match in matches for team in match for _ in team.players]
     return Outlook(
         centre=np.array([team.centre for team in teams]),
-        scale=np.sqrt(np.array([team.variance for team in teams])),
+        scale=np.sqrt(np.array([team.variance * len(team.players) for team in teams])),
         curve=curve,
     )
