@@ -12,7 +12,16 @@ ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 DATA = ROOT.parent / "shared" / "data"
 
-LIBRARIES = ("equipoise", "numpy", "numba", "polars", "elo-mmr-py", "openskill", "trueskill")
+LIBRARIES = (
+    "equipoise",
+    "numpy",
+    "numba",
+    "polars",
+    "elo-mmr-py",
+    "openskill",
+    "trueskill",
+    "ortools",
+)
 
 
 def machine() -> str:

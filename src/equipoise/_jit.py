@@ -46,7 +46,7 @@ KEPT_FOLDERS = 2
 
 #: Layers without kernels, as a test makes sure: editing them does not make compiled code stale.
 KERNEL_FREE = frozenset(
-    {"charts", "cli", "formats", "messages", "store", "web", "workflows", "client.py"}
+    {"balance", "charts", "cli", "formats", "messages", "store", "web", "workflows", "client.py"}
 )
 
 

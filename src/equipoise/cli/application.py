@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import backtest, demo, explain, plot, predict, rate, simulate, systems
+from equipoise.cli import (
+    audit,
+    backtest,
+    balance,
+    demo,
+    explain,
+    plot,
+    predict,
+    rate,
+    simulate,
+    systems,
+)
 
 application = typer.Typer(
     name="equipoise",
@@ -39,7 +50,9 @@ def _root(
     """Ratings, tournament performance and fair teams."""
 
 
+application.add_typer(audit.application, name="audit")
 application.command("backtest", epilog=backtest.EXAMPLE)(backtest.backtest)
+application.command("balance", epilog=balance.EXAMPLE)(balance.balance)
 application.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 application.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 application.command("plot", epilog=plot.EXAMPLE)(plot.plot)

@@ -1,0 +1,128 @@
+"""More than two teams, exactly, where the lobby is small: a dozen players, or not many more.
+
+Teams are formed one after the other, each with the best player left. A team that is already further
+from an earlier one, or from what the rest can be on average, than the best splits known is given
+up with all that would follow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.balance.plan import apart_matrix, keys_of, subset_sums
+from equipoise.balance.task import TOLERANCE, Task, Units
+
+#: Teams begun, at most; each takes about a tenth of a millisecond.
+MOST_BEGUN = 3000
+#: Units, at most: there are 2^17 ways to choose companions for the first.
+MOST_UNITS = 18
+
+
+class TooManySplitsError(Exception):
+    """There are too many splits to look at."""
+
+
+def all_best(task: Task, units: Units, limit: float, keep: int) -> list[tuple[float, Ints]] | None:
+    """Return the `keep` best splits, J and a team for every unit; None: too many to look at.
+
+    limit : a J that at least `keep` splits do not exceed, or infinity
+    """
+    if len(units.rows) > MOST_UNITS:
+        return None
+    growing = _Growing(task, units, limit + 2.0 * TOLERANCE, keep)
+    try:
+        growing.grow(np.arange(len(units.rows)), task.larger_teams, 0, np.zeros((2, 0)))
+    except TooManySplitsError:
+        return None
+    return sorted(growing.found, key=lambda one: one[0])
+
+
+class _Growing:
+    """The teams formed so far, and the best splits found."""
+
+    def __init__(self, task: Task, units: Units, limit: float, keep: int) -> None:
+        self.task = task
+        self.columns = np.stack([units.size.astype(np.float64), units.strength, units.square])
+        self.apart = apart_matrix(units)
+        self.team = np.zeros(len(units.rows), dtype=np.int64)
+        self.limit = limit
+        self.keep = keep
+        self.begun = 0
+        self.found: list[tuple[float, Ints]] = []
+
+    def grow(self, left: Ints, larger: int, number: int, keys: Floats) -> None:
+        """Form team `number` of the units left, and all that follow.
+
+        larger : how many teams with one player more are still to be formed
+        keys : m + u and m - u of the teams formed, shape (2, number)
+        """
+        self.begun += 1
+        if self.begun > MOST_BEGUN:
+            raise TooManySplitsError
+        ways, sums, rest = self._ways(left, larger, number)
+        is_last = number == self.task.teams - 2
+        reach = self._reach(keys, keys_of(sums, self.task.weight), rest, exact=is_last)
+        near = np.flatnonzero(reach <= self.limit)
+        for at in near[np.argsort(reach[near], kind="stable")].tolist():
+            if reach[at] > self.limit:  # the limit has come down meanwhile
+                break
+            inside = np.append(True, (ways[at] >> np.arange(len(left) - 1)) & 1 == 1)
+            self.team[left[inside]] = number
+            others = left[~inside]
+            if is_last:
+                self._keep(others, float(reach[at]))
+                continue
+            own = keys_of(sums[:, [at]], self.task.weight)
+            spare = larger - int(sums[0, at] > self.task.smaller)
+            self.grow(others, spare, number + 1, np.concatenate([keys, own], axis=1))
+
+    def _ways(self, left: Ints, larger: int, number: int) -> tuple[Ints, Floats, Floats]:
+        """Return the ways to give the first unit companions, and sums of its team and the rest."""
+        companions = subset_sums(self.columns[:, left[1:]])
+        # Those who are not companions have the other bits: they are counted from the end.
+        sums, rest = self.columns[:, left[:1]] + companions, companions[:, ::-1]
+        small, teams_left = self.task.smaller, self.task.teams - number
+        good = (sums[0] == small) & (larger < teams_left)
+        if larger and not (self.task.uneven and number == 0):
+            good |= sums[0] == small + 1
+        ways = np.flatnonzero(good)
+        ways = ways[self._keeps_apart(left, ways)]
+        return ways, sums[:, ways], rest[:, ways]
+
+    def _keeps_apart(self, left: Ints, ways: Ints) -> Flags:
+        """Return in which ways nobody is with somebody to be kept apart from."""
+        good = np.ones(len(ways), dtype=bool)
+        among = self.apart[np.ix_(left, left)]
+        for one, other in np.argwhere(np.triu(among)).tolist():
+            # The first unit is in the team anyway; the others are counted from it.
+            with_one = True if one == 0 else (ways >> (one - 1)) & 1 == 1
+            good &= ~(with_one & ((ways >> (other - 1)) & 1 == 1))
+        return good
+
+    def _reach(self, keys: Floats, own: Floats, rest: Floats, *, exact: bool) -> Floats:
+        """Return J of the teams formed and the next, and what the rest adds to it at least.
+
+        exact : the rest is one team
+        """
+        low = np.minimum(own, keys.min(axis=1, initial=np.inf)[:, None])
+        high = np.maximum(own, keys.max(axis=1, initial=-np.inf)[:, None])
+        others = keys_of(rest, self.task.weight)
+        if exact:
+            whole: Floats = (np.maximum(high, others) - np.minimum(low, others)).max(axis=0)
+            return whole
+        # Some team of the rest has at most the m + u, and at least the m - u, of all of it.
+        beside = np.maximum(high[0] - others[0], others[1] - low[1])
+        least: Floats = np.maximum((high - low).max(axis=0), beside)
+        return least
+
+    def _keep(self, last: Ints, objective: float) -> None:
+        """Keep a split whose last team has these units, if it keeps apart who must be."""
+        if self.apart[np.ix_(last, last)].any():
+            return
+        self.team[last] = self.task.teams - 1
+        self.found.append((objective, self.team.copy()))
+        if len(self.found) >= self.keep:
+            values = sorted(one for one, _ in self.found)
+            self.limit = min(self.limit, values[self.keep - 1] + 2.0 * TOLERANCE)
+            self.found = [one for one in self.found if one[0] <= self.limit]

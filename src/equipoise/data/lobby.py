@@ -1,0 +1,224 @@
+"""A lobby: players who wait to be split into teams, and who must or must not play together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.ratings import Ratings
+from equipoise.data.split import Id
+from equipoise.errors import InvalidDataError, NotFoundError, Problem
+
+#: Largest rating and deviation: beyond, differences of a billionth of a point mean nothing.
+LARGEST = 1e6
+
+ONCE = "must be named once"
+RATING = "must be a number from -1000000 to 1000000"
+DEVIATION = "must be a number from 0 to 1000000"
+IN_LOBBY = "must name other players of the lobby"
+ONE_LOCK = "must be the same for all players of a party who are locked"
+NOT_TOGETHER = "must not name a player of the same party or the same locked team"
+TWO_PLAYERS = "must have at least two players"
+
+
+class LobbyFault(NamedTuple):
+    """A rule that a lobby breaks: the row (None: the whole lobby), column, rule, and what came."""
+
+    row: int | None
+    field: str
+    rule: str
+    got: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Lobby:
+    """N players, and who of them belong together.
+
+    player_ids : shape (N,), int64 or object (str), distinct
+    rating : shape (N,), long-term rating, from -1e6 to 1e6
+    deviation : shape (N,), from 0 to 1e6, rating points
+    effective_rating : shape (N,), what teams are balanced by; None takes the rating
+    party : shape (N,), label of the party, None for a player alone; None where there is none
+    team : shape (N,), label of the team a player is locked to, None where free; players with one
+        label play together, with different labels against each other
+    avoid : pairs of ids who must not be in one team
+    Raises : InvalidDataError   lists every rule that is broken; lines are rows from 1
+    """
+
+    player_ids: Ids
+    rating: Floats
+    deviation: Floats
+    effective_rating: Floats | None = None
+    party: Ids | None = None
+    team: Ids | None = None
+    avoid: tuple[tuple[Id, Id], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Take columns of any kind as arrays of our own, and check every rule."""
+        set_ = object.__setattr__
+        set_(self, "player_ids", _id_array(self.player_ids))
+        if self.effective_rating is None:
+            set_(self, "effective_rating", self.rating)
+        for name in ("rating", "deviation", "effective_rating"):
+            set_(self, name, np.array(getattr(self, name), dtype=np.float64))
+        for name in ("party", "team"):
+            if getattr(self, name) is not None:
+                set_(self, name, _label_array(getattr(self, name)))
+        set_(self, "avoid", tuple((one, other) for one, other in self.avoid))
+        for field in fields(self):
+            if isinstance(getattr(self, field.name), np.ndarray):
+                getattr(self, field.name).setflags(write=False)
+        found = list(self._faults())
+        if found:
+            raise InvalidDataError(
+                [
+                    Problem("", None if row is None else row + 1, name, rule, got)
+                    for row, name, rule, got in found
+                ],
+                f"{len(found)} problem{'' if len(found) == 1 else 's'} in the lobby",
+            )
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings, players: Sequence[object]) -> Lobby:
+        """Return the lobby of some players of a rating table.
+
+        The effective rating is that of the system where it has one, else the rating; players of
+        a system without deviations have deviation 0. Ids may come as text for numbers.
+
+        Raises : NotFoundError      somebody has no rating; names them all
+        Raises : InvalidDataError   somebody is named twice, or fewer than two are named
+        """
+        row_of = {str(one): row for row, one in enumerate(ratings.player_ids.tolist())}
+        missing = [str(one) for one in players if str(one) not in row_of]
+        if missing:
+            raise NotFoundError(f"not among the {len(row_of)} rated players: {', '.join(missing)}")
+        rows = np.array([row_of[str(one)] for one in players], dtype=np.int64)
+        effective = ratings.extra.get("effective_rating", ratings.rating)
+        deviation = ratings.deviation
+        if np.isnan(deviation).all():
+            deviation = np.zeros(len(deviation))
+        return cls(
+            player_ids=ratings.player_ids[rows],
+            rating=ratings.rating[rows],
+            deviation=deviation[rows],
+            effective_rating=effective[rows],
+        )
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.player_ids)
+
+    @property
+    def strength(self) -> Floats:
+        """What teams are balanced by: the effective rating, shape (N,)."""
+        return self.rating if self.effective_rating is None else self.effective_rating
+
+    def order(self) -> Ints:
+        """Return rows with the top player first: by effective rating, rating, id."""
+        by_id = np.argsort(self.player_ids, kind="stable")
+        by_rating = by_id[np.argsort(-self.rating[by_id], kind="stable")]
+        return np.asarray(
+            by_rating[np.argsort(-self.strength[by_rating], kind="stable")], dtype=np.int64
+        )
+
+    def avoid_rows(self) -> tuple[tuple[int, int], ...]:
+        """Return the avoid pairs as rows, each pair once, the lower row first."""
+        row_of = {str(one): row for row, one in enumerate(self.player_ids.tolist())}
+        pairs = [(row_of[str(one)], row_of[str(other)]) for one, other in self.avoid]
+        return tuple(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
+
+    def _faults(self) -> Iterator[LobbyFault]:
+        """Yield every rule that is broken."""
+        shape = self.player_ids.shape
+        for name in ("rating", "deviation", "effective_rating", "party", "team"):
+            column = getattr(self, name)
+            if column is not None and column.shape != shape:
+                yield LobbyFault(None, name, f"must have shape {shape}", str(column.shape))
+                return
+        yield from lobby_faults(self)
+
+
+def lobby_faults(lobby: Lobby) -> Iterator[LobbyFault]:
+    """Yield every rule of a lobby that columns of equal length break."""
+    ids = [str(one) for one in lobby.player_ids.tolist()]
+    if len(ids) < 2:
+        yield LobbyFault(None, "player", TWO_PLAYERS, str(len(ids)))
+    seen: set[str] = set()
+    for row, one in enumerate(ids):
+        if one in seen:
+            yield LobbyFault(row, "player", ONCE, repr(one))
+        seen.add(one)
+    reported = np.zeros(len(ids), dtype=bool)
+    for name, low, rule in (
+        ("rating", -LARGEST, RATING),
+        ("effective_rating", -LARGEST, RATING),
+        ("deviation", 0.0, DEVIATION),
+    ):
+        values = getattr(lobby, name)
+        bad = ~((values >= low) & (values <= LARGEST))
+        if name == "effective_rating":
+            # Without a column of its own it is the rating: told once.
+            bad &= ~reported
+        reported |= bad
+        for row in np.flatnonzero(bad).tolist():
+            yield LobbyFault(row, name, rule, str(float(values[row])))
+    yield from _lock_faults(lobby)
+    yield from _avoid_faults(lobby, ids)
+
+
+def _lock_faults(lobby: Lobby) -> Iterator[LobbyFault]:
+    """Yield players who are locked to another team than somebody of their party."""
+    if lobby.party is None or lobby.team is None:
+        return
+    lock_of: dict[str, object] = {}
+    for row, (party, team) in enumerate(
+        zip(lobby.party.tolist(), lobby.team.tolist(), strict=True)
+    ):
+        if party is None or team is None:
+            continue
+        first = lock_of.setdefault(str(party), team)
+        if str(first) != str(team):
+            got = f"{team!r}, while party {party!r} is locked to {first!r}"
+            yield LobbyFault(row, "team", ONE_LOCK, got)
+
+
+def _avoid_faults(lobby: Lobby, ids: Sequence[str]) -> Iterator[LobbyFault]:
+    """Yield avoid pairs that no split can keep apart, or that name nobody else."""
+    row_of = {one: row for row, one in enumerate(ids)}
+    for one, other in lobby.avoid:
+        a, b = row_of.get(str(one)), row_of.get(str(other))
+        if a is None or b is None or a == b:
+            got = repr(other if a is not None else one)
+            yield LobbyFault(a if a is not None else b, "avoid", IN_LOBBY, got)
+            continue
+        for labels in (lobby.party, lobby.team):
+            if labels is not None and labels[a] is not None and labels[a] == labels[b]:
+                yield LobbyFault(a, "avoid", NOT_TOGETHER, repr(other))
+                break
+
+
+def _id_array(ids: Iterable[Any]) -> Ids:
+    """Return ids as int64 if all are whole numbers, else as text."""
+    found = list(ids)
+    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
+    if whole and found:
+        return np.array(found, dtype=np.int64)
+    return np.array([str(one) for one in found], dtype=object)
+
+
+def _label_array(labels: Iterable[Any]) -> Ids:
+    """Return labels as text, None where there is none."""
+    found = [None if _absent(one) else str(one) for one in labels]
+    array: Ids = np.full(len(found), None, dtype=object)
+    array[:] = found
+    return array
+
+
+def _absent(label: Any) -> bool:
+    # Not-a-number is the only value that differs from itself.
+    return label is None or label == "" or bool(label != label)

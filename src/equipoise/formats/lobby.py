@@ -1,0 +1,231 @@
+"""Lobby tables: players who wait for teams, with their parties, locks and who they avoid.
+
+Columns: `player`, `rating`, `deviation`, and `effective_rating` (used as it is) or else `form`,
+from which it is computed; optional `party`, `team` (a lock) and `avoid`: ids of other players,
+separated by semicolons, or a list where the format has lists. A table of ratings has the same
+columns and others, which do not matter here.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Floats, Ids
+from equipoise.data.effective import EffectiveRating
+from equipoise.data.lobby import ONCE, Lobby
+from equipoise.errors import InvalidDataError, NotFoundError, Problem
+from equipoise.formats.columns import NUMBER, Numbers, read_ids, read_numbers, required_ids
+from equipoise.formats.json_lines import read_json_rows
+from equipoise.formats.sources import format_of, open_source
+from equipoise.formats.table import Fault, Findings, Table, refuse, shown
+
+SEPARATOR = ";"
+
+
+def read_lobby(source: object, *, format: str | None = None) -> Lobby:
+    """Return the lobby that a source holds.
+
+    source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
+        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
+    format : how the source is written, where its name does not tell
+    Raises : InvalidDataError        anything is wrong; lists all of it
+    Raises : InvalidParameterError   wrong usage
+    """
+    table = _opened(source, format)
+    return _lobby_of(table, table.frame)
+
+
+def read_lobby_of(source: object, players: Sequence[str], *, format: str | None = None) -> Lobby:
+    """Return the lobby of some players of a table of ratings, in the order they are named.
+
+    Raises : NotFoundError      somebody has no rating; names them all
+    Raises : InvalidDataError   somebody is named twice, or what is said of somebody is wrong
+    """
+    table = _opened(source, format)
+    _check_columns(table, table.frame)
+    ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String).to_list()
+    row_of = {one: row for row, one in enumerate(ids) if one is not None}
+    missing = [one for one in players if one not in row_of]
+    if missing:
+        where = f" of {table.name}" if table.name else ""
+        raise NotFoundError(
+            f"not among the {len(row_of)} rated players{where}: {', '.join(missing)}"
+        )
+    twice = dict.fromkeys(one for one in players if list(players).count(one) > 1)
+    if twice:
+        raise InvalidDataError([Problem("--players", None, "player", ONCE, one) for one in twice])
+    rows = np.array([row_of[one] for one in players], dtype=np.int64)
+    chosen = Table(
+        frame=table.frame[rows],
+        name=table.name,
+        untyped=table.untyped,
+        locate=lambda at: table.places(rows[at]),
+    )
+    return _lobby_of(chosen, chosen.frame)
+
+
+def _opened(source: object, format: str | None) -> Table:
+    """Return the table of a source; JSON is one list of objects here, not a contest."""
+    is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
+    if format != "json" and not (
+        format is None and is_path and format_of(Path(str(source))) == "json"
+    ):
+        return open_source(source, format)
+    if not is_path:
+        stream: Any = sys.stdin.buffer if source == "-" else source
+        data = stream.read()
+        return _json_table(data.encode() if isinstance(data, str) else data, "standard input")
+    name = str(source)
+    try:
+        return _json_table(Path(name).read_bytes(), name)
+    except OSError as error:
+        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+
+
+def _json_table(data: bytes, name: str) -> Table:
+    """Return the table of a JSON list of objects, a player each."""
+    try:
+        document = json.load(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
+    except ValueError as error:
+        refuse(name, "must be JSON", str(error))
+    if isinstance(document, dict) and isinstance(document.get("players"), list):
+        document = document["players"]
+    if not isinstance(document, list):
+        refuse(name, "must be a list", shown(document))
+    table = read_json_rows(document, name)
+    if not table.frame.width and table.broken_rows:
+        row, _, rule, got = table.broken_rows[0]
+        refuse(name, rule, got, line=row + 1)
+    return table
+
+
+def _lobby_of(table: Table, frame: pl.DataFrame) -> Lobby:
+    """Return the lobby of a table, or raise with every problem and its line."""
+    _check_columns(table, frame)
+    findings = Findings(table, np.arange(len(frame)))
+    ids, faults = required_ids(frame["player"], table.untyped)
+    findings.add_faults("player", faults, frame["player"])
+    numbers = {
+        name: _read_numbers(frame, name, findings)
+        for name in ("rating", "deviation", "effective_rating", "form")
+        if name in frame.columns
+    }
+    labels = {name: _labels(frame, name, findings) for name in ("party", "team")}
+    _raise(findings.problems(), table)
+    effective = numbers.get("effective_rating")
+    if effective is None and "form" in numbers:
+        # Nobody without a match has form.
+        form = np.where(np.isnan(numbers["form"]), 0.0, numbers["form"])
+        effective = EffectiveRating().rating(numbers["rating"], numbers["deviation"], form)
+    names = ids.to_list()
+    try:
+        return Lobby(
+            player_ids=np.array(names, dtype=object),
+            rating=numbers["rating"],
+            deviation=numbers["deviation"],
+            effective_rating=effective,
+            avoid=_avoided(frame, names),
+            **labels,
+        )
+    except InvalidDataError as error:
+        raise InvalidDataError(
+            _located(error.problems, table), _head(error.problems, table)
+        ) from None
+
+
+def _check_columns(table: Table, frame: pl.DataFrame) -> None:
+    got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
+    problems = [
+        Problem(table.name, None, name, "must be a column of the table", got)
+        for name in ("player", "rating", "deviation")
+        if name not in frame.columns
+    ]
+    if not problems and not len(frame):
+        problems.append(Problem(table.name, None, "", "must have at least one row", "none"))
+    _raise(problems, table)
+
+
+def _read_numbers(frame: pl.DataFrame, name: str, findings: Findings) -> Floats:
+    """Return a column of numbers; only form may be empty, and deviation where it is throughout."""
+    column = frame[name]
+    values, absent, faults = _numbers(column, name)
+    findings.add_faults(name, faults, column)
+    if absent is None or name == "form":
+        return values
+    if name == "deviation" and absent.all():
+        return np.zeros(len(values))  # of a system that has no deviations
+    told = np.zeros(len(values), dtype=bool)
+    for fault in faults:
+        told |= fault.rows
+    findings.add_faults(name, [Fault(absent & ~told, NUMBER)], column)
+    return values
+
+
+def _numbers(column: pl.Series, name: str) -> Numbers:
+    return read_numbers(column, nan_is_absent=name in ("form", "deviation"))
+
+
+def _labels(frame: pl.DataFrame, name: str, findings: Findings) -> Ids | None:
+    """Return the labels of parties or locks as text, None where there is none."""
+    if name not in frame.columns:
+        return None
+    ids, faults = read_ids(frame[name], untyped=False)
+    findings.add_faults(name, faults, frame[name])
+    return np.array(ids.cast(pl.String).to_list(), dtype=object)
+
+
+def _avoided(frame: pl.DataFrame, names: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
+    """Return the pairs of players who avoid each other."""
+    if "avoid" not in frame.columns:
+        return ()
+    id_of = {str(one): one for one in names}
+    pairs = []
+    for one, cell in zip(names, frame["avoid"].to_list(), strict=True):
+        for other in _ids_of(cell):
+            pairs.append((one, id_of.get(other, other)))
+    return tuple(pairs)
+
+
+def _ids_of(cell: Any) -> list[str]:
+    """Return the ids in a cell: a list, JSON text of a list, or text with semicolons."""
+    if cell is None:
+        return []
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        with suppress(ValueError):
+            cell = json.loads(cell)
+    listed = cell if isinstance(cell, list) else str(cell).split(SEPARATOR)
+    texts = [str(one).strip() for one in listed if one is not None]
+    return [one for one in texts if one]
+
+
+def _located(problems: Sequence[Problem], table: Table) -> list[Problem]:
+    """Return problems of rows of a lobby with the file and the line they come from."""
+    found = []
+    for problem in problems:
+        file, line = table.name, None
+        if problem.line is not None:
+            [(file, line)] = table.places(np.array([problem.line - 1]))
+        found.append(Problem(file, line, problem.field, problem.rule, problem.got))
+    return found
+
+
+def _head(problems: Sequence[Problem], table: Table) -> str:
+    count = len(problems)
+    return f"{count} problem{'' if count == 1 else 's'} in {table.name or 'the lobby'}"
+
+
+def _raise(problems: Sequence[Problem], table: Table) -> None:
+    if problems:
+        raise InvalidDataError(problems, _head(problems, table))

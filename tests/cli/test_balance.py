@@ -1,0 +1,239 @@
+"""equipoise balance as its users run it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from equipoise.cli import run
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = str(ROOT / "examples" / "lobby.csv")
+TEN = "player,rating,deviation\n" + "".join(f"{i},{2000 - 37 * i},80\n" for i in range(10))
+
+
+def balance(*arguments: str) -> int:
+    return run(["balance", *arguments])
+
+
+def answer(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_lobby_comes_out_as_two_teams_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert balance(EXAMPLE) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("Team 1: 5 players, mean ")
+    assert "The mean effective ratings of the teams differ by" in out
+    assert "Kept: party blue-moon together; without that the teams could be" in out
+    assert "Kept: dune-lynx and grove-wren apart" in out
+    assert "Kept at no cost: the top two in different teams." in out
+    assert "ways to split were compared: none is fairer." in out
+    after = out.partition("Next best\n")[2].splitlines()
+    assert len(after) == 6
+
+
+def test_json_has_the_shape_of_the_interfaces(capsys: pytest.CaptureFixture[str]) -> None:
+    assert balance(EXAMPLE, "--json") == 0
+    found = answer(capsys)
+    assert list(found) == [
+        "teams",
+        "objective",
+        "rating_difference",
+        "deviation_difference",
+        "win_probability",
+        "constraints",
+        "alternatives",
+        "bound",
+        "gap",
+    ]
+    assert found["objective"] == pytest.approx(
+        found["rating_difference"] + 0.8 * found["deviation_difference"], abs=1e-12
+    )
+    assert sum(found["win_probability"]) == pytest.approx(1, abs=1e-15)
+    assert found["gap"] == 0
+    assert found["bound"] == found["objective"]
+    assert set(found["constraints"][0]) == {"name", "status", "objective_without"}
+    assert len(found["alternatives"]) == 5
+    assert set(found["alternatives"][0]) == {
+        "teams",
+        "objective",
+        "rating_difference",
+        "deviation_difference",
+    }
+
+
+def test_no_numba_is_loaded_for_a_lobby() -> None:
+    """The command answers at once: nothing is compiled, and nothing that could be is loaded."""
+    code = (
+        "import sys\nfrom equipoise.cli import run\n"
+        f"status = run(['balance', {EXAMPLE!r}, '--json'])\n"
+        "print(status, sorted({'numba', 'scipy', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
+
+
+def test_constraints_are_switched_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "l.csv", TEN.rsplit("\n", 2)[0] + "\n")
+    names = []
+    for more in ([], ["--no-top-two"], ["--no-uneven"], ["--no-top-two", "--no-uneven"]):
+        assert balance(path, "--json", *more) == 0
+        names.append([one["name"] for one in answer(capsys)["constraints"]])
+    assert names == [["top-two", "uneven"], ["uneven"], ["top-two"], []]
+
+
+def test_a_party_of_the_top_two_is_said_to_waive_the_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "player,rating,deviation,party,team\na,1900,80,p,\nb,1800,80,p,\nc,1700,80,,red\nd,1,80,,\n"
+    )
+    path = write(tmp_path / "l.csv", text)
+    assert balance(path) == 0
+    out = capsys.readouterr().out
+    assert "Given up, as parties, locks and avoid pairs leave no room: the top two in" in out
+    assert "Team 2 (red): 2 players" in out
+    assert balance(path, "--json") == 0
+    found = {one["name"]: one["status"] for one in answer(capsys)["constraints"]}
+    assert found == {"top-two": "waived", "party:p": "held", "lock:c": "held"}
+
+
+def test_more_teams_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "l.csv", TEN)
+    assert balance(path, "--teams", "5", "--json") == 0
+    five = answer(capsys)
+    assert [len(team) for team in five["teams"]] == [2] * 5
+    assert len(five["win_probability"]) == 5
+    assert sum(five["win_probability"]) == pytest.approx(2.5)
+    assert balance(path, "--size", "2", "--json") == 0
+    assert answer(capsys) == five
+    assert balance(path, "--teams", "5", "--objective", "sum") == 0
+    out = capsys.readouterr().out
+    assert "The sums of effective ratings of the two teams furthest apart differ by" in out
+    assert "beats another with" in out
+
+
+def test_a_search_tells_what_could_still_be_gained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{i},{1000 + (i * 7919) % 1000}.5,{50 + i}\n" for i in range(40))
+    path = write(tmp_path / "l.csv", "player,rating,deviation\n" + rows)
+    assert balance(path, "--teams", "8", "--time-limit", "0") == 0
+    out, err = capsys.readouterr()
+    assert "There are too many ways to compare all. No split can be below" in out
+    assert "ended by --time-limit" in err
+
+
+def test_teams_are_written_as_a_table(tmp_path: Path) -> None:
+    target = tmp_path / "teams.csv"
+    assert balance(EXAMPLE, "--output", str(target)) == 0
+    table = pl.read_csv(target)
+    assert table.columns[:5] == ["team", "player", "rating", "deviation", "effective_rating"]
+    assert table["team"].to_list() == [1] * 5 + [2] * 5
+
+
+def test_players_are_taken_from_a_table_of_ratings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ratings = str(tmp_path / "ratings.parquet")
+    sample = str(ROOT / "examples" / "contests.csv")
+    assert run(["rate", sample, "--output", ratings]) == 0
+    capsys.readouterr()
+    names = "jade-kite, cedar-bear,amber-deer,dune-crane"
+    assert balance("--ratings", ratings, "--players", names, "--json") == 0
+    found = answer(capsys)
+    assert sorted(found["teams"][0] + found["teams"][1]) == sorted(
+        names.replace(" ", "").split(",")
+    )
+    assert balance("--ratings", ratings, "--players", "jade-kite,nobody") == 1
+    assert "rated players of" in capsys.readouterr().err
+
+
+def test_standard_input_is_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEN.encode())))
+    assert balance("-", "--format", "csv", "--json") == 0
+    assert answer(capsys)["teams"][0][0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 2, "give either a LOBBY, or --ratings with --players"),
+        ([EXAMPLE, "--players", "a,b"], 2, "give either a LOBBY"),
+        (["--ratings", EXAMPLE], 2, "give both"),
+        (["--ratings", EXAMPLE, "--players", "a,,b"], 2, "--players takes ids separated by"),
+        (["--ratings", EXAMPLE, "--players", "iris-mole,iris-mole"], 1, "must be named once"),
+        ([EXAMPLE, "--teams", "2", "--size", "5"], 2, "--teams and --size say the same"),
+        ([EXAMPLE, "--size", "10"], 2, "--size must leave two teams or more"),
+        ([EXAMPLE, "--teams", "1"], 2, "--teams"),
+        ([EXAMPLE, "--teams", "11"], 2, "teams must be at most 10"),
+        ([EXAMPLE, "--uncertainty-weight", "-1"], 2, "uncertainty-weight"),
+        ([EXAMPLE, "--uncertainty-weight", "inf"], 2, "uncertainty_weight"),
+        ([EXAMPLE, "--teams", "3", "--objective", "sum"], 2, "do not make 3 equal teams"),
+        ([EXAMPLE, "--output", "teams.doc"], 2, ".parquet"),
+        (["nowhere.csv"], 1, "nowhere.csv"),
+        (["-"], 2, "format must be given for a stream"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert balance(*arguments) == status
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a,1500,80,,,\na,1400,80,,,\n", "line 3, player: must be named once; got 'a'"),
+        ("a,nan,80,,,\nb,1400,80,,,\n", "line 2, rating: must be a finite number; got 'nan'"),
+        ("a,1500,-80,,,\nb,1400,80,,,\n", "line 2, deviation: must be a number from 0"),
+        ("a,1500,80,,,\n", "must have at least two players; got 1"),
+        ("a,1,1,p,,b\nb,1,1,p,,\n", "line 2, avoid: must not name a player of the same party"),
+        ("a,1,1,p,red,\nb,1,1,p,blue,\n", "line 3, team: must be the same for all players of a"),
+        ("a,1,1,p,,\nb,1,1,p,,\nc,1,1,p,,\nd,1,1,,,\n", "party 'p' has 3 players, but the largest"),
+        (
+            "".join(f"{i},1500,80,,red,\n" for i in range(23)) + "x,1500,80,,,\n",
+            "23 players are locked to team 'red', but the largest of 2 teams of 24 players has 12",
+        ),
+    ],
+)
+def test_a_lobby_without_an_answer_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, message: str
+) -> None:
+    """Exit 1, the same as JSON, and no table is written."""
+    path = write(tmp_path / "lobby.csv", "player,rating,deviation,party,team,avoid\n" + rows)
+    assert balance(path, "--output", str(tmp_path / "teams.csv")) == 1
+    assert message in capsys.readouterr().err
+    assert balance(path, "--json") == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "invalid-data"
+    told = error["message"] + "".join(
+        f"line {one['line']}, {one['field']}: {one['rule']}; got {one['got']}"
+        for one in error["problems"]
+    )
+    assert message in told
+    assert not (tmp_path / "teams.csv").exists()

@@ -1,0 +1,218 @@
+"""Lobby tables: every format gives the same lobby, every problem its line."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import equipoise.data.lobby as rules
+from equipoise.data.effective import EffectiveRating
+from equipoise.data.lobby import Lobby
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.formats.lobby import read_lobby, read_lobby_of
+
+ROOT = Path(__file__).parents[2]
+ROWS: list[dict[str, Any]] = [
+    {"player": "ann", "rating": 1500.5, "deviation": 60.0, "effective_rating": 1510.0},
+    {"player": "bob", "rating": 1400.0, "deviation": 90.0, "effective_rating": 1390.0},
+    {"player": "cyd", "rating": 1600.0, "deviation": 350.0, "effective_rating": 1600.0},
+]
+EXTRA = [
+    {"party": "p", "team": None, "avoid": None},
+    {"party": None, "team": "red", "avoid": "ann;cyd"},
+    {"party": "p", "team": None, "avoid": None},
+]
+FULL = [row | more for row, more in zip(ROWS, EXTRA, strict=True)]
+
+
+def same(one: Lobby, other: Lobby) -> bool:
+    columns = ("player_ids", "rating", "deviation", "effective_rating", "party", "team")
+    return one.avoid == other.avoid and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in columns
+    )
+
+
+def csv(text: str) -> Lobby:
+    return read_lobby(io.BytesIO(text.encode()), format="csv")
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(InvalidDataError) as caught:
+        csv(text)
+    return [f"{one.line} {one.field}: {one.rule}; {one.got}" for one in caught.value.problems]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "parquet", "arrow", "csv.gz"])
+def test_every_format_gives_the_same_lobby(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"lobby.{suffix}"
+    frame = pl.DataFrame(FULL)
+    writers: dict[str, Any] = {
+        "csv": frame.write_csv,
+        "csv.gz": lambda place: frame.write_csv(place, compression="gzip"),
+        "tsv": lambda place: frame.write_csv(place, separator="\t"),
+        "json": frame.write_json,
+        "jsonl": frame.write_ndjson,
+        "parquet": frame.write_parquet,
+        "arrow": frame.write_ipc,
+    }
+    writers[suffix](path)
+    lobby = read_lobby(str(path))
+    assert same(lobby, read_lobby(frame))
+    assert lobby.avoid == (("bob", "ann"), ("bob", "cyd"))
+    assert lobby.party is not None
+    assert lobby.party.tolist() == ["p", None, "p"]
+    assert lobby.team is not None
+    assert lobby.team.tolist() == [None, "red", None]
+
+
+def test_json_may_hold_lists_and_be_wrapped(tmp_path: Path) -> None:
+    rows = [row | {"avoid": ["cyd"] if row["player"] == "bob" else []} for row in ROWS]
+    for document in (rows, {"players": rows}):
+        text = json.dumps(document)
+        lobby = read_lobby(io.StringIO(text), format="json")
+        assert lobby.avoid == (("bob", "cyd"),)
+    (tmp_path / "lobby.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    assert same(read_lobby(tmp_path / "lobby.jsonl"), lobby)
+    frame = pl.DataFrame(rows)
+    frame.write_parquet(tmp_path / "lobby.parquet")
+    assert same(read_lobby(tmp_path / "lobby.parquet"), lobby)
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"player,rating,deviation\n7,1500,60\n8,1400,60\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    lobby = read_lobby("-", format="csv")
+    assert lobby.player_ids.tolist() == [7, 8]
+    assert lobby.strength.tolist() == [1500.0, 1400.0]
+
+
+def test_whole_numbers_stay_numbers_in_avoid_too() -> None:
+    lobby = csv("player,rating,deviation,avoid\n7,1500,60,8;9\n8,1400,60,\n9,1300,60,7\n")
+    assert lobby.avoid == ((7, 8), (7, 9), (9, 7))
+    assert lobby.avoid_rows() == ((0, 1), (0, 2))
+
+
+def test_form_gives_the_effective_rating_unless_it_is_there() -> None:
+    """INTERFACES: `form` or `effective_rating`, the latter used as it is."""
+    lobby = csv("player,rating,deviation,form\na,1500,80,1\nb,1400,80,\n")
+    # (37)-(41): a boost of 80, trust one half, blend 0.5: a quarter of it.
+    assert lobby.strength.tolist() == [1520.0, 1400.0]
+    both = csv(
+        "player,rating,deviation,form,effective_rating\na,1500,80,1,1600\nb,1400,80,1,1300\n"
+    )
+    assert both.strength.tolist() == [1600.0, 1300.0]
+
+
+def test_a_system_without_deviations_has_none_to_balance() -> None:
+    assert csv("player,rating,deviation\na,1500,\nb,1400,\n").deviation.tolist() == [0.0, 0.0]
+
+
+def test_all_problems_are_listed_with_their_lines() -> None:
+    text = (
+        "player,rating,deviation,effective_rating\n"
+        "ann,1500,60,1500\n"
+        ",1400,x,1400\n"
+        "\n"
+        "cyd,inf,,\n"
+        "dan,nan,60,1400\n"
+    )
+    assert problems(text) == [
+        "3 player: must not be empty; nothing",
+        "3 deviation: must be a number; 'x'",
+        "5 rating: must be a finite number; 'inf'",
+        "5 deviation: must be a number; nothing",
+        "5 effective_rating: must be a number; nothing",
+        "6 rating: must be a finite number; 'nan'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (["a,1500,60", "a,1400,60"], "3 player: must be named once; 'a'"),
+        (["a,1500,-1", "b,1400,60"], "2 deviation: must be a number from 0 to 1000000; -1.0"),
+        (["a,1e9,60", "b,1,60"], f"2 rating: {rules.RATING}; 1000000000.0"),
+        (["a,1500,60"], "None player: must have at least two players; 1"),
+        (["a,1,1,,,x", "b,1,1"], "2 avoid: must name other players of the lobby; 'x'"),
+        (["a,1,1,,,a", "b,1,1"], "2 avoid: must name other players of the lobby; 'a'"),
+        (["a,1,1,p,,b", "b,1,1,p"], f"2 avoid: {rules.NOT_TOGETHER}; 'b'"),
+        (["a,1,1,,red", "b,1,1,,red,a"], f"3 avoid: {rules.NOT_TOGETHER}; 'a'"),
+        (
+            ["a,1,1,p,red", "b,1,1,p,blue"],
+            f"3 team: {rules.ONE_LOCK}; 'blue', while party 'p' is locked to 'red'",
+        ),
+    ],
+)
+def test_a_lobby_that_cannot_be_is_refused_with_its_line(rows: list[str], problem: str) -> None:
+    padded = [row + "," * (5 - row.count(",")) for row in rows]
+    text = "\n".join(["player,rating,deviation,party,team,avoid", *padded])
+    assert problems(text) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        ("player,rating\na,1\n", "must be a column of the table"),
+        ("player,rating,deviation\n", "must have at least one row"),
+    ],
+)
+def test_a_table_without_its_columns_or_rows_is_refused(content: str, rule: str) -> None:
+    assert rule in problems(content)[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (b"{", "must be JSON"),
+        (b"3", "must be a list"),
+        (b"[1, 2]", "must be one JSON object"),
+        (b'["\xff"]', "must be text in UTF-8"),
+    ],
+)
+def test_json_that_is_no_lobby_is_refused(content: bytes, rule: str) -> None:
+    with pytest.raises(InvalidDataError, match=rule):
+        read_lobby(io.BytesIO(content), format="json")
+    with pytest.raises(InvalidDataError, match="must be a file"):
+        read_lobby("nowhere.json")
+
+
+def test_players_are_picked_from_a_table_of_ratings(tmp_path: Path) -> None:
+    """Other columns and other players, even faulty ones, do not matter."""
+    path = tmp_path / "ratings.csv"
+    path.write_text("player,rating,deviation,matches\n1,1500,60,5\n2,1400,61,5\n3,,,\n")
+    lobby = read_lobby_of(str(path), ["2", "1"])
+    assert lobby.player_ids.tolist() == [2, 1]
+    assert lobby.deviation.tolist() == [61.0, 60.0]
+    with pytest.raises(NotFoundError, match=r"not among the 3 rated players of .*: 4, 5"):
+        read_lobby_of(str(path), ["1", "4", "5"])
+    with pytest.raises(InvalidDataError, match="--players, player: must be named once; got 1"):
+        read_lobby_of(str(path), ["1", "2", "1"])
+    with pytest.raises(InvalidDataError, match="line 4, rating"):
+        read_lobby_of(str(path), ["1", "3"])
+
+
+def test_wrong_usage_is_told() -> None:
+    with pytest.raises(InvalidParameterError, match="format"):
+        read_lobby(io.BytesIO(b"x"))
+
+
+def test_the_example_of_the_documentation_is_a_lobby() -> None:
+    lobby = read_lobby(ROOT / "examples" / "lobby.csv")
+    assert lobby.players == 10
+    effective = EffectiveRating().rating(lobby.rating[:1], lobby.deviation[:1], np.array([0.4]))
+    assert lobby.strength[0] == effective[0]
+
+
+def test_every_rule_of_a_lobby_is_explained() -> None:
+    page = (ROOT / "docs" / "guides" / "balancing.md").read_text(encoding="utf-8")
+    found = [value for value in vars(rules).values() if str(value).startswith("must ")]
+    assert len(found) == 7
+    for rule in found:
+        assert f"`{rule}`" in page
