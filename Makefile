@@ -81,6 +81,7 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/contest_size.py
 	$(BIN)/python benchmarks/team_glicko2.py
 	$(BIN)/python benchmarks/backtest.py
+	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/balance.py
 	$(BIN)/python benchmarks/command.py
 
