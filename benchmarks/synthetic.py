@@ -1,7 +1,8 @@
 """How well do elo-mmr and elo-mmx predict the document's synthetic contests (Table 2)?
 
-Ten histories of the default `ContestModel` (READINGS B10: 2,500 players, 50 rounds, all play), seeds
-0 to 9, default parameters, players with five earlier rounds; Table 2 has 81.7 % and 12.8 % for both.
+Ten histories of the default `ContestModel` (READINGS B10: 2,500 players, 50 rounds, all play),
+seeds 0 to 9, default parameters, players with five earlier rounds. Table 2 has 81.7 % and 12.8 %
+for both.
 """
 
 from __future__ import annotations
