@@ -13,6 +13,8 @@ from equipoise.numeric.chebyshev import NODES, interval_points
 from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
 from equipoise.rating.elo_mmr_gaussian import (
     HALF_WIDTH,
+    Scratch,
+    _interpolate,
     gaussian_on_one_thread,
     intervals_of,
     is_sparse,
@@ -217,3 +219,19 @@ def test_few_opponents_count_among_newcomers_and_veterans(model: Model, opponent
     system = model(opponents=opponents)
     found = rate(system, newcomers(system, ratings, deviations), one_contest(ranks))["performance"]
     np.testing.assert_allclose(found[:100], alone["performance"], rtol=0, atol=DOCUMENTED)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-14, -1e-13, 1e-11, 1e-8])
+def test_next_to_a_node_the_slope_keeps_its_digits(off: float) -> None:
+    """A cubic is its own interpolant; its slope is known. The barycentric one divides 0 by 0 there.
+
+    A step aside of 1e-6 widths costs as much of the slope, which is all that a search needs.
+    """
+    width = 600.0
+    scratch = Scratch(*np.empty((5, NODES)))
+    interval_points(width, scratch.nodes)
+    scratch.values[:] = (scratch.nodes / width) ** 3 - scratch.nodes / width
+    y = float(scratch.nodes[9]) + off * width
+    value, slope = _interpolate(y, width, scratch)
+    assert value == pytest.approx((y / width) ** 3 - y / width, abs=1e-14)
+    assert slope * width == pytest.approx(3 * (y / width) ** 2 - 1, rel=1e-4)
