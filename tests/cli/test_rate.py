@@ -314,3 +314,28 @@ def test_statistics_become_the_performance(tmp_path: Path) -> None:
     assert rate(path, "--stat", "kills=1") == 1
     assert rate(path, "--stat", "kills=much") == 2
     assert rate(path) == 0
+
+
+def test_outputs_must_not_overwrite_the_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = tmp_path / "h.csv"
+    history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
+    before = history.read_bytes()
+    assert run(["rate", str(history), "--output", str(history)]) == 2
+    assert "HISTORY and --output name the same file" in capsys.readouterr().err
+    assert history.read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_told_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = tmp_path / "h.csv"
+    history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
+    full = tmp_path / "full.csv"
+    full.symlink_to("/dev/full")
+    assert run(["rate", str(history), "--output", str(full), "--json"]) == 1
+    error = json.loads(capsys.readouterr().err.splitlines()[-1])["error"]
+    assert error["code"] == "system"
+    assert "No space left on device" in error["message"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from equipoise.data.files import check_distinct, check_place
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, write_history, write_table
@@ -213,3 +215,20 @@ def test_wrong_targets_are_wrong_usage(tmp_path):
         write_table(RESULTS, tmp_path / "t.csv", format="excel")
     with pytest.raises(InvalidParameterError):
         write_history(RESULTS, tmp_path / "t.csv")
+
+
+def test_outputs_must_not_overwrite_one_another(tmp_path: Path) -> None:
+    """Nor what is read; a device may be named as often as one likes."""
+    one = str(tmp_path / "one.csv")
+    check_distinct({"HISTORY": one, "--output": str(tmp_path / "two.csv"), "--trace": None})
+    check_distinct({"--output": "/dev/null", "--trace": "/dev/null"})
+    with pytest.raises(InvalidParameterError, match=r"HISTORY and --output name the same file"):
+        check_distinct({"HISTORY": one, "--output": str(tmp_path / "." / "one.csv")})
+
+
+def test_a_folder_that_takes_no_files_is_refused_beforehand() -> None:
+    """Not after an hour of rating; /proc takes no files from anybody."""
+    if not Path("/proc/self").exists():
+        pytest.skip("there is no /proc here")
+    with pytest.raises(InvalidParameterError, match="nothing can be written in /proc"):
+        check_place("/proc/ratings.csv")

@@ -102,3 +102,10 @@ def test_unknown_players_are_named() -> None:
     state = replay(EloMMR(), duels(["a", "b"], 1)).state
     with pytest.raises(NotFoundError, match="not among the 2 rated players: c, d"):
         state.rows(["a", "c", "d"])
+
+
+def test_matches_known_by_id_must_have_known_players() -> None:
+    """Another history may number its matches alike; its players give it away."""
+    state = replay(EloMMR(), duels(["ann", "bob"], 2)).state
+    with pytest.raises(ConflictError, match=r"match 0 was rated before by its id, .* player cyd"):
+        replay(EloMMR(), duels(["ann", "cyd"], 3), state=state)

@@ -31,7 +31,7 @@ def test_text_is_read_as_the_type_of_the_parameter() -> None:
         ({"opponents": "0"}, r"opponents must be at least 1; got 0"),
         ({"weight_limit": 0.2, "beta": 100}, "not some of both"),
         ({"beta": 100}, "given together"),
-        ({"sigma_limit": -3}, "sigma_limit must be positive; got -3"),
+        ({"sigma_limit": -3}, "sigma_limit must be from 1e-9 to 1e9; got -3"),
     ],
 )
 def test_wrong_settings_are_refused_with_the_rule(
@@ -44,3 +44,16 @@ def test_wrong_settings_are_refused_with_the_rule(
 def test_an_unknown_system_is_answered_with_those_there_are() -> None:
     with pytest.raises(NotFoundError, match=r"no system 'glicko-2': .*did you mean glicko2\?"):
         make_system("glicko-2")
+
+
+@pytest.mark.parametrize("name", ["elo-mmr", "elo-mmx", "glicko2", "team-glicko2"])
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("initial_deviation", 1e-300), ("initial_deviation", 1e300), ("initial_rating", -1e300)],
+)
+def test_starting_values_keep_to_what_floats_can_square(
+    name: str, parameter: str, value: float
+) -> None:
+    """1/deviation^2 would be infinite or nothing, and ratings would silently not move."""
+    with pytest.raises(InvalidParameterError, match=f"{parameter} must be from"):
+        make_system(name, {parameter: value})

@@ -212,14 +212,15 @@ class SlowEloMMR:
     def window(self, i: int, means: Sequence[float]) -> list[int]:
         """Return the players who count for player i: all, or the nearest-rated (READINGS B6).
 
-        Player i, as many as `opponents` says, and all who are as near as the last of those.
+        Player i, as many as `opponents` says, and all who are as near as the last of those, to
+        1e-6 rating points: what is mathematically as far may not be so after rounding.
         """
         n = len(means)
         if self.opponents is None or self.opponents >= n - 1:
             return list(range(n))
         distances = [abs(mean - means[i]) for mean in means]
         farthest = sorted(distances)[self.opponents]
-        return [j for j in range(n) if distances[j] <= farthest]
+        return [j for j in range(n) if distances[j] <= farthest + 1e-6]
 
     def performance(
         self,

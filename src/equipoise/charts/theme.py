@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -151,7 +152,9 @@ def save(figure: Figure, file: IO[bytes], kind: str) -> None:
         "png": {"Software": "Equipoise"},
         "pdf": {"CreationDate": None, "Creator": "Equipoise", "Producer": None},
     }
-    with style():
+    with style(), warnings.catch_warnings():
+        # Letters that no installed font has are drawn as boxes, which is no programming error.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(file, format=kind, dpi=_DOTS_PER_INCH, metadata=nothing[kind])
 
 

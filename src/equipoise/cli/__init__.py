@@ -22,7 +22,7 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from equipoise.cli.application import application
-    from equipoise.cli.report import report_error, report_usage_error
+    from equipoise.cli.report import report_error, report_system_error, report_usage_error
 
     as_json = "--json" in arguments
     try:
@@ -42,6 +42,10 @@ def run(arguments: Sequence[str]) -> int:
         # The reader of our output has seen enough (head, less).
         sys.stderr.close()
         return 0
+    except OSError as error:
+        # A full disk, a vanished folder: nothing of ours is wrong, and a traceback says nothing.
+        report_system_error(error, as_json)
+        return 1
     return status if isinstance(status, int) else 0
 
 

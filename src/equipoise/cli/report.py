@@ -84,14 +84,27 @@ def report_error(error: EquipoiseError, as_json: bool) -> None:
         say(f"equipoise: {error}")
 
 
+def report_system_error(error: OSError, as_json: bool) -> None:
+    """Print what the operating system refused: which file, and why."""
+    place = "" if error.filename is None else f"{error.filename}: "
+    message = f"{place}{error.strerror or error}"
+    _report("system", message, as_json)
+
+
 def report_usage_error(message: str, as_json: bool) -> None:
     """Print wrong usage of the command line itself."""
-    if as_json:
-        import msgspec
+    _report("wrong-usage", message, as_json)
+    if not as_json:
+        say("See `equipoise --help` and `equipoise COMMAND --help`.")
 
-        from equipoise.messages.errors import ErrorBody, ErrorMessage
 
-        body = ErrorBody("wrong-usage", message, [])
-        say(msgspec.json.encode(ErrorMessage(body)).decode())
-    else:
-        say(f"equipoise: {message}\nSee `equipoise --help` and `equipoise COMMAND --help`.")
+def _report(code: str, message: str, as_json: bool) -> None:
+    """Print an error that is none of the package's own."""
+    if not as_json:
+        say(f"equipoise: {message}")
+        return
+    import msgspec
+
+    from equipoise.messages.errors import ErrorBody, ErrorMessage
+
+    say(msgspec.json.encode(ErrorMessage(ErrorBody(code, message, []))).decode())

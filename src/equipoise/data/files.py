@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -18,6 +18,33 @@ def check_place(path: str | os.PathLike[str]) -> None:
     if not place.parent.is_dir():
         raise InvalidParameterError(f"the directory of an output must exist; got {place.parent}")
     require(not place.is_dir(), "path", "the name of a file, not of a directory", str(place))
+    if place.exists() and not place.is_file():
+        return  # a pipe or a device is written to as it is
+    probe = place.with_name(f".{place.name}.{secrets.token_hex(4)}.probe")
+    try:
+        # Asked by trying: permissions, quotas and special folders all show only then.
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        raise InvalidParameterError(
+            f"nothing can be written in {place.parent}: {error.strerror}"
+        ) from None
+
+
+def check_distinct(paths: Mapping[str, str | os.PathLike[str] | None]) -> None:
+    """Refuse outputs that would overwrite an input or one another.
+
+    paths : by the name of the option; None for those that are not given
+    Raises : InvalidParameterError
+    """
+    taken: dict[Path, str] = {}
+    for name, path in paths.items():
+        if path is None:
+            continue
+        place = Path(path).resolve()
+        if place in taken and (place.is_file() or not place.exists()):
+            raise InvalidParameterError(f"{taken[place]} and {name} name the same file, {path}")
+        taken[place] = name
 
 
 @contextmanager

@@ -58,6 +58,10 @@ POINTS = 25
 UNSCALED = "rating_unscaled"
 
 
+#: Moments that can be asked for; each takes the mean of all active players.
+MOST_POINTS = 10_000
+
+
 def drift(
     system: RatingSystem,
     history: History,
@@ -78,7 +82,7 @@ def drift(
     Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
         there is no match, ConvergenceError
     """
-    require(points >= 2, "points", "at least 2", points)
+    require(2 <= points <= MOST_POINTS, "points", f"from 2 to {MOST_POINTS:,}", points)
     window = default_window(history) if window is None else window
     check_window(window, history)
     check_fit(system, history)

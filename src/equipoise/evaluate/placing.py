@@ -36,6 +36,10 @@ _TAIL = 0.05
 _RANGE, _STEP = 40.0, 0.01
 
 
+#: Samples that can be asked for: chances are then known to 0.0002.
+MOST_SAMPLES = 10_000_000
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PlaceDistribution:
     """How often each team takes which places; the estimates have an error from sampling.
@@ -81,7 +85,7 @@ def place_distribution(
     """
     teams = len(outlook.centre)
     require(teams >= 2, "outlook", "of at least two teams", teams)
-    require(samples >= 1, "samples", "at least 1", samples)
+    require(1 <= samples <= MOST_SAMPLES, "samples", f"from 1 to {MOST_SAMPLES:,}", samples)
     for place in within:
         require(1 <= place <= _EXACT_PLACES, "within", f"from 1 to {_EXACT_PLACES}", place)
     first = _first_places(teams)

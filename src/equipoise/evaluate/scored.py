@@ -138,8 +138,8 @@ class Scored:
         if not scored.any():
             raise InvalidDataError(
                 [],
-                f"nothing to score: no match from number {first + 1} on has two players or teams "
-                f"with {min_history} earlier matches or more",
+                "nothing to score: in no match that is to be scored do two players or teams with "
+                f"{min_history} earlier matches or more meet and not all tie",
             )
         return cls(
             history=history,

@@ -39,7 +39,13 @@ from equipoise.rating.elo_mmr_match import (
     rate_shared,
 )
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
+from equipoise.rating.system import (
+    Capabilities,
+    RatingColumns,
+    TraceColumns,
+    check_newcomer,
+    trace_arrays,
+)
 from equipoise.rating.workers import Workers
 
 
@@ -75,18 +81,12 @@ class EloMMRParameters:
             raise InvalidParameterError("beta and gamma must be given together")
         for name in ("weight_limit", "sigma_limit", "beta", "gamma"):
             value = getattr(self, name)
-            require(value is None or 0 < value < math.inf, name, "positive", value)
+            require(value is None or 1e-9 <= value <= 1e9, name, "from 1e-9 to 1e9", value)
         require(self.rho >= 0, "rho", "in [0, inf]", self.rho)
         require(
             0 <= self.drift_per_day < math.inf, "drift_per_day", "at least 0", self.drift_per_day
         )
-        require(math.isfinite(self.initial_rating), "initial_rating", "finite", self.initial_rating)
-        require(
-            0 < self.initial_deviation < math.inf,
-            "initial_deviation",
-            "positive",
-            self.initial_deviation,
-        )
+        check_newcomer(self.initial_rating, self.initial_deviation)
         for name in ("opponents", "remembered"):
             count = getattr(self, name)
             require(count is None or count >= 1, name, "at least 1", count)

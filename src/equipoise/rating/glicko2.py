@@ -26,7 +26,13 @@ from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.rating.glicko2_update import GLICKO2_SCALE, game, glicko2_outlook, updated
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
+from equipoise.rating.system import (
+    Capabilities,
+    RatingColumns,
+    TraceColumns,
+    check_newcomer,
+    trace_arrays,
+)
 from equipoise.rating.workers import Workers
 
 #: Columns of the state; the first three are from before the period in progress.
@@ -210,7 +216,7 @@ class Glicko2:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        require(math.isfinite(self.initial_rating), "initial_rating", "finite", self.initial_rating)
+        check_newcomer(self.initial_rating, self.initial_deviation)
         for name in ("initial_deviation", "initial_volatility", "max_deviation"):
             value = getattr(self, name)
             require(0 < value < math.inf, name, "positive", value)

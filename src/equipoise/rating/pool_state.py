@@ -82,7 +82,7 @@ class PoolState:
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, InvalidDataError):
                 raise
-            raise _unreadable(path, f"{type(error).__name__}: {error}") from error
+            raise _unreadable(path, _what_is_wrong(error)) from error
 
     def _parts(self) -> dict[str, Ids]:
         header = {
@@ -195,7 +195,24 @@ def matches_to_rate(pool: PoolState, history: History) -> tuple[int, int]:
             f"{int(unknown.sum())} matches are older than what the saved state was rated up to "
             f"and not known to it, the first of them {first}: rate the whole history anew"
         )
+    _check_same_players(pool, history, skipped)
     return skipped, skipped
+
+
+def _check_same_players(pool: PoolState, history: History, known: int) -> None:
+    """Refuse matches that have a rated one's id and unknown players: another history's.
+
+    Raises : ConflictError
+    """
+    rows = np.unique(history.player[: history.offsets[known]])
+    strange = rows[~np.isin(history.player_ids[rows].astype(str), pool.player_ids.astype(str))]
+    if len(strange):
+        first = int(np.flatnonzero(np.isin(history.player, strange))[0])
+        match = history.match_ids[np.searchsorted(history.offsets, first, side="right") - 1]
+        raise ConflictError(
+            f"match {match} was rated before by its id, but without player "
+            f"{history.player_ids[strange[0]]}: this is not the history of the saved state"
+        )
 
 
 def _bytes(value: object) -> Ids:
@@ -211,6 +228,12 @@ def _ids_in(array: Ids) -> Ids:
     if array.dtype != np.uint8:
         return array
     return np.array(json.loads(array.tobytes()), dtype=object)
+
+
+def _what_is_wrong(error: Exception) -> str:
+    """Return in the user's words why a file is no saved state; NumPy speaks of pickles."""
+    ours = isinstance(error, ValueError | KeyError) and "pickle" not in str(error)
+    return f"{type(error).__name__}: {error}" if ours else "another kind of file, or a damaged one"
 
 
 def _unreadable(path: str | os.PathLike[str], got: str) -> InvalidDataError:

@@ -12,6 +12,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
+from equipoise.errors import require
 from equipoise.rating.state import State
 from equipoise.rating.workers import Workers
 
@@ -22,6 +23,15 @@ RatingColumns: TypeAlias = dict[str, Floats]
 #: Columns that a system fills while it rates, each of shape (N,) for the whole history; those that
 #: are not wanted may be left out.
 TraceColumns: TypeAlias = Mapping[str, Floats]
+
+
+def check_newcomer(rating: float, deviation: float) -> None:
+    """Refuse starting values whose squares would leave the range of float64's digits.
+
+    Raises : InvalidParameterError
+    """
+    require(-1e9 <= rating <= 1e9, "initial_rating", "from -1e9 to 1e9", rating)
+    require(1e-6 <= deviation <= 1e9, "initial_deviation", "from 1e-6 to 1e9", deviation)
 
 
 _Arrays = TypeVar("_Arrays", bound=tuple[Floats, ...])

@@ -24,7 +24,13 @@ from equipoise.errors import ConvergenceError, InvalidDataError, Problem, requir
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.rating.glicko2_update import GLICKO2_SCALE, glicko2_outlook
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
+from equipoise.rating.system import (
+    Capabilities,
+    RatingColumns,
+    TraceColumns,
+    check_newcomer,
+    trace_arrays,
+)
 from equipoise.rating.team_glicko2_match import (
     FORM,
     FORM_MATCHES,
@@ -99,7 +105,7 @@ class TeamGlicko2:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        require(math.isfinite(self.initial_rating), "initial_rating", "finite", self.initial_rating)
+        check_newcomer(self.initial_rating, self.initial_deviation)
         for name in (
             "initial_deviation",
             "initial_volatility",

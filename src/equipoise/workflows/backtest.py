@@ -27,7 +27,7 @@ from equipoise.messages.backtest import (
     SystemScoresMessage,
 )
 from equipoise.rating.system import RatingSystem
-from equipoise.workflows.reading import HistoryRequest, history_message, read
+from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
 from equipoise.workflows.systems_choice import plain_parameters
 
 
@@ -76,6 +76,7 @@ def compare(
 
     Raises : EquipoiseError, and then nothing was written
     """
+    check_outputs(request.history, {"--output": request.output})
     if request.output is not None:
         check_target(request.output)
     history, reading = read(request.history)

@@ -27,7 +27,7 @@ from equipoise.messages.drift import (
     WindowMessage,
 )
 from equipoise.rating.system import RatingSystem
-from equipoise.workflows.reading import HistoryRequest, history_message, read
+from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
 from equipoise.workflows.systems_choice import plain_parameters
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ def _check(request: DriftRequest, systems: int) -> None:
     require(matches is None or matches >= 1, "--active-matches", "at least 1", matches)
     if request.output is None:
         return
+    check_outputs(request.history, {"--output": request.output})
     if not is_chart(request.output):
         check_target(request.output)
         return

@@ -20,7 +20,7 @@ from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, replay
 from equipoise.rating.system import RatingSystem
 from equipoise.workflows.drawing import Plot, figure_of
-from equipoise.workflows.reading import HistoryRequest, history_message, read
+from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
 from equipoise.workflows.settings import DEFAULT_SYSTEM
 
 #: With more players than this a title counts them instead of naming them.
@@ -122,6 +122,7 @@ def _checked(request: PlotRequest) -> theme.Size:
     )
     if request.output is not None:
         theme.file_kind(request.output)
+        check_outputs(request.history, {"--output": request.output})
         check_place(request.output)
         theme.check_available()
     return _size(request.size)

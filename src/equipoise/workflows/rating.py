@@ -20,7 +20,7 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import Replay, days, replay
 from equipoise.rating.system import RatingSystem
-from equipoise.workflows.reading import HistoryRequest, problems_of, read
+from equipoise.workflows.reading import HistoryRequest, check_outputs, problems_of, read
 from equipoise.workflows.settings import DEFAULT_SYSTEM
 
 
@@ -119,6 +119,8 @@ def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
 
 def _check_targets(request: RateRequest) -> None:
     """Refuse outputs that cannot be written, before anything is read."""
+    outputs = {"--output": request.output, "--trace": request.trace, "--save": request.save}
+    check_outputs(request.history, outputs)
     for table in (request.output, request.trace):
         if table is not None:
             check_target(table)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from equipoise.data.files import check_distinct
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError
@@ -49,6 +50,16 @@ def read(request: HistoryRequest) -> tuple[History, HistoryReading]:
     if reading.history is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
     return with_performance(reading.history, request.statistics), reading
+
+
+def check_outputs(request: HistoryRequest, outputs: Mapping[str, str | None]) -> None:
+    """Refuse outputs that would overwrite the history or one another.
+
+    outputs : path by the name of the option
+    Raises : InvalidParameterError
+    """
+    source = request.source if isinstance(request.source, str) else None
+    check_distinct({"HISTORY": source, **outputs})
 
 
 def with_performance(history: History, weights: Mapping[str, float]) -> History:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Floats
+from equipoise.data.files import check_distinct
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats import write_table
 from equipoise.formats.pieces import check_pieces_target, write_pieces
@@ -79,6 +80,8 @@ def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
     """Refuse a wrong request before any file is touched; return its kind and model."""
     require(request.kind in KINDS, "--kind", " or ".join(KINDS), request.kind)
     require(request.seed >= 0, "--seed", "a whole number from 0", request.seed)
+    output = request.output if isinstance(request.output, str) else None
+    check_distinct({"--output": output, "--skills": request.skills})
     if isinstance(request.output, str):
         check_pieces_target(request.output)
     if request.skills is not None:
