@@ -33,7 +33,7 @@ _LAST_CORRECTION = 1e-7
 
 #: Distances that differ by less, in rating points, differ by rounding: ratings that results made
 #: symmetric would otherwise be told apart by where the zero of the scale is.
-_AS_NEAR = 1e-6
+AS_NEAR = 1e-6
 
 _EXHAUSTED = 1e-13
 
@@ -249,7 +249,7 @@ def _as_near(
 ) -> tuple[int, int]:
     """Return (first, stop) of all who are as near as the farthest from low to high."""
     own = rating[by_rating[position]]
-    farthest = max(own - rating[by_rating[low]], rating[by_rating[high]] - own) + _AS_NEAR
+    farthest = max(own - rating[by_rating[low]], rating[by_rating[high]] - own) + AS_NEAR
     while low > 0 and own - rating[by_rating[low - 1]] <= farthest:
         low -= 1
     while high + 1 < len(by_rating) and rating[by_rating[high + 1]] - own <= farthest:

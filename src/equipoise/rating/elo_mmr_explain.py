@@ -36,6 +36,7 @@ from equipoise.rating.elo_mmr_belief import (
     update_belief,
     update_scratch,
 )
+from equipoise.rating.elo_mmr_direct import AS_NEAR
 from equipoise.rating.elo_mmr_match import Job, round_of
 from equipoise.rating.elo_mmr_parameters import EloMMRParameters
 from equipoise.rating.match_apart import (
@@ -116,7 +117,7 @@ def _counted(system: EloMMRParameters, rating: Floats, i: int) -> Floats:
         return np.ones(len(rating))
     distance = np.abs(rating - rating[i])
     return np.where(
-        distance <= np.partition(distance, system.opponents)[system.opponents], 1.0, 0.0
+        distance <= np.partition(distance, system.opponents)[system.opponents] + AS_NEAR, 1.0, 0.0
     )
 
 
