@@ -253,7 +253,7 @@ def test_a_history_that_nothing_rates_has_nothing_to_show() -> None:
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"points": 1}, "points must be at least 2"),
+        ({"points": 1}, "points must be from 2 to 10,000"),
         ({"window": ActivityWindow("days", 0)}, "active days must be positive"),
         ({"window": ActivityWindow("matches", 0)}, "a whole number from 1"),
         ({"window": ActivityWindow("matches", 2.5)}, "a whole number from 1"),

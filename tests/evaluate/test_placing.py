@@ -88,7 +88,7 @@ def test_the_same_seed_gives_the_same_places_and_another_does_not() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     rng, one = np.random.default_rng(0), outlook([1.0, 2.0], [1.0, 1.0], "normal")
-    with pytest.raises(InvalidParameterError, match="samples must be at least 1; got 0"):
+    with pytest.raises(InvalidParameterError, match="samples must be from 1 to 10,000,000; got 0"):
         place_distribution(one, rng=rng, samples=0)
     with pytest.raises(InvalidParameterError, match="within must be from 1 to 100; got 101"):
         place_distribution(one, rng=rng, within=(101,))

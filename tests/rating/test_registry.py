@@ -31,7 +31,7 @@ def test_text_is_read_as_the_type_of_the_parameter() -> None:
         ({"opponents": "0"}, r"opponents must be at least 1; got 0"),
         ({"weight_limit": 0.2, "beta": 100}, "not some of both"),
         ({"beta": 100}, "given together"),
-        ({"sigma_limit": -3}, "sigma_limit must be from 1e-9 to 1e9; got -3"),
+        ({"sigma_limit": -3}, "sigma_limit must be positive; got -3"),
     ],
 )
 def test_wrong_settings_are_refused_with_the_rule(

@@ -81,7 +81,7 @@ class EloMMRParameters:
             raise InvalidParameterError("beta and gamma must be given together")
         for name in ("weight_limit", "sigma_limit", "beta", "gamma"):
             value = getattr(self, name)
-            require(value is None or 1e-9 <= value <= 1e9, name, "from 1e-9 to 1e9", value)
+            require(value is None or 0 < value < math.inf, name, "positive", value)
         require(self.rho >= 0, "rho", "in [0, inf]", self.rho)
         require(
             0 <= self.drift_per_day < math.inf, "drift_per_day", "at least 0", self.drift_per_day
