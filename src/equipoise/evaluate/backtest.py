@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -33,7 +33,7 @@ from equipoise.evaluate.metrics import Field, Rule, score_field
 from equipoise.evaluate.scored import Scored
 from equipoise.evaluate.tally import Tally
 from equipoise.rating.registry import parameters_of
-from equipoise.rating.replay import check_fit
+from equipoise.rating.replay import check_fit, pieces
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.workers import Workers
 
@@ -140,7 +140,7 @@ class Scoring:
 
         with ThreadPoolExecutor(1) as beside:
             last: Future[None] | None = None
-            for start, stop in _pieces(history):
+            for start, stop in pieces(history, 0, history.matches, _PIECE):
                 outlook = predictor.predict(start, stop)
                 if last is not None:
                     last.result()
@@ -238,13 +238,6 @@ def _check(
     require(all_pairs >= 2, "all_pairs", "at least 2", all_pairs)
     if BASELINE in systems:
         raise InvalidParameterError(f"the label {BASELINE!r} is taken by what is always compared")
-
-
-def _pieces(history: History) -> list[tuple[int, int]]:
-    """Return slices of about `_PIECE` participations."""
-    marks = np.arange(0, history.participations, _PIECE)
-    starts = np.searchsorted(history.offsets[:-1], marks)
-    return list(pairwise(np.unique(np.append(starts, history.matches)).tolist()))
 
 
 def _check_predicted(name: str, history: History, start: int, field: Field) -> None:

@@ -150,8 +150,7 @@ def _opponents(
     effects = _terms(system, apart, field, i, performance) / -slope
     rating, place, scores = apart.before.table[:, RATING], places(apart.history), apart.scores(i)
     scale = field.delta if system.gaussian else SCALE_OF_DEVIATION * field.delta
-    curve = "normal" if system.gaussian else "logistic"
-    expected = chance((rating[i] - rating) / scale, "normal" if curve == "normal" else "logistic")
+    expected = chance((rating[i] - rating) / scale, "normal" if system.gaussian else "logistic")
     ids = apart.history.player_ids
     # The own term belongs to the ties; it is nobody's result.
     strongest = np.argsort(-np.abs(effects), kind="stable")

@@ -180,11 +180,11 @@ def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
     return {name: np.full(history.participations, np.nan) for name in names}
 
 
-def pieces(history: History, start: int, stop: int) -> list[tuple[int, int]]:
-    """Return slices of matches start:stop, of about `_PIECE` participations each."""
+def pieces(history: History, start: int, stop: int, size: int = _PIECE) -> list[tuple[int, int]]:
+    """Return slices of matches start:stop, of about `size` participations each."""
     if start >= stop:
         return []
-    marks = np.arange(history.offsets[start], history.offsets[stop], _PIECE)
+    marks = np.arange(history.offsets[start], history.offsets[stop], size)
     edges = np.unique(np.searchsorted(history.offsets[start:stop], marks) + start)
     bounds = [start, *edges[(edges > start) & (edges < stop)].tolist(), stop]
     return list(pairwise(bounds))
