@@ -6,11 +6,14 @@ turns an error into the exit status of the command line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: Problems shown in full before the rest is only counted.
 SHOWN_PROBLEMS = 20
+#: Ids of a group shown before the rest is only counted.
+SHOWN_IDS = 4
 
 
 class EquipoiseError(Exception):
@@ -99,6 +102,53 @@ class InvalidDataError(EquipoiseError, ValueError):
         if count > SHOWN_PROBLEMS:
             lines.append(f"... and {count - SHOWN_PROBLEMS} more")
         super().__init__("\n  ".join([f"{head}:", *lines]) if lines else head)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Two groups of players of which one took every point of the games between them.
+
+    winners, losers : ids, in the order of the tournament's players
+    games : number (weight) of the games between the two
+    difference : the least by which the winners' mean rating is above that of the losers, rating
+        points, at the confidence asked for: with it, winning all these games has probability
+        1 - confidence. NaN where it was not asked for
+    """
+
+    winners: tuple[int | str, ...]
+    losers: tuple[int | str, ...]
+    games: float
+    difference: float = math.nan
+
+
+class NoEquilibriumError(EquipoiseError):
+    """No finite ratings predict every score, as some players took all points of others.
+
+    sweeps : every pair of groups of which one swept the other
+    """
+
+    code = "no-equilibrium"
+
+    def __init__(self, sweeps: Sequence[Sweep]) -> None:
+        self.sweeps = tuple(sweeps)
+        lines = [_told(sweep) for sweep in self.sweeps[:SHOWN_PROBLEMS]]
+        if len(self.sweeps) > SHOWN_PROBLEMS:
+            lines.append(f"... and {len(self.sweeps) - SHOWN_PROBLEMS} more")
+        super().__init__(
+            "\n  ".join(["no finite ratings predict every score, because of sweeps:", *lines])
+        )
+
+
+def _told(sweep: Sweep) -> str:
+    """Return a sweep as a line of a message."""
+    games = f"{sweep.games:g} game{'' if sweep.games == 1 else 's'}"
+    return f"{_listed(sweep.winners)} took every point of {_listed(sweep.losers)} ({games})"
+
+
+def _listed(ids: Sequence[int | str]) -> str:
+    """Return ids as text, and how many more there are."""
+    shown = ", ".join(str(one) for one in ids[:SHOWN_IDS])
+    return shown if len(ids) <= SHOWN_IDS else f"{shown} and {len(ids) - SHOWN_IDS} more"
 
 
 #: Exit status of the command line for each kind of error; the most specific class decides.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from equipoise.data.games import Games
 from equipoise.data.history import History
 from equipoise.errors import Problem
 
@@ -27,4 +29,22 @@ class HistoryReading:
     dropped_rows: int = 0
     unrated: int = 0
     filtered: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GamesReading:
+    """Games and what was left out to get them.
+
+    games : the games; None if problems forbade it
+    problems : every broken rule that was found
+    left_out : reason -> how many results are not games and so do not count: "unfinished",
+        "without moves", "forfeit", "bye", "adjudged", "filtered"
+    notes : other things a user should know, as sentences: likely doubles of names, ratings that
+        differ between games of one player, pairings that occur again
+    """
+
+    games: Games | None
+    problems: tuple[Problem, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
