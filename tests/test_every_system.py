@@ -44,8 +44,12 @@ VARIANTS = [
     Variant("elo-mmx", {"weight_limit": 0.3, "sigma_limit": 60, "drift_per_day": 3}),
     Variant("elo-mmx", {"beta": 150, "gamma": 40, "split_ties": True, "rate_all_ties": True}),
     Variant("elo-mmx", {"opponents": 2}),
+    Variant("bradley-terry", {}),
+    Variant("bradley-terry", {"beta": 90, "drift": 20, "least_share": 0.2}),
     Variant("glicko2", {}),
     Variant("glicko2", {"period_days": 2.5, "tau": 0.9}),
+    Variant("plackett-luce", {}),
+    Variant("plackett-luce", {"beta": 90, "drift": 20, "least_share": 0.2}),
     Variant("team-glicko2", {}),
     Variant("team-glicko2", {"conserve": True, "max_change": 90, "beta": 0.6, "period_days": 1}),
 ]

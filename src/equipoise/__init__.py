@@ -28,8 +28,10 @@ if TYPE_CHECKING:
         EquipoiseError,
         InvalidDataError,
         InvalidParameterError,
+        NoEquilibriumError,
         NotFoundError,
         Problem,
+        Sweep,
     )
     from equipoise.evaluate.backtest import backtest
     from equipoise.evaluate.drift import drift
@@ -45,11 +47,13 @@ if TYPE_CHECKING:
     from equipoise.rating.registry import make_system
     from equipoise.rating.replay import Replay, predict, replay
     from equipoise.rating.team_glicko2 import TeamGlicko2
+    from equipoise.rating.weng_lin import BradleyTerry, PlackettLuce
     from equipoise.rating.what_if import WhatIf, what_if
 
 _PLACES = {
     "Balance": "equipoise.data.split",
     "Backtest": "equipoise.data.backtest",
+    "BradleyTerry": "equipoise.rating.weng_lin",
     "ConflictError": "equipoise.errors",
     "ConvergenceError": "equipoise.errors",
     "Drift": "equipoise.data.drift",
@@ -64,13 +68,16 @@ _PLACES = {
     "InvalidDataError": "equipoise.errors",
     "InvalidParameterError": "equipoise.errors",
     "Lobby": "equipoise.data.lobby",
+    "NoEquilibriumError": "equipoise.errors",
     "NotFoundError": "equipoise.errors",
+    "PlackettLuce": "equipoise.rating.weng_lin",
     "PlaceDistribution": "equipoise.evaluate.placing",
     "PoolState": "equipoise.rating.pool_state",
     "Prediction": "equipoise.data.prediction",
     "Problem": "equipoise.errors",
     "Ratings": "equipoise.data.ratings",
     "Replay": "equipoise.rating.replay",
+    "Sweep": "equipoise.errors",
     "TeamGlicko2": "equipoise.rating.team_glicko2",
     "Trace": "equipoise.data.ratings",
     "WhatIf": "equipoise.rating.what_if",
@@ -94,6 +101,7 @@ _PLACES = {
 __all__ = [
     "Backtest",
     "Balance",
+    "BradleyTerry",
     "ConflictError",
     "ConvergenceError",
     "Drift",
@@ -108,13 +116,16 @@ __all__ = [
     "InvalidDataError",
     "InvalidParameterError",
     "Lobby",
+    "NoEquilibriumError",
     "NotFoundError",
     "PlaceDistribution",
+    "PlackettLuce",
     "PoolState",
     "Prediction",
     "Problem",
     "Ratings",
     "Replay",
+    "Sweep",
     "TeamGlicko2",
     "Trace",
     "WhatIf",

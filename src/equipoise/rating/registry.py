@@ -30,6 +30,12 @@ class Entry(NamedTuple):
 
 
 SYSTEMS: dict[str, Entry] = {
+    "bradley-terry": Entry(
+        "equipoise.rating.weng_lin",
+        "BradleyTerry",
+        "teams of any size, any number a match, as all pairs; closed form",
+        "Weng and Lin 2011",
+    ),
     "elo": Entry(
         "equipoise.rating.elo",
         "Elo",
@@ -53,6 +59,12 @@ SYSTEMS: dict[str, Entry] = {
         "Glicko2",
         "duels with rating periods; deviation and volatility",
         "Glickman 2012",
+    ),
+    "plackett-luce": Entry(
+        "equipoise.rating.weng_lin",
+        "PlackettLuce",
+        "teams of any size, any number a match, place after place; closed form",
+        "Weng and Lin 2011",
     ),
     "team-glicko2": Entry(
         "equipoise.rating.team_glicko2",

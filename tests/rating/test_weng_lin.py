@@ -1,0 +1,145 @@
+"""Plackett-Luce and Bradley-Terry against their printed algorithms and against openskill."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.data.history import History
+from equipoise.rating.registry import make_system
+from equipoise.rating.state import State
+from equipoise.rating.system import RatingSystem
+from reference import weng_lin as slow
+
+MODELS = ("plackett-luce", "bradley-terry")
+
+
+class Match:
+    """A random match: sizes and ranks of teams, members' ratings and deviations."""
+
+    def __init__(self, rng: np.random.Generator, teams: int, largest: int, spread: float) -> None:
+        self.sizes = rng.integers(1, largest + 1, teams)
+        self.ranks = np.unique(rng.integers(0, teams, teams), return_inverse=True)[1]
+        self.rating = rng.normal(1500, spread, self.sizes.sum())
+        self.deviation = rng.uniform(30, 400, self.sizes.sum())
+
+    def history(self, weight: float = 1.0) -> History:
+        team = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return History(
+            match_ids=np.array([1]),
+            player_ids=np.arange(len(team)),
+            offsets=np.array([0, len(team)]),
+            player=np.arange(len(team)),
+            team=team,
+            rank=self.ranks[team],
+            weight=np.array([weight]),
+        )
+
+    def teams(self, drift: float = 0.0) -> list[list[tuple[float, float]]]:
+        members = [
+            (m, math.hypot(s, drift)) for m, s in zip(self.rating, self.deviation, strict=True)
+        ]
+        ends = np.cumsum(self.sizes).tolist()
+        return [
+            members[end - size : end] for end, size in zip(ends, self.sizes.tolist(), strict=True)
+        ]
+
+    def rated(self, system: RatingSystem, weight: float = 1.0) -> State:
+        state = system.initial(len(self.rating))
+        state.column("rating")[:] = self.rating
+        state.column("deviation")[:] = self.deviation
+        system.run(state, self.history(weight), 0, 1)
+        return state
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(
+    seed=st.integers(0, 10**6),
+    teams=st.integers(2, 40),
+    spread=st.sampled_from([0.0, 300.0, 3000.0]),
+    weight=st.sampled_from([1.0, 0.3, 2.0]),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_match_is_rated_as_the_printed_algorithm_has_it(
+    model: str, seed: int, teams: int, spread: float, weight: float
+) -> None:
+    """Teams of one to four, ties, uneven sizes; 1e-9 points is rounding at magnitude 1e4."""
+    match = Match(np.random.default_rng(seed), teams, 4, spread)
+    system: Any = make_system(model, {"beta": 120.0, "drift": 10.0, "least_share": 0.05})
+    state = match.rated(system, weight)
+    before = match.teams(10.0)
+    found = (slow.plackett_luce if model == "plackett-luce" else slow.bradley_terry)(
+        before, match.ranks.tolist(), 120.0
+    )
+    after = [one for team in slow.updated(before, found, weight, 10.0, 0.05) for one in team]
+    np.testing.assert_allclose(state.column("rating"), [mu for mu, _ in after], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(state.column("deviation"), [s for _, s in after], rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("teams", "largest"), [(2, 1), (2, 5), (16, 1), (16, 4), (5, 3)])
+def test_openskill_gives_the_same_ratings(model: str, teams: int, largest: int) -> None:
+    """openskill (MIT), same formulas, its defaults scaled by 60; ties and uneven teams included.
+
+    It works at mu = 25, so 1e-9 of ours is 2e-11 of its scale, well above rounding.
+    """
+    models = pytest.importorskip("openskill.models")
+    peer: Any = (models.PlackettLuce if model == "plackett-luce" else models.BradleyTerryFull)()
+    unit = 60.0
+    system = make_system(
+        model,
+        {
+            "initial_rating": 25 * unit,
+            "initial_deviation": 25 / 3 * unit,
+            "beta": 25 / 6 * unit,
+            "drift": 25 / 300 * unit,
+        },
+    )
+    for seed in range(20):
+        match = Match(np.random.default_rng(seed), teams, largest, 400.0)
+        state = match.rated(system)
+        sides = [
+            [peer.rating(mu=m / unit, sigma=s / unit) for m, s in team] for team in match.teams()
+        ]
+        rated = peer.rate(sides, ranks=[float(rank) for rank in match.ranks])
+        players = [player for side in rated for player in side]
+        np.testing.assert_allclose(
+            state.column("rating"), [unit * one.mu for one in players], rtol=0, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            state.column("deviation"), [unit * one.sigma for one in players], rtol=0, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_field_of_thousands_far_apart_stays_finite(model: str) -> None:
+    """Ratings from 0 to 100,000 neither overflow nor vanish, whoever wins."""
+    count = 2000
+    match = Match(np.random.default_rng(3), count, 1, 0.0)
+    match.rating = np.linspace(0.0, 1e5, count)
+    for ranks in (np.arange(count), np.arange(count)[::-1].copy()):
+        match.ranks = ranks
+        state = match.rated(make_system(model))
+        assert np.all(np.isfinite(state.table[:, :2]))
+        assert np.all(state.column("deviation") > 0)
+
+
+def test_plackett_luce_of_two_is_bradley_terry() -> None:
+    """With two teams the one stage is the one game, and c is the same."""
+    match = Match(np.random.default_rng(8), 2, 5, 300.0)
+    match.ranks = np.array([1, 0])
+    first, second = (match.rated(make_system(model)) for model in MODELS)
+    np.testing.assert_allclose(first.table[:, :2], second.table[:, :2], rtol=1e-13)
+
+
+def test_what_plackett_luce_gives_it_takes() -> None:
+    """Among equals the changes sum to 0: the stages hand out what they collect."""
+    match = Match(np.random.default_rng(5), 30, 1, 0.0)
+    match.deviation[:] = 100.0
+    state = match.rated(make_system("plackett-luce"))
+    assert float(np.sum(state.column("rating") - match.rating)) == pytest.approx(0.0, abs=1e-9)

@@ -1,0 +1,72 @@
+"""Weng and Lin's Algorithms 1 and 4 as they are printed, a sum for every team, in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+#: (mu, sigma) of every member.
+Team = Sequence[tuple[float, float]]
+
+
+def plackett_luce(teams: Sequence[Team], ranks: Sequence[int], beta: float) -> list[list[float]]:
+    """Return [omega, delta] of every team."""
+    mu = [math.fsum(m for m, _ in team) for team in teams]
+    variance = [math.fsum(s * s for _, s in team) for team in teams]
+    c = math.sqrt(math.fsum(v + beta * beta for v in variance))
+    every = range(len(teams))
+    results = []
+    for i in every:
+        omega, delta = [], []
+        for q in every:
+            if ranks[q] > ranks[i]:
+                continue
+            stage = math.fsum(math.exp((mu[s] - mu[i]) / c) for s in every if ranks[s] >= ranks[q])
+            p = 1.0 / stage
+            holders = sum(rank == ranks[q] for rank in ranks)
+            omega.append(((1.0 if q == i else 0.0) - p) / holders)
+            delta.append(p * (1.0 - p) / holders)
+        gamma = math.sqrt(variance[i]) / c
+        results.append(
+            [variance[i] / c * math.fsum(omega), gamma * variance[i] / c**2 * math.fsum(delta)]
+        )
+    return results
+
+
+def bradley_terry(teams: Sequence[Team], ranks: Sequence[int], beta: float) -> list[list[float]]:
+    """Return [omega, delta] of every team."""
+    mu = [math.fsum(m for m, _ in team) for team in teams]
+    variance = [math.fsum(s * s for _, s in team) for team in teams]
+    results = []
+    for i in range(len(teams)):
+        omega, delta = [], []
+        for q in range(len(teams)):
+            if q == i:
+                continue
+            c = math.sqrt(variance[i] + variance[q] + 2.0 * beta * beta)
+            p = 1.0 / (1.0 + math.exp((mu[q] - mu[i]) / c))
+            score = 0.5 if ranks[q] == ranks[i] else float(ranks[i] < ranks[q])
+            omega.append(variance[i] / c * (score - p))
+            delta.append(math.sqrt(variance[i]) / c * variance[i] / c**2 * p * (1.0 - p))
+        results.append([math.fsum(omega), math.fsum(delta)])
+    return results
+
+
+def updated(
+    teams: Sequence[Team],
+    results: Sequence[Sequence[float]],
+    weight: float,
+    drift: float,
+    least_share: float,
+) -> list[list[tuple[float, float]]]:
+    """Return (mu, sigma) of every member; `teams` already include the drift."""
+    after = []
+    for team, (omega, delta) in zip(teams, results, strict=True):
+        variance = math.fsum(s * s for _, s in team)
+        members = []
+        for mu, sigma in team:
+            share = sigma * sigma / variance
+            left = max(1.0 - weight * share * delta, least_share)
+            members.append((mu + weight * share * omega, sigma * math.sqrt(left)))
+        after.append(members)
+    return after
