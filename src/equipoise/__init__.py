@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from equipoise.rating.elo_mmr import EloMMR
     from equipoise.rating.elo_mmx import EloMMX
     from equipoise.rating.explaining import explain
+    from equipoise.rating.glicko import Glicko
     from equipoise.rating.glicko2 import Glicko2
     from equipoise.rating.pool_state import PoolState
     from equipoise.rating.registry import make_system
@@ -63,6 +64,7 @@ _PLACES = {
     "EloMMX": "equipoise.rating.elo_mmx",
     "EquipoiseError": "equipoise.errors",
     "Explanation": "equipoise.data.explanation",
+    "Glicko": "equipoise.rating.glicko",
     "Glicko2": "equipoise.rating.glicko2",
     "History": "equipoise.data.history",
     "InvalidDataError": "equipoise.errors",
@@ -111,6 +113,7 @@ __all__ = [
     "EloMMX",
     "EquipoiseError",
     "Explanation",
+    "Glicko",
     "Glicko2",
     "History",
     "InvalidDataError",

@@ -11,6 +11,7 @@ from equipoise.numeric.field_scores import (
     DIRECT_BELOW,
     normal_scores_against_field,
     scores_against_field,
+    weighted_scores,
 )
 
 
@@ -86,3 +87,17 @@ def test_all_scores_sum_to_the_number_of_pairs(scores_of, curve, n):
     assert curve(np.zeros(1)) == 0.5
     scores = scores_of(rng.normal(0.0, 300.0, n), np.full(n, 0.01))
     assert math.fsum(scores) == pytest.approx(n * (n - 1) / 2, rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, DIRECT_BELOW - 1, DIRECT_BELOW, 700])
+def test_weighted_scores_and_their_slopes_are_those_of_the_double_loop(n):
+    """To 1e-11 of the sum of the weights: what the series leave, and less of the derivative."""
+    rng = np.random.default_rng(n)
+    positions, weights = rng.normal(0, 300, n), rng.uniform(0.1, 1.0, n)
+    slopes = 1.0 / rng.uniform(100, 300, n)
+    scores, falls = weighted_scores(positions, slopes, weights)
+    for i, x in enumerate(positions):
+        p = np.delete(logistic((x - positions) * slopes), i)
+        w, b = np.delete(weights, i), np.delete(slopes, i)
+        assert scores[i] == pytest.approx(math.fsum(w * p), abs=1e-11 * n)
+        assert falls[i] == pytest.approx(math.fsum(w * b * p * (1.0 - p)), abs=1e-12 * n)

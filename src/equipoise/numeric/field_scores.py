@@ -31,12 +31,47 @@ _NORMAL_HALF_WIDTH = 1.6
 
 
 @inner_kernel
-def _direct(field: Sigmoids, scores: Floats, scratch: TailScratch) -> None:
-    n = len(scores)
+def _direct(field: Sigmoids, scores: Floats, slopes: Floats, scratch: TailScratch) -> None:
+    n, total = len(scores), field.weights.sum()
     for i in range(n):
-        above, _ = tail_sum(field.centres[i], field, 0, n, scratch)
-        # One's own curve is one half at its centre.
-        scores[i] = n - above - 0.5
+        above, fall = tail_sum(field.centres[i], field, 0, n, scratch)
+        scores[i], slopes[i] = total - above, -fall
+
+
+@kernel
+def weighted_scores(positions: Floats, slopes: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return sum over j != i of weight_j F((x_i - x_j) slope_j), and its derivative by x_i.
+
+    positions, slopes, weights : shape (n,), slopes and weights positive
+    """
+    n, total = len(positions), weights.sum()
+    scores, falls = np.empty(n), np.empty(n)
+    lowest, highest, steepest = positions[0], positions[0], slopes[0]
+    for j in range(n):
+        lowest, highest = min(lowest, positions[j]), max(highest, positions[j])
+        steepest = max(steepest, slopes[j])
+    centre = 0.5 * (lowest + highest)
+    width = 2.0 * HALF_WIDTH / steepest
+    intervals = int((highest - centre) / width) + 1
+    upper_field = Sigmoids(positions - centre, slopes, weights)
+    if n < DIRECT_BELOW or intervals > n:
+        _direct(upper_field, scores, falls, empty_scratch())
+    else:
+        upper = tail_series(upper_field, width, intervals)
+        lower = tail_series(Sigmoids(centre - positions, slopes, weights), width, intervals)
+        for i in range(n):
+            y = positions[i] - centre
+            if y >= 0.0:
+                above, fall = evaluate_series(upper, width, y)
+                scores[i], falls[i] = total - above, -fall
+            else:
+                below, fall = evaluate_series(lower, width, -y)
+                scores[i], falls[i] = below, -fall
+    for i in range(n):
+        # One's own curve at its centre.
+        scores[i] -= 0.5 * weights[i]
+        falls[i] -= 0.25 * weights[i] * slopes[i]
+    return scores, falls
 
 
 @kernel
@@ -45,29 +80,7 @@ def scores_against_field(positions: Floats, slopes: Floats) -> Floats:
 
     positions, slopes : shape (n,), slopes positive: 1/scale of the curve of that player
     """
-    n = len(positions)
-    ones, scores = np.ones(n), np.empty(n)
-    lowest, highest, steepest = positions[0], positions[0], slopes[0]
-    for j in range(n):
-        lowest, highest = min(lowest, positions[j]), max(highest, positions[j])
-        steepest = max(steepest, slopes[j])
-    centre = 0.5 * (lowest + highest)
-    width = 2.0 * HALF_WIDTH / steepest
-    intervals = int((highest - centre) / width) + 1
-    upper_field = Sigmoids(positions - centre, slopes, ones)
-    if n < DIRECT_BELOW or intervals > n:
-        _direct(upper_field, scores, empty_scratch())
-        return scores
-    upper = tail_series(upper_field, width, intervals)
-    lower = tail_series(Sigmoids(centre - positions, slopes, ones), width, intervals)
-    for i in range(n):
-        y = positions[i] - centre
-        if y >= 0.0:
-            above, _ = evaluate_series(upper, width, y)
-            scores[i] = n - above - 0.5
-        else:
-            below, _ = evaluate_series(lower, width, -y)
-            scores[i] = below - 0.5
+    scores, _ = weighted_scores(positions, slopes, np.ones(len(positions)))
     return scores
 
 

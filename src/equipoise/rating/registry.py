@@ -54,6 +54,12 @@ SYSTEMS: dict[str, Entry] = {
         "contests of any size, as elo-mmr with Gaussian performances",
         "Ebtekar and Liu 2021",
     ),
+    "glicko": Entry(
+        "equipoise.rating.glicko",
+        "Glicko",
+        "duels and contests of single players as all pairs; deviation",
+        "Glickman 1999",
+    ),
     "glicko2": Entry(
         "equipoise.rating.glicko2",
         "Glicko2",
