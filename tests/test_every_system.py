@@ -53,12 +53,17 @@ VARIANTS = [
     Variant("plackett-luce", {}),
     Variant("plackett-luce", {"beta": 90, "drift": 20, "least_share": 0.2}),
     Variant("team-glicko2", {}),
+    Variant("trueskill", {}),
+    Variant("trueskill", {"draw_probability": 0.5, "drift": 30, "beta": 90}),
+    Variant("trueskill-spb", {"convergence_eps": 1e-10}),
+    Variant("trueskill-spb", {"eps": 12, "beta": 40, "convergence_eps": 1e-10, "sigma_drift": 10}),
     Variant("team-glicko2", {"conserve": True, "max_change": 90, "beta": 0.6, "period_days": 1}),
 ]
 
 #: (system, promise) -> why it is not kept.
 EXEMPT = {
     ("elo", "deviation"): "Elo has no deviation",
+    ("trueskill", "ties"): "who ties in the middle of the chain of [TS]_ hears from two neighbours",
 }
 
 every_system = pytest.mark.parametrize(
@@ -272,6 +277,10 @@ def test_equal_players_who_tie_stay_equal(variant: Variant, count: int) -> None:
     history = history_of([(1, [[p] for p in range(count)], ranks)], players=count)
     ratings = replay(system, history).ratings
     tied = np.array(ranks) == 0
+    if count > 2 and (variant.name, "ties") in EXEMPT:
+        # Told in docs/equations/trueskill.md: the exemption is for a defect that is there.
+        assert np.ptp(ratings.rating[tied]) > 1e-6
+        return
     assert np.ptp(ratings.rating[tied]) < 1e-9
 
 
@@ -442,7 +451,8 @@ def test_the_higher_rated_has_the_better_outlook(variant: Variant, data: st.Data
     pairs = system.outlook(rating, deviation).pairs()
     np.testing.assert_allclose(pairs + pairs.T, 1.0, rtol=0, atol=1e-15)
     ahead = rating[:, None] > rating[None, :]
-    assert np.all(pairs[ahead] >= 0.5)
+    # Ratings that differ by rounding alone have chances that do: the normal one by 1e-16.
+    assert np.all(pairs[ahead] >= 0.5 - 1e-15)
     # A point more is a chance more: normal and logistic curves tell it far from their ends.
     better = system.outlook(rating + np.eye(len(rating))[0], deviation).pairs()
     assert np.all(better[0, 1:] > pairs[0, 1:])

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from equipoise.rating.registry import make_system
     from equipoise.rating.replay import Replay, predict, replay
     from equipoise.rating.team_glicko2 import TeamGlicko2
+    from equipoise.rating.trueskill import TrueSkill, TrueSkillSPb
     from equipoise.rating.weng_lin import BradleyTerry, PlackettLuce
     from equipoise.rating.what_if import WhatIf, what_if
 
@@ -81,6 +82,8 @@ _PLACES = {
     "Replay": "equipoise.rating.replay",
     "Sweep": "equipoise.errors",
     "TeamGlicko2": "equipoise.rating.team_glicko2",
+    "TrueSkill": "equipoise.rating.trueskill",
+    "TrueSkillSPb": "equipoise.rating.trueskill",
     "Trace": "equipoise.data.ratings",
     "WhatIf": "equipoise.rating.what_if",
     "backtest": "equipoise.evaluate.backtest",
@@ -131,6 +134,8 @@ __all__ = [
     "Sweep",
     "TeamGlicko2",
     "Trace",
+    "TrueSkill",
+    "TrueSkillSPb",
     "WhatIf",
     "backtest",
     "balance",

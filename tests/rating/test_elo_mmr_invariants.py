@@ -23,7 +23,7 @@ from equipoise.rating.elo_mmr_performance import (
 )
 from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.replay import replay
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 from rating.histories import (
     Contest,
     Entrants,

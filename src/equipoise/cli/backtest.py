@@ -94,7 +94,7 @@ def backtest(
     from equipoise._jit import watch_compilation
     from equipoise.cli.reading import history_request
     from equipoise.cli.report import print_json, progress, say
-    from equipoise.rating.workers import available_cores
+    from equipoise.numeric.workers import available_cores
     from equipoise.workflows import backtest as work
     from equipoise.workflows.settings import read_settings
     from equipoise.workflows.systems_choice import chosen_systems

@@ -52,7 +52,7 @@ def explain(
     from equipoise.cli.explanation_text import print_explanation
     from equipoise.cli.reading import history_request, reading_lines
     from equipoise.cli.report import print_json, progress, say
-    from equipoise.rating.workers import available_cores
+    from equipoise.numeric.workers import available_cores
     from equipoise.workflows.explain import ExplainRequest, explain_match
     from equipoise.workflows.settings import chosen_system, read_settings
 

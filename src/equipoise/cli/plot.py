@@ -82,7 +82,7 @@ def plot(
     from equipoise._jit import watch_compilation
     from equipoise.cli.reading import history_request, reading_lines
     from equipoise.cli.report import print_json, progress, say
-    from equipoise.rating.workers import available_cores
+    from equipoise.numeric.workers import available_cores
     from equipoise.workflows import plot as workflow
     from equipoise.workflows.drawing import message_of
     from equipoise.workflows.settings import chosen_system, read_settings

@@ -69,7 +69,7 @@ def rate(
     from equipoise.cli.reading import history_request
     from equipoise.cli.report import print_json, progress, say
     from equipoise.messages.rating import RateMessage
-    from equipoise.rating.workers import available_cores
+    from equipoise.numeric.workers import available_cores
     from equipoise.workflows import rating
     from equipoise.workflows.settings import chosen_system, read_settings
 

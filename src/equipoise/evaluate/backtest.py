@@ -35,7 +35,7 @@ from equipoise.evaluate.tally import Tally
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces
 from equipoise.rating.system import RatingSystem
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Columns of a trace that say what was known before a match.
 _KNOWN_BEFORE = ("rating_before", "deviation_before")

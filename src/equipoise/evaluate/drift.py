@@ -45,7 +45,7 @@ from equipoise.evaluate.drift_pool import (
 )
 from equipoise.rating.replay import TRACE_COLUMNS, check_fit, days, pieces
 from equipoise.rating.system import RatingSystem
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Days in which an active player has played, where a history has times.
 ACTIVE_DAYS = 90.0

@@ -23,7 +23,7 @@ from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Columns of the state.
 RATING, MATCHES, LAST_TIME = range(3)

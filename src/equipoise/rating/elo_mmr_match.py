@@ -38,7 +38,7 @@ from equipoise.rating.elo_mmr_performance import (
     solve_on_one_thread,
     solve_on_workers,
 )
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Contests from this size on are shared among threads.
 PARALLEL_FROM = 2 * CHUNK

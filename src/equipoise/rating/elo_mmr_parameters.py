@@ -46,7 +46,7 @@ from equipoise.rating.system import (
     check_newcomer,
     trace_arrays,
 )
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from equipoise.numeric.sigmoid_sum import (
     tail_sum,
 )
 from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Places solved together; only the first of them starts without its neighbour's root.
 PLACES = 256

@@ -18,7 +18,7 @@ from equipoise.rating.pool_state import (
 )
 from equipoise.rating.replay import check_fit, check_system, pieces
 from equipoise.rating.system import RatingSystem
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Matches of a player that are named where the wanted one is not among them.
 _NAMED = 5

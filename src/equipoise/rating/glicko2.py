@@ -33,7 +33,7 @@ from equipoise.rating.system import (
     check_newcomer,
     trace_arrays,
 )
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Columns of the state; the first three are from before the period in progress.
 RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE = range(8)

@@ -78,6 +78,18 @@ SYSTEMS: dict[str, Entry] = {
         "two teams of any size; performance within the team, form, inactivity",
         "team-glicko2",
     ),
+    "trueskill": Entry(
+        "equipoise.rating.trueskill",
+        "TrueSkill",
+        "teams of any size, any number a match, ties with a probability",
+        "Herbrich, Minka and Graepel 2006",
+    ),
+    "trueskill-spb": Entry(
+        "equipoise.rating.trueskill",
+        "TrueSkillSPb",
+        "the same with places between the teams: for contests with many ties",
+        "Nikolenko and Sirotkin 2010",
+    ),
 }
 
 

@@ -17,7 +17,7 @@ from equipoise.rating.lineup import lineup
 from equipoise.rating.pool_state import PoolState, matches_to_rate, with_known_rows
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsuited
 from equipoise.rating.system import RatingSystem
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Columns that every trace has; a system's own come after.
 TRACE_COLUMNS = ("expected", "rating_before", "deviation_before", "rating", "deviation")

@@ -14,7 +14,7 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.rating.state import State
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Columns of a rating table for some players: `rating`, `deviation`, `matches`, `last_time`
 #: (days) and those of the system.

@@ -45,7 +45,7 @@ from equipoise.rating.team_glicko2_match import (
     rate_matches,
     read_deviations,
 )
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from equipoise.rating.system import (
     check_newcomer,
     trace_arrays,
 )
-from equipoise.rating.workers import Workers
+from equipoise.numeric.workers import Workers
 
 #: Columns of the state.
 RATING, DEVIATION, MATCHES, LAST_TIME = range(4)

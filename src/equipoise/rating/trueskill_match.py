@@ -1,0 +1,274 @@
+"""How both TrueSkill systems rate a match: teams in, messages through a chain, players out.
+
+Source: [TS]_ Fig. 1; [NS]_ sec. 3. A team performs at the sum of its members' performances, each
+N(skill, beta^2). Classic TrueSkill strings teams up in the order of their ranks, neighbours being
+apart by a margin or within it. In [NS]_ the chain is of places, further apart than 2 eps, and a
+team is within eps of its place: so all who tie are alike, which in the classic chain they are not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Floats, Ints
+from equipoise.numeric.field_scores import normal_scores_against_field
+from equipoise.rating.gaussian_chain import (
+    Chain,
+    difference_message,
+    empty_chain,
+    message_to,
+    sweep,
+)
+
+#: Columns of the state.
+RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
+
+#: Passes through all messages after which inference has failed.
+MAX_SWEEPS = 2000
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them.
+
+    beta, drift : rating points; drift is what a match adds to a deviation beforehand
+    margin : of a draw between two players (classic), or eps
+    places : whether the chain is of places
+    tolerance : rating points that the last pass may move a mean
+    """
+
+    beta: float
+    drift: float
+    margin: float
+    places: bool
+    tolerance: float
+
+
+class Matches(NamedTuple):
+    """The columns of a history that these systems read."""
+
+    offsets: Ints
+    player: Ints
+    team: Ints
+    rank: Ints
+    time: Floats
+    weight: Floats
+
+
+class TraceArrays(NamedTuple):
+    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
+
+    expected: Floats
+    rating_before: Floats
+    deviation_before: Floats
+    rating: Floats
+    deviation: Floats
+
+
+class Teams(NamedTuple):
+    """T teams: mean and variance of performances, ranks from 0 without gaps, and members."""
+
+    mean: Floats
+    variance: Floats
+    rank: Ints
+    members: Floats
+
+
+class Inferred(NamedTuple):
+    """What a match says of every team's performance: a message each, shape (T,).
+
+    better, better_mean : classic: from the neighbour ranked above, else nothing
+    worse, worse_mean : from the neighbour ranked below; of places, all there is to say
+    order : teams by rank
+    """
+
+    better: Floats
+    better_mean: Floats
+    worse: Floats
+    worse_mean: Floats
+    order: Ints
+
+
+@kernel
+def teams_of(table: Floats, matches: Matches, start: int, stop: int, settings: Settings) -> Teams:
+    """Return the teams of the match in rows start:stop."""
+    count = 0
+    for i in range(start, stop):
+        count = max(count, matches.team[i] + 1)
+    mean, variance, members = np.zeros(count), np.zeros(count), np.zeros(count)
+    rank = np.zeros(count, np.int64)
+    noise = settings.beta * settings.beta + settings.drift * settings.drift
+    for i in range(start, stop):
+        t, player = matches.team[i], table[matches.player[i]]
+        mean[t] += player[RATING]
+        variance[t] += player[DEVIATION] * player[DEVIATION] + noise
+        members[t] += 1.0
+        rank[t] = matches.rank[i]
+    return Teams(mean, variance, rank, members)
+
+
+@kernel
+def _by_rank(rank: Ints) -> Ints:
+    """Return teams in the order of their ranks, equal ones by number; a counting sort."""
+    first = np.zeros(len(rank) + 1, np.int64)
+    for r in rank:
+        first[r + 1] += 1
+    for r in range(len(rank)):
+        first[r + 1] += first[r]
+    order = np.empty(len(rank), np.int64)
+    for t in range(len(rank)):
+        order[first[rank[t]]] = t
+        first[rank[t]] += 1
+    return order
+
+
+@kernel
+def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
+    """Return what the chain of teams says, and how far the last pass moved a mean."""
+    count = len(teams.rank)
+    order, chain = _by_rank(teams.rank), empty_chain(count)
+    for k in range(count):
+        t = order[k]
+        chain.prior[k] = 1.0 / teams.variance[t]
+        chain.prior_mean[k] = teams.mean[t] / teams.variance[t]
+        if k + 1 < count:
+            other = order[k + 1]
+            players = teams.members[t] + teams.members[other]
+            chain.margin[k] = settings.margin * math.sqrt(0.5 * players)
+            chain.tied[k] = teams.rank[t] == teams.rank[other]
+    moved = sweep(chain)
+    for _ in range(MAX_SWEEPS):
+        if moved <= settings.tolerance or count == 2:
+            break
+        moved = sweep(chain)
+    found = Inferred(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), order)
+    for k in range(count):
+        t = order[k]
+        if k > 0:
+            found.better[t], found.better_mean[t] = chain.down[k - 1], chain.down_mean[k - 1]
+        if k + 1 < count:
+            found.worse[t], found.worse_mean[t] = chain.up[k], chain.up_mean[k]
+    return found, (0.0 if count == 2 else moved)
+
+
+@inner_kernel
+def _to_place(
+    t: int, place: int, teams: Teams, chain: Chain, stars: Floats, stars_mean: Floats, eps: float
+) -> None:
+    """Send team t's message to its place anew: it is within eps of the team's performance."""
+    precision, weighted = stars[t], stars_mean[t]
+    # What the place hears from everyone else.
+    beside, beside_mean = message_to(chain, place)
+    beside += chain.prior[place] - precision
+    beside_mean += chain.prior_mean[place] - weighted
+    variance = teams.variance[t]
+    if beside > 0.0:
+        between = teams.mean[t] - beside_mean / beside
+        mine, mine_mean = difference_message(between, variance + 1.0 / beside, eps, True)
+    else:
+        # Nothing else is known: uniform within eps either way.
+        mine, mine_mean = 3.0 / (eps * eps), 0.0
+    widened = 1.0 + mine * variance
+    stars[t] = mine / widened
+    stars_mean[t] = (mine * teams.mean[t] - mine_mean) / widened
+    chain.prior[place] += stars[t] - precision
+    chain.prior_mean[place] += stars_mean[t] - weighted
+
+
+@kernel
+def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
+    """Return what the chain of places says, and how far the last pass moved a mean."""
+    count, order = len(teams.rank), _by_rank(teams.rank)
+    places = teams.rank[order[count - 1]] + 1
+    chain = empty_chain(places)
+    chain.margin[:] = 2.0 * settings.margin
+    stars, stars_mean = np.zeros(count), np.zeros(count)
+    before = np.empty(places)
+    moved = np.inf
+    for pass_ in range(MAX_SWEEPS):
+        for t in order:
+            _to_place(t, teams.rank[t], teams, chain, stars, stars_mean, settings.margin)
+        moved = sweep(chain)
+        for place in range(places):
+            precision, weighted = message_to(chain, place)
+            mean = (chain.prior_mean[place] + weighted) / (chain.prior[place] + precision)
+            if pass_ > 0:
+                moved = max(moved, abs(mean - before[place]))
+            before[place] = mean
+        if pass_ > 0 and moved <= settings.tolerance:
+            break
+    found = Inferred(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), order)
+    for t in range(count):
+        place = teams.rank[t]
+        beside, beside_mean = message_to(chain, place)
+        beside += chain.prior[place] - stars[t]
+        beside_mean += chain.prior_mean[place] - stars_mean[t]
+        between = teams.mean[t] - beside_mean / beside
+        mine, mine_mean = difference_message(
+            between, teams.variance[t] + 1.0 / beside, settings.margin, True
+        )
+        widened = 1.0 + mine / beside
+        found.worse[t] = mine / widened
+        found.worse_mean[t] = (mine_mean + mine * beside_mean / beside) / widened
+    return found, moved
+
+
+@kernel
+def inferred(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
+    """Return what the match says of every team, and how far the last pass moved a mean."""
+    if settings.places:
+        return _between_places(teams, settings)
+    return _between_teams(teams, settings)
+
+
+@inner_kernel
+def part_of(precision: float, weighted: float, teams: Teams, t: int, variance: float) -> float:
+    """Return what a message to team t adds to a member's precision-weighted mean.
+
+    variance : of the member's skill. The message says where the team's performance is; the
+        others' performances and the own noise lie between that and the skill.
+    """
+    apart = teams.variance[t] - variance
+    return float((weighted - precision * teams.mean[t]) / (1.0 + precision * apart))
+
+
+@kernel
+def rate_matches(
+    table: Floats, matches: Matches, count: int, settings: Settings, trace: TraceArrays
+) -> tuple[int, float]:
+    """Rate the matches in order; return (match, residual) of a failure, or (-1, 0)."""
+    traced = len(trace.rating) > 0
+    drift2 = settings.drift * settings.drift
+    for m in range(count):
+        start, stop = matches.offsets[m], matches.offsets[m + 1]
+        teams = teams_of(table, matches, start, stop, settings)
+        if len(teams.rank) < 2:
+            continue
+        found, moved = inferred(teams, settings)
+        if not moved <= settings.tolerance:
+            return m, moved
+        expected = np.empty(0)
+        if traced:
+            expected = normal_scores_against_field(teams.mean, 1.0 / np.sqrt(teams.variance))
+        for i in range(start, stop):
+            t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
+            variance = player[DEVIATION] * player[DEVIATION] + drift2
+            precision = weight * (found.better[t] + found.worse[t])
+            weighted = weight * (found.better_mean[t] + found.worse_mean[t])
+            added = precision / (1.0 + precision * (teams.variance[t] - variance))
+            after = 1.0 / (1.0 / variance + added)
+            if traced:
+                trace.expected[i] = expected[t] / (len(teams.rank) - 1.0)
+                trace.rating_before[i] = player[RATING]
+                trace.deviation_before[i] = player[DEVIATION]
+            player[RATING] += after * part_of(precision, weighted, teams, t, variance)
+            player[DEVIATION] = math.sqrt(after)
+            player[MATCHES] += 1.0
+            player[LAST_TIME] = matches.time[m]
+            if traced:
+                trace.rating[i] = player[RATING]
+                trace.deviation[i] = player[DEVIATION]
+    return -1, 0.0

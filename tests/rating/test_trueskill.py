@@ -1,0 +1,138 @@
+"""Both TrueSkill systems: against the trueskill package, integration, and each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equipoise.data.history import History
+from equipoise.errors import ConvergenceError, InvalidParameterError
+from equipoise.rating import trueskill
+from equipoise.rating.state import State
+from equipoise.rating.system import RatingSystem
+from equipoise.rating.trueskill import TrueSkill, TrueSkillSPb
+from rating.test_weng_lin import Match
+from reference.trueskill_exact import duel
+
+UNIT = 60.0
+
+
+@pytest.mark.parametrize(("teams", "largest"), [(2, 1), (2, 5), (8, 1), (16, 1), (16, 4), (5, 3)])
+def test_the_trueskill_package_gives_the_same_ratings(teams: int, largest: int) -> None:
+    """trueskill (BSD) at its defaults, ties and uneven teams included, within 1e-4 of its scale.
+
+    The difference is its stopping after ten passes; ours go on until nothing moves.
+    """
+    package: Any = pytest.importorskip("trueskill")
+    peer = package.TrueSkill(mu=25, sigma=25 / 3, beta=25 / 6, tau=25 / 300, draw_probability=0.1)
+    system = TrueSkill(
+        initial_rating=25 * UNIT,
+        initial_deviation=25 / 3 * UNIT,
+        beta=25 / 6 * UNIT,
+        drift=25 / 300 * UNIT,
+    )
+    for seed in range(15):
+        match = Match(np.random.default_rng(seed), teams, largest, 400.0)
+        state = match.rated(system)
+        sides = [
+            [package.Rating(mu=m / UNIT, sigma=s / UNIT) for m, s in team] for team in match.teams()
+        ]
+        rated = peer.rate(sides, ranks=match.ranks.tolist(), min_delta=1e-10)
+        players = [player for side in rated for player in side]
+        mu, sigma = state.column("rating") / UNIT, state.column("deviation") / UNIT
+        np.testing.assert_allclose(mu, [one.mu for one in players], rtol=0, atol=1e-4)
+        np.testing.assert_allclose(sigma, [one.sigma for one in players], rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("mean", [(1500.0, 1500.0), (1300.0, 1800.0), (1800.0, 1300.0)])
+def test_a_duel_is_the_exact_posterior(mean: tuple[float, float], tied: bool) -> None:
+    """With one factor message passing is exact: moments by integration, good to half a point.
+
+    The grid has a point every 2; what lies between 2 of them at the margin is lost or gained.
+    """
+    deviation = (200.0, 120.0)
+    system = TrueSkill(drift=0.0, draw_probability=0.3)
+    state = rated(system, mean, deviation, [0, 0] if tied else [0, 1])
+    margin = system.settings().margin
+    means, deviations = duel(mean, deviation, 175.0, margin, tied)
+    np.testing.assert_allclose(state.column("rating"), means, rtol=0, atol=0.5)
+    np.testing.assert_allclose(state.column("deviation"), deviations, rtol=0, atol=0.5)
+
+
+@pytest.mark.parametrize("mean", [(1500.0, 1500.0), (1300.0, 1800.0), (1800.0, 1300.0)])
+def test_places_of_narrow_width_are_a_duel_won(mean: tuple[float, float]) -> None:
+    """As eps goes to 0 a team's performance is its place: the exact posterior again.
+
+    For two newcomers with the defaults this is 1500 +- 178, where the authors' program says 126.
+    """
+    deviation = (200.0, 120.0)
+    system = TrueSkillSPb(sigma_drift=0.0, eps=0.01, convergence_eps=1e-9)
+    state = rated(system, mean, deviation, [0, 1])
+    means, deviations = duel(mean, deviation, 175.0, 0.0, False)
+    np.testing.assert_allclose(state.column("rating"), means, rtol=0, atol=0.5)
+    np.testing.assert_allclose(state.column("deviation"), deviations, rtol=0, atol=0.5)
+
+
+def test_places_of_narrow_width_are_the_classic_chain() -> None:
+    """Without ties, eps to 0 and a draw margin to 0 are the same graph."""
+    match = Match(np.random.default_rng(4), 12, 3, 300.0)
+    match.ranks = np.random.default_rng(5).permutation(12)
+    classic = match.rated(TrueSkill(drift=20.0, draw_probability=1e-9))
+    places = match.rated(TrueSkillSPb(sigma_drift=20.0, eps=0.002, convergence_eps=1e-10))
+    np.testing.assert_allclose(places.table[:, :2], classic.table[:, :2], rtol=0, atol=0.05)
+
+
+def test_all_who_share_a_place_are_treated_alike() -> None:
+    """Six of equal rating tie for second: places do not care for their order, the chain does."""
+    ranks = [0, 1, 1, 1, 1, 1, 1, 2]
+    equal, spread = [1500.0] * 8, [200.0] * 8
+    places = rated(TrueSkillSPb(convergence_eps=1e-10), equal, spread, ranks)
+    assert np.ptp(places.column("rating")[1:7]) < 1e-7
+    chain = rated(TrueSkill(), equal, spread, ranks)
+    assert np.ptp(chain.column("deviation")[1:7]) > 0.1
+
+
+def test_a_contest_of_thousands_with_a_large_tie_converges() -> None:
+    """4,000 players, 1,500 of them tied for last."""
+    ranks = np.minimum(np.arange(4000), 2500).tolist()
+    rng = np.random.default_rng(1)
+    for system in (TrueSkillSPb(eps=0.5), TrueSkill(draw_probability=0.01)):
+        state = rated(system, rng.normal(1500, 300, 4000).tolist(), [150.0] * 4000, ranks)
+        assert np.all(np.isfinite(state.table[:, :2]))
+        assert np.all(state.column("deviation") < 160.0)
+
+
+def test_messages_that_do_not_settle_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No match is known that does this, so the kernel is made to say that one did."""
+    monkeypatch.setattr(trueskill, "rate_matches", lambda *arguments: (0, 0.25))
+    what = r"messages of trueskill-spb, match 1, did not converge in 2000 .*residual 0.25"
+    with pytest.raises(ConvergenceError, match=what):
+        rated(TrueSkillSPb(), [1500.0, 1700.0, 1600.0], [100.0] * 3, [0, 1, 2])
+
+
+def test_parameters_outside_their_range_are_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="draw_probability must be from 1e-9"):
+        TrueSkill(draw_probability=0.0)
+    with pytest.raises(InvalidParameterError, match="eps must be from 1e-5 to 10 times beta"):
+        TrueSkillSPb(eps=0.0)
+
+
+def rated(system: RatingSystem, mean: Any, deviation: Any, ranks: list[int]) -> State:
+    """Return the state after one match of single players."""
+    count = len(ranks)
+    state = system.initial(count)
+    state.column("rating")[:] = mean
+    state.column("deviation")[:] = deviation
+    history = History(
+        match_ids=np.array([1]),
+        player_ids=np.arange(count),
+        offsets=np.array([0, count]),
+        player=np.arange(count),
+        team=np.arange(count),
+        rank=np.array(ranks),
+    )
+    system.run(state, history, 0, 1)
+    return state
