@@ -1,7 +1,8 @@
 """Win probability curves: what score a difference of ratings leads one to expect.
 
 psi of [PRE]_ Def. 1: smooth, increasing, psi(-t) = 1 - psi(t), from 0 to 1. `t` is a difference
-of ratings already divided by the scale beta.
+of ratings already divided by the scale beta. All are computed from exp(-|t|) or the like, so that
+the small tail keeps its digits and nothing overflows.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.errors import InvalidParameterError
+from equipoise.errors import InvalidParameterError, require
 
 CurveName: TypeAlias = Literal["elo", "normal"]
 
@@ -23,7 +24,11 @@ ELO_RATE = math.log(10.0) / 400.0
 #: Standard deviation of a difference in the normal curve: 200 sqrt 2 points, as Elo (1978) has it.
 NORMAL_DEVIATION = 200.0 * math.sqrt(2.0)
 
+# One call a number: fast enough for tables without the compiled library; kernels have their own.
+_erfc = np.frompyfunc(math.erfc, 1, 1)
 
+
+@runtime_checkable
 class Curve(Protocol):
     """What a win probability curve can tell; arrays of any shape, elementwise."""
 
@@ -62,8 +67,145 @@ class EloCurve:
         return np.asarray(e / (1.0 + e) ** 2)
 
 
+@dataclass(frozen=True, slots=True)
+class NormalCurve:
+    """P(Z <= t/deviation): performances are normal. A game is a coin: draws are not modelled.
+
+    deviation : standard deviation of the difference of two performances, rating points
+    """
+
+    deviation: float = NORMAL_DEVIATION
+    name: str = "normal"
+
+    def expected(self, t: Floats) -> Floats:
+        """Return psi(t), accurate in both tails."""
+        return self._tail(-np.asarray(t))
+
+    def slope(self, t: Floats) -> Floats:
+        """Return the normal density."""
+        z = np.clip(np.asarray(t) / self.deviation, -1e3, 1e3)  # no less than 0 anyway
+        return np.asarray(np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * self.deviation))
+
+    def variance(self, t: Floats) -> Floats:
+        """Return psi(t) psi(-t)."""
+        return self._tail(np.asarray(t)) * self._tail(-np.asarray(t))
+
+    def _tail(self, t: Floats) -> Floats:
+        """Return P(Z > t/deviation)."""
+        z = np.asarray(t, dtype=np.float64) / (self.deviation * math.sqrt(2.0))
+        return np.asarray(0.5 * np.asarray(_erfc(z), dtype=np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class DavidsonCurve:
+    """Davidson's model of wins, draws and losses [Davidson]_; `nu` 0 is the Elo curve.
+
+    With strengths p, q = 10^(rating/400) the three are as p to nu sqrt(p q) to q.
+    nu : how likely draws are, from 0; between equals nu/(2 + nu) of the games are drawn
+    """
+
+    nu: float
+    name: str = "davidson"
+
+    def __post_init__(self) -> None:
+        """Check the range."""
+        require(0 <= self.nu < math.inf, "nu", "a number from 0", self.nu)
+
+    def probabilities(self, t: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the probabilities of win, draw and loss at a difference of t points."""
+        h = np.exp(-0.5 * ELO_RATE * np.abs(t))  # sqrt(q/p), of the weaker to the stronger
+        whole = 1.0 + self.nu * h + h * h
+        strong, weak = 1.0 / whole, h * h / whole
+        up = np.asarray(t) >= 0
+        return np.where(up, strong, weak), self.nu * h / whole, np.where(up, weak, strong)
+
+    def expected(self, t: Floats) -> Floats:
+        """Return the probability of a win plus half that of a draw."""
+        win, draw, _ = self.probabilities(t)
+        return win + 0.5 * draw
+
+    def slope(self, t: Floats) -> Floats:
+        """Return psi'(t) = rate variance(t): the model is an exponential family in the score."""
+        return ELO_RATE * self.variance(t)
+
+    def variance(self, t: Floats) -> Floats:
+        """Return the variance of a score of 1, 1/2 or 0."""
+        win, draw, loss = self.probabilities(t)
+        return win * loss + 0.25 * draw * (win + loss)
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCurve:
+    """A curve given by a function of the difference, checked on a grid, with slopes by differences.
+
+    Only t <= 0 is asked of the function; the other half is its mirror image, so that
+    psi(-t) = 1 - psi(t) to the last bit.
+    """
+
+    function: Callable[[Floats], Floats]
+    width: float
+    name: str = "custom"
+
+    def expected(self, t: Floats) -> Floats:
+        """Return psi(t)."""
+        t = np.asarray(t, dtype=np.float64)
+        lower = _values(self.function, -np.abs(t))
+        return np.where(t > 0, 1.0 - lower, lower)
+
+    def slope(self, t: Floats) -> Floats:
+        """Return psi'(t) by a central difference, in the lower tail where digits are."""
+        t = -np.abs(np.asarray(t, dtype=np.float64))
+        step = 1e-4 * self.width
+        # Through expected(), as t + step may be above 0.
+        rise = self.expected(t + step) - self.expected(t - step)
+        return np.maximum(rise / (2.0 * step), 1e-300)
+
+    def variance(self, t: Floats) -> Floats:
+        """Return psi(t) psi(-t): a game is a coin."""
+        lower = _values(self.function, -np.abs(np.asarray(t, dtype=np.float64)))
+        return lower * (1.0 - lower)
+
+
 def curve_of(curve: CurveName | Curve | Callable[[Floats], Floats]) -> Curve:
-    """Return the curve that is meant. Raises : InvalidParameterError."""
-    if curve == "elo":
-        return EloCurve()
+    """Return the curve that is meant: a name, a curve, or a function of the difference.
+
+    A function takes an array of differences (rating points over the scale) and returns as many
+    expected scores.
+    Raises : InvalidParameterError   an unknown name, or a function that is no such curve
+    """
+    if isinstance(curve, str):
+        require(curve in ("elo", "normal"), "curve", "elo or normal, or a function", curve)
+        return EloCurve() if curve == "elo" else NormalCurve()
+    if isinstance(curve, Curve):
+        return curve
+    if callable(curve):
+        return _custom(curve)
     raise InvalidParameterError(f"curve must be elo or normal, or a function; got {curve!r}")
+
+
+def _custom(function: Callable[[Floats], Floats]) -> CustomCurve:
+    """Return a function as a curve, if it is one as far as 4,001 differences tell."""
+    reach = 10.0 ** np.linspace(-3, 6, 2000)
+    grid = np.concatenate([-reach[::-1], [0.0], reach])
+    psi = _values(function, grid)
+    require(bool(np.all((psi >= 0) & (psi <= 1))), "curve", "from 0 to 1", "another value")
+    worst = float(np.max(np.abs(psi + psi[::-1] - 1.0)))
+    require(worst < 1e-9, "curve", "antisymmetric: psi(-t) = 1 - psi(t)", f"{worst:.3g} apart")
+    inside = psi[:-1] > 0
+    inside &= psi[1:] < 1 - 1e-6
+    rises = np.where(inside, np.diff(psi) > 0, np.diff(psi) >= 0)
+    # Closer to 0 than a hundredth of a point two values may round to one.
+    rises |= (np.abs(grid[1:]) < 1e-2) & (np.diff(psi) >= 0)
+    require(bool(np.all(rises)), "curve", "increasing", f"no rise at {grid[:-1][~rises][:1]}")
+    ends = psi[-1] > 0.999
+    require(bool(ends), "curve", "close to 1 at a million points", psi[-1])
+    return CustomCurve(function, float(np.interp(0.75, psi[2000:], grid[2000:])))
+
+
+def _values(function: Callable[[Floats], Floats], t: Floats) -> Floats:
+    """Return a function's values. Raises : InvalidParameterError   not as many, or not numbers."""
+    with np.errstate(all="ignore"):  # 10^-t overflows where 1/(1 + 10^-t) is a good 0
+        values = np.asarray(function(t), dtype=np.float64)
+    require(values.shape == t.shape, "curve", "a function of arrays, elementwise", values.shape)
+    require(bool(np.all(np.isfinite(values))), "curve", "finite", "NaN or infinity")
+    return values

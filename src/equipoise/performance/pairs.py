@@ -10,8 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.games import Games
+
+#: From so many results on, compiled code gathers them; it gives the same bits.
+MANY_RESULTS = 300_000
+#: A table of all possible pairs may have so many cells, or ten for every result.
+TABLE_CELLS = 1_000_000
 
 
 class Pairs(NamedTuple):
@@ -30,22 +35,87 @@ class Pairs(NamedTuple):
     points: Floats
     draws: Floats
 
+    def played(self, players: int) -> Floats:
+        """Return the number of games of every player, shape (players,): k."""
+        return self.summed(self.weight, self.weight, players)
+
+    def scored(self, players: int) -> Floats:
+        """Return the points of every player, shape (players,): m."""
+        return self.summed(self.points, self.weight - self.points, players)
+
+    def summed(self, of_first: Floats, of_second: Floats, players: int) -> Floats:
+        """Return the sum over every player's pairs of a number of each side, shape (players,)."""
+        first = np.bincount(self.first, of_first, players)
+        return np.asarray(first + np.bincount(self.second, of_second, players), np.float64)
+
+    def where(self, kept: Flags | Ints) -> Pairs:
+        """Return some of the pairs; kept : shape (K,), or their rows."""
+        first, second, weight, points, draws = self
+        return Pairs(first[kept], second[kept], weight[kept], points[kept], draws[kept])
+
 
 def gather_pairs(games: Games, *, coloured: bool = False) -> Pairs:
-    """Return the pairs of a tournament; with `coloured` the two colours are kept apart."""
+    """Return the pairs of a tournament; with `coloured` the two colours are kept apart.
+
+    Results of a pair are summed in the order of the games.
+    """
+    if games.rows >= MANY_RESULTS:
+        from equipoise.performance.pair_kernels import gather_many
+
+        first, second, sums = gather_many(games, coloured)
+        return _pairs(games, first, second, sums)
     weight, points = games.weights, games.points
     first, second = games.white, games.black
     if not coloured:
         turned = first > second
         first, second = np.where(turned, second, first), np.where(turned, first, second)
         points = np.where(turned, weight - points, points)
-    keys, place = np.unique(first * np.int64(games.players) + second, return_inverse=True)
-    draws = np.full(games.rows, np.nan) if games.draws is None else games.draws
-    size = len(keys)
+    players = np.int64(max(games.players, 1))
+    keys, place = _numbered(first * players + second, int(players) ** 2)
+    columns = [weight, points] + ([] if games.draws is None else [games.draws])
+    sums = [np.bincount(place, one, len(keys)).astype(np.float64) for one in columns]
+    return _pairs(games, keys // players, keys % players, sums)
+
+
+def _numbered(key: Ints, cells: int) -> tuple[Ints, Ints]:
+    """Return the distinct keys in order, and the number of every row's key among them."""
+    if cells > max(TABLE_CELLS, 10 * len(key)):
+        keys, place = np.unique(key, return_inverse=True)
+        return keys, place.astype(np.int64)
+    there = np.zeros(cells, dtype=np.bool_)
+    there[key] = True
+    keys = np.flatnonzero(there)
+    number = np.empty(cells, dtype=np.int64)
+    number[keys] = np.arange(len(keys))
+    return keys, number[key]
+
+
+def _pairs(games: Games, first: Ints, second: Ints, sums: list[Floats]) -> Pairs:
+    """Return pairs; draws that are not known take no memory."""
+    weight, points = sums[0], sums[1]
+    draws = np.broadcast_to(np.nan, len(first)) if games.draws is None else sums[2]
+    return Pairs(first, second, weight, points, draws)
+
+
+def with_prior(pairs: Pairs, players: int, games: float, *, coloured: bool = False) -> Pairs:
+    """Return the pairs and, for everyone who played, drawn games against one more player.
+
+    That player has row `players` and is to be held at the average. With `coloured` half of the
+    games are played with either colour. Whether they are draws counts as not known: they say
+    nothing of how often players draw.
+    """
+    rows = np.flatnonzero(pairs.played(players) > 0)
+    other = np.full(len(rows), players, dtype=np.int64)
+    sides = [(rows, other), (other, rows)] if coloured else [(rows, other)]
+    each = games / len(sides)
+    first = np.concatenate([pairs.first, *(side[0] for side in sides)])
+    second = np.concatenate([pairs.second, *(side[1] for side in sides)])
+    more = len(first) - len(pairs.first)
+    order = np.lexsort((second, first))
     return Pairs(
-        first=keys // max(games.players, 1),
-        second=keys % max(games.players, 1),
-        weight=np.bincount(place, weight, size).astype(np.float64),
-        points=np.bincount(place, points, size).astype(np.float64),
-        draws=np.bincount(place, draws, size).astype(np.float64),
+        first=first[order],
+        second=second[order],
+        weight=np.concatenate([pairs.weight, np.full(more, each)])[order],
+        points=np.concatenate([pairs.points, np.full(more, each / 2)])[order],
+        draws=np.concatenate([pairs.draws, np.full(more, np.nan)])[order],
     )

@@ -1,0 +1,152 @@
+"""A tournament's performance table: who scored what, and what that says of each player."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.errors import Sweep
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: "ok": has a PPR. Where a component has none: "all-won" every point, "none-won" no point, "swept"
+#: neither, yet part of a component with a sweep. "no-games": nothing to go by.
+Status: TypeAlias = Literal["ok", "all-won", "none-won", "swept", "no-games"]
+STATUSES: tuple[Status, ...] = ("ok", "all-won", "none-won", "swept", "no-games")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Standing:
+    """Every number of the table, a column of N players each; NaN where there is none.
+
+    Players are in the order of the tournament; `order` of the table sorts them.
+
+    games, points : number (weight) of games and points; expected : points at the PPRs
+    rating : before the tournament; average_opponent : of the rated opponents, a game each
+    tpr, cpr, fide : tournament, complete and FIDE's performance rating
+    ppr : perfect performance rating; error : half-width at the confidence asked for
+    class_ppr : the PPR among the players of the same class, who are `class_of`
+    lower, upper : what a sweep allows to say of players without a PPR, at the confidence asked for
+    component, class_of : numbers from 0; -1 for players without games
+    status : index into STATUSES
+    """
+
+    games: Floats
+    points: Floats
+    expected: Floats
+    rating: Floats
+    average_opponent: Floats
+    tpr: Floats
+    cpr: Floats
+    fide: Floats
+    ppr: Floats
+    error: Floats
+    class_ppr: Floats
+    lower: Floats
+    upper: Floats
+    component: Ints
+    class_of: Ints
+    status: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Superiority:
+    """How probable it is that one player is better than another.
+
+    rows : players compared, rows of the tournament, the best first
+    probability : shape (len(rows), len(rows)); [i, j] that rows[i] is better than rows[j]; NaN on
+        the diagonal and between players whose ratings cannot be compared
+    """
+
+    rows: Ints
+    probability: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TournamentPerformance:
+    """The performance ratings of a tournament, and why some may be missing.
+
+    player_ids : shape (N,); standing : columns of these players
+    exists : every component has finite ratings that predict all scores
+    components : groups of players connected by games
+    sweeps : who swept whom, with what difference that proves
+    reasons : the same as sentences
+    relative : no rating before the tournament and no anchor is known, so the mean is 0
+    confidence : of error, lower, upper and of the sweeps' differences
+    colour_advantage : rating points that white was given, 0 for none
+    draw_parameter : nu of the Davidson model, NaN where draws are not modelled
+    prior : drawn games against an average player that everyone was given; above 0 the ratings are
+        pulled together and predict no score exactly
+    held : ids of players held at a rating; with two or more the scores of these are not predicted
+    extra : further columns that were asked for, by name, shape (N,) each
+    superiority : None where it was not asked for
+    """
+
+    player_ids: Ids
+    standing: Standing
+    exists: bool
+    components: int
+    sweeps: tuple[Sweep, ...]
+    reasons: tuple[str, ...]
+    relative: bool
+    confidence: float
+    colour_advantage: float = 0.0
+    draw_parameter: float = float("nan")
+    prior: float = 0.0
+    held: tuple[int | str, ...] = ()
+    extra: Mapping[str, Floats] = field(default_factory=dict)
+    superiority: Superiority | None = None
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.player_ids)
+
+    @property
+    def order(self) -> Ints:
+        """Rows in the order of the table: PPR, then class and the PPR in it, points, id.
+
+        Where there is no PPR the classes are in their order, winners before those they swept.
+        """
+        one = self.standing
+        by_id = np.argsort(self.player_ids, kind="stable")
+        keys = [
+            -_lowest(one.points)[by_id],
+            -_lowest(one.class_ppr)[by_id],
+            np.where(np.isnan(one.ppr), one.class_of, 0)[by_id],
+            -_lowest(one.ppr)[by_id],
+            (one.class_of < 0)[by_id],
+        ]
+        return np.asarray(by_id[np.lexsort(keys)], dtype=np.int64)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The table as a Polars data frame, a row a player, the best first."""
+        import polars as pl
+
+        rows, one = self.order, self.standing
+        columns: dict[str, object] = {"player": pl.Series(self.player_ids[rows].tolist())}
+        for name in (
+            *("games", "points", "expected", "rating", "average_opponent", "tpr", "cpr", "fide"),
+            *("ppr", "error"),
+        ):
+            columns[name] = getattr(one, name)[rows]
+        columns |= {name: values[rows] for name, values in self.extra.items()}
+        columns["status"] = [STATUSES[number] for number in one.status[rows].tolist()]
+        columns["class"] = one.class_of[rows]
+        columns |= {name: getattr(one, name)[rows] for name in ("class_ppr", "lower", "upper")}
+        frame = pl.DataFrame(columns)
+        return frame.with_columns(
+            pl.col(pl.Float64).fill_nan(None),
+            pl.when(pl.col("class") >= 0).then(pl.col("class")).alias("class"),
+        )
+
+
+def _lowest(values: Floats) -> Floats:
+    """Return values with the least possible one for NaN."""
+    return np.where(np.isnan(values), -np.inf, values)

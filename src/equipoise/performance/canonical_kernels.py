@@ -1,0 +1,150 @@
+"""The performance function of a large tournament, player by player; see `canonical`."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel
+from equipoise.arrays import Flags, Floats
+from equipoise.errors import ConvergenceError
+from equipoise.numeric.workers import Workers
+from equipoise.performance.canonical import MAX_STEPS, PATIENCE, REACH
+from equipoise.performance.conjugate_gradients import CHUNK
+from equipoise.performance.curves import Curve
+from equipoise.performance.network import BLOCK, model_of, network_of
+from equipoise.performance.network_kernels import Model, Network, elo_chances, normal_chances
+from equipoise.performance.pairs import Pairs
+
+
+class Search(NamedTuple):
+    """Where the roots of N equations are looked for.
+
+    root : best known; low, high : brackets; moved : length of the last step, 0 where solved
+    over : what is left of the equation; slope : its slope
+    """
+
+    root: Floats
+    low: Floats
+    high: Floats
+    moved: Floats
+    over: Floats
+    slope: Floats
+
+
+@inner_kernel
+def _evaluate(
+    low: int,
+    high: int,
+    network: Network,
+    model: Model,
+    x: Floats,
+    search: Search,
+    block: tuple[Floats, Floats],
+) -> None:
+    """Compute m_i minus the score that player i is expected to make at root[i], and its slope.
+
+    Entries are computed in blocks, as vectors; rows that are solved are left out.
+    """
+    start, (over, steep) = network.start, block
+    for i in range(low, high):
+        search.over[i] = search.slope[i] = 0.0
+        if search.moved[i] == 0.0:
+            continue
+        for begin in range(start[i], start[i + 1], len(over)):
+            size = min(begin + len(over), start[i + 1]) - begin
+            for k in range(size):
+                e = begin + k
+                t = search.root[i] - x[network.other[e]]
+                over[k] = t + model.advantage * network.side[e]
+            _chances(begin, size, network, model, over, steep)
+            for k in range(size):
+                search.over[i] += over[k]
+                search.slope[i] += steep[k]
+
+
+@inner_kernel
+def _chances(
+    begin: int, size: int, network: Network, model: Model, over: Floats, steep: Floats
+) -> None:
+    """Replace differences by y - w psi(t), without cancellation, and write w psi'(t)."""
+    weight, points = network.weight, network.points
+    if model.normal:
+        for k in range(size):
+            up, down, slope = normal_chances(over[k], model.rate)
+            won = points[begin + k]
+            over[k] = won * down - (weight[begin + k] - won) * up
+            steep[k] = weight[begin + k] * slope
+    else:
+        for k in range(size):
+            up, down, slope = elo_chances(over[k], model.rate, model.nu)
+            won = points[begin + k]
+            over[k] = won * down - (weight[begin + k] - won) * up
+            steep[k] = weight[begin + k] * slope
+
+
+@inner_kernel
+def _step(low: int, high: int, number: int, tolerance: float, search: Search) -> int:
+    """Take a step in every row; return how many are not solved yet."""
+    reach, unsolved = REACH * 2.0**number, 0
+    patient = number <= PATIENCE or number % 2 == 1
+    for i in range(low, high):
+        if search.moved[i] == 0.0:
+            continue
+        z, over = search.root[i], search.over[i]
+        search.low[i] = z if over > 0.0 else search.low[i]
+        search.high[i] = z if over < 0.0 else search.high[i]
+        newton = 0.0 if over == 0.0 else min(max(over / search.slope[i], -reach), reach)
+        there = z + newton
+        bracketed = search.low[i] > -math.inf and search.high[i] < math.inf
+        if bracketed and not (patient and search.low[i] <= there <= search.high[i]):
+            there = 0.5 * (search.low[i] + search.high[i])
+        search.root[i] = there
+        moved = abs(there - z)
+        search.moved[i] = moved if moved > tolerance else 0.0
+        unsolved += search.moved[i] > 0.0
+    return unsolved
+
+
+class CompiledRoots:
+    """The roots of all players' equations, player by player; over the scale."""
+
+    def __init__(self, network: Network, model: Model, threads: int) -> None:
+        self._network, self._model, self._threads = network, model, threads
+
+    def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
+        """Return z with m_i = sum w psi(z_i - x_j) where defined; begin : of the search."""
+        size = len(x)
+        search = Search(
+            root=begin.copy(),
+            low=np.full(size, -np.inf),
+            high=np.full(size, np.inf),
+            moved=np.where(defined, np.inf, 0.0),
+            over=np.zeros(size),
+            slope=np.zeros(size),
+        )
+
+        def rows(number: int, low: int, high: int) -> None:
+            network, model = self._network, self._model
+            block = np.empty(BLOCK), np.empty(BLOCK)
+            for step in range(MAX_STEPS):
+                _evaluate(low, high, network, model, x, search, block)
+                if not _step(low, high, step, tolerance, search):
+                    break
+
+        with Workers(self._threads) as workers:
+            workers.each_chunk(size, CHUNK, rows)
+        if np.any(search.moved):
+            left = float(np.max(np.abs(search.over[search.moved > 0])))
+            raise ConvergenceError("a performance rating", MAX_STEPS, left)
+        return search.root
+
+
+def compiled_roots(
+    pairs: Pairs, players: int, curve: Curve, advantage: float, threads: int
+) -> CompiledRoots | None:
+    """Return what finds roots; None: kernels do not know the curve."""
+    model = model_of(curve, advantage)
+    return CompiledRoots(network_of(pairs, players), model, threads) if model else None

@@ -1,0 +1,140 @@
+"""Newton's method for the equilibrium: the zero of m - E(x), the top of the potential P.
+
+Source: [PRE]_ sec. 3. P is concave, its gradient is m - E, its Hessian (4) is minus the Laplacian
+of the network of games with weights w psi'. So a step solves one Laplacian system; how, is for the
+two engines: `dense` for small tournaments, `network` for large ones.
+
+What makes it converge from any start:
+- far from the equilibrium psi' may be next to nothing and a step endless. The Hessian's diagonal
+  is lifted so that no player alone would be moved by more than REACH points; the lift vanishes
+  once |m_i - E_i| < REACH H_ii, so the last steps are Newton's own;
+- every component has its own step length: it is shortened until the slope of P along the step
+  has not turned clearly downhill. P is concave, so this needs no value of P.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ints
+from equipoise.errors import ConvergenceError
+
+#: Steps before giving up; one from equal ratings takes about five, absurd scores some thirty.
+MAX_STEPS = 200
+#: Shortenings of one step.
+MAX_SHORTER = 60
+#: Furthest that one step moves a player, rating points over the scale.
+REACH = 1000.0
+#: The next step, extrapolated, would move nobody by more points.
+SETTLED = 1e-7
+#: Least relative accuracy that is asked of sums of k games, times the tolerance: 3e-15 k.
+_ROUNDING = 3e-6
+#: Steps that may fail to halve what is left before rounding is taken to be the reason.
+_PATIENCE = 3
+
+
+class Engine(Protocol):
+    """Computes with one tournament; ratings are over the scale."""
+
+    inner_iterations: int
+    diagonal: Floats
+    #: What to say where Newton's method fails, "" for nothing.
+    advice: str
+
+    def evaluate(self, x: Floats) -> Floats:
+        """Return m - E(x), 0 for players who are held; remember the Hessian at x."""
+
+    def step(self, residual: Floats, lift: Floats, forcing: float) -> Floats:
+        """Return about (H + lift)^-1 residual, 0 for players who are held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked.
+
+    label : shape (N,), component from 0; everybody played
+    held : shape (N,), whether a player's rating is given
+    played : shape (N,), k; tolerance : of |m - E|
+    """
+
+    label: Ints
+    held: Floats
+    played: Floats
+    tolerance: float
+
+    def centred(self, x: Floats) -> Floats:
+        """Return ratings less the mean of their component, where nobody in it is held."""
+        size = np.bincount(self.label)
+        mean = np.bincount(self.label, x) / np.maximum(size, 1)
+        mean[np.bincount(self.label, self.held) > 0] = 0.0
+        return np.asarray(x - mean[self.label])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Ratings, what they leave of the equation, and how many times the goal that is."""
+
+    x: Floats
+    residual: Floats
+    size: float
+
+
+def maximise(engine: Engine, task: Task, start: Floats) -> tuple[Place, int]:
+    """Return where P is greatest, and the number of steps.
+
+    The goal is |m - E| <= tolerance min(1, k), or 3e-6 tolerance k for players with so many games
+    that float64 cannot tell more. Where rounding ends the way earlier, tolerance k counts.
+    Raises : ConvergenceError   not even that was reached, or ratings went on drifting apart
+    """
+    goal = task.tolerance * np.maximum(np.minimum(task.played, 1.0), _ROUNDING * task.played)
+    kept = task.tolerance * task.played
+    here = best = _place(engine, task, task.centred(start), goal)
+    forcing, settled, stale, steps = 0.1, False, 0, 0
+    while not (here.size <= 1 and settled) and stale < _PATIENCE:
+        if steps == MAX_STEPS:
+            left = float(np.max(np.abs(here.residual)))
+            raise ConvergenceError(f"the equilibrium{engine.advice}", steps, left)
+        lift = np.maximum(np.abs(here.residual) / REACH - engine.diagonal, 0.0)
+        step = engine.step(here.residual, lift, max(forcing, min(0.1, 0.1 / max(here.size, 1.0))))
+        furthest = float(np.max(np.abs(step), initial=0.0))
+        if furthest == 0.0:
+            break
+        before, steps = here.size, steps + 1
+        here = _along(engine, task, here, step, goal)
+        shrunk = here.size / before if before > 0 else 1.0
+        settled = furthest * min(shrunk, 1.0) <= SETTLED
+        # Eisenstat & Walker: solve as exactly as the last step was successful.
+        forcing = min(0.1, 0.5 * shrunk * shrunk)
+        promised = bool(np.all(np.abs(here.residual) <= kept))
+        stale = stale + 1 if promised and here.size > 0.5 * best.size else 0
+        best = here if here.size <= best.size else best
+    return best, steps
+
+
+def _place(engine: Engine, task: Task, x: Floats, goal: Floats) -> Place:
+    residual = engine.evaluate(x)
+    return Place(x, residual, float(np.max(np.abs(residual) / goal, initial=0.0)))
+
+
+def _along(engine: Engine, task: Task, here: Place, step: Floats, goal: Floats) -> Place:
+    """Return the place after a step, which is shortened for components where it goes too far."""
+    label = task.label
+    rise = np.bincount(label, here.residual * step)
+    noise = 1e-15 * np.bincount(label, task.played * np.abs(step))
+    furthest = np.zeros(len(rise))
+    np.maximum.at(furthest, label, np.abs(step))
+    length = np.minimum(1.0, 2.0 * REACH / np.maximum(furthest, REACH))
+    for _ in range(MAX_SHORTER):
+        there = _place(engine, task, task.centred(here.x + length[label] * step), goal)
+        slope = np.bincount(label, there.residual * step)
+        far = slope < -0.1 * rise - noise
+        if there.size <= 1 or not np.any(far):
+            break
+        # Where a straight line through both slopes is zero, but neither too near nor too far.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.clip(rise / (rise - slope), 0.1, 0.5)
+        length = np.where(far, length * share, length)
+    return there
