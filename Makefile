@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-JIT_OFF_TESTS := tests/numeric tests/rating tests/test_every_system.py
+JIT_OFF_TESTS := tests/numeric tests/rating tests/performance tests/test_every_system.py
 
 .PHONY: all setup demo test test-fast test-jit-off test-bounds format lint types layers docs bench clean
 
@@ -51,7 +51,7 @@ test-fast: .venv/.test
 	$(BIN)/python -m pytest
 
 test-jit-off: .venv/.test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(JIT_OFF_TESTS) --cov=equipoise.numeric --cov=equipoise.rating --cov-report=term --cov-fail-under=90
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(JIT_OFF_TESTS) --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.performance --cov-report=term --cov-fail-under=90
 
 test-bounds: .venv/.test
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(JIT_OFF_TESTS)

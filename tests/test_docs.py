@@ -99,24 +99,49 @@ def test_decisions_are_numbered_one_by_one() -> None:
         assert path.read_text(encoding="utf-8").startswith(f"# {number}. ")
 
 
-def rules_of_readers() -> list[str]:
-    """Return every "must ..." of the readers' sources, up to its first variable part."""
+#: Files of `formats` that read games; the others read histories, lobbies and tables of any kind.
+READERS_OF_GAMES = re.compile(
+    r"(cross|duels|game|likely_doubles|mirrors|pair_tables|pgn|results|synonyms|trf)\w*\.py"
+)
+
+
+def rules_in(path: Path) -> set[str]:
+    """Return every "must ..." of a source, up to its first variable part."""
     found = set()
-    for path in (ROOT / "src" / "equipoise" / "formats").glob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        parts = {id(part) for node in ast.walk(tree) for part in getattr(node, "values", ())}
-        for node in ast.walk(tree):
-            first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
-            if first is node and id(node) in parts:
-                continue
-            if isinstance(first, ast.Constant) and str(first.value).startswith("must "):
-                found.add(str(first.value).strip())
-    return sorted(found)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    parts = {id(part) for node in ast.walk(tree) for part in getattr(node, "values", ())}
+    for node in ast.walk(tree):
+        first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
+        if first is node and id(node) in parts:
+            continue
+        if isinstance(first, ast.Constant) and str(first.value).startswith("must "):
+            found.add(str(first.value).strip())
+    return found
 
 
-@pytest.mark.parametrize("rule", rules_of_readers())
+def rules_of_readers(*, games: bool) -> list[str]:
+    """Return the rules of the readers of games, or of the others."""
+    package = ROOT / "src" / "equipoise"
+    files = [
+        path
+        for path in (package / "formats").glob("*.py")
+        if bool(READERS_OF_GAMES.fullmatch(path.name)) == games
+    ]
+    if games:
+        files.append(package / "data" / "games.py")
+    return sorted(set().union(*(rules_in(path) for path in files)))
+
+
+@pytest.mark.parametrize("rule", rules_of_readers(games=False))
 def test_every_rule_of_the_readers_is_explained(rule: str) -> None:
     assert f"`{rule}" in page("guides/reading-histories.md")
+
+
+@pytest.mark.parametrize("rule", rules_of_readers(games=True))
+def test_every_rule_of_the_readers_of_games_is_explained(rule: str) -> None:
+    """What they share with readers of histories may be explained there."""
+    pages = page("guides/reading-games.md") + page("guides/reading-histories.md")
+    assert f"`{rule}" in pages
 
 
 @pytest.mark.parametrize("name", equipoise.__all__)

@@ -51,7 +51,7 @@ def test_every_other_command_runs(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stderr}"
     written = {path.name for path in tmp_path.iterdir()} - {"examples"}
     tables = {"ratings.csv", "trace.parquet", "ratings.parquet", "spring.jsonl", "simulated.csv"}
-    assert written == {*tables, "state.npz", "chart.svg"}
+    assert written == {*tables, "state.npz", "chart.svg", "performance.svg"}
 
 
 @pytest.mark.parametrize("snippet", blocks("python"))

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from equipoise.data.drift import Drift
     from equipoise.data.effective import EffectiveRating
     from equipoise.data.explanation import Explanation
+    from equipoise.data.games import Games
     from equipoise.data.history import History
     from equipoise.data.lobby import Lobby
     from equipoise.data.prediction import Prediction
     from equipoise.data.ratings import Ratings, Trace
     from equipoise.data.split import Balance
+    from equipoise.data.tournament import TournamentPerformance
     from equipoise.data.win_probability import win_probability
     from equipoise.errors import (
         ConflictError,
@@ -37,7 +39,15 @@ if TYPE_CHECKING:
     from equipoise.evaluate.drift import drift
     from equipoise.evaluate.placing import PlaceDistribution, place_distribution
     from equipoise.formats import read_history, scan_history, write_history, write_table
+    from equipoise.formats.games import read_games, scan_games
     from equipoise.formats.lobby import read_lobby
+    from equipoise.performance.averages import complete_performance, linear_performance
+    from equipoise.performance.equilibrium import Equilibrium, performance_equilibrium
+    from equipoise.performance.fide import fide_performance
+    from equipoise.performance.recursive import recursive_performance
+    from equipoise.performance.results import results_of_player
+    from equipoise.performance.tournament import performance
+    from equipoise.performance.tpr import tournament_performance
     from equipoise.rating.elo import Elo
     from equipoise.rating.elo_mmr import EloMMR
     from equipoise.rating.elo_mmx import EloMMX
@@ -53,51 +63,64 @@ if TYPE_CHECKING:
     from equipoise.rating.what_if import WhatIf, what_if
 
 _PLACES = {
-    "Balance": "equipoise.data.split",
     "Backtest": "equipoise.data.backtest",
+    "backtest": "equipoise.evaluate.backtest",
+    "balance": "equipoise.balance.lobby_split",
+    "Balance": "equipoise.data.split",
     "BradleyTerry": "equipoise.rating.weng_lin",
+    "complete_performance": "equipoise.performance.averages",
     "ConflictError": "equipoise.errors",
     "ConvergenceError": "equipoise.errors",
     "Drift": "equipoise.data.drift",
+    "drift": "equipoise.evaluate.drift",
     "EffectiveRating": "equipoise.data.effective",
     "Elo": "equipoise.rating.elo",
     "EloMMR": "equipoise.rating.elo_mmr",
     "EloMMX": "equipoise.rating.elo_mmx",
+    "Equilibrium": "equipoise.performance.equilibrium",
     "EquipoiseError": "equipoise.errors",
+    "explain": "equipoise.rating.explaining",
     "Explanation": "equipoise.data.explanation",
+    "fide_performance": "equipoise.performance.fide",
+    "Games": "equipoise.data.games",
     "Glicko": "equipoise.rating.glicko",
     "Glicko2": "equipoise.rating.glicko2",
     "History": "equipoise.data.history",
     "InvalidDataError": "equipoise.errors",
     "InvalidParameterError": "equipoise.errors",
+    "linear_performance": "equipoise.performance.averages",
     "Lobby": "equipoise.data.lobby",
+    "make_system": "equipoise.rating.registry",
     "NoEquilibriumError": "equipoise.errors",
     "NotFoundError": "equipoise.errors",
-    "PlackettLuce": "equipoise.rating.weng_lin",
+    "performance": "equipoise.performance.tournament",
+    "performance_equilibrium": "equipoise.performance.equilibrium",
+    "place_distribution": "equipoise.evaluate.placing",
     "PlaceDistribution": "equipoise.evaluate.placing",
+    "PlackettLuce": "equipoise.rating.weng_lin",
     "PoolState": "equipoise.rating.pool_state",
+    "predict": "equipoise.rating.replay",
     "Prediction": "equipoise.data.prediction",
     "Problem": "equipoise.errors",
     "Ratings": "equipoise.data.ratings",
-    "Replay": "equipoise.rating.replay",
-    "Sweep": "equipoise.errors",
-    "TeamGlicko2": "equipoise.rating.team_glicko2",
-    "TrueSkill": "equipoise.rating.trueskill",
-    "TrueSkillSPb": "equipoise.rating.trueskill",
-    "Trace": "equipoise.data.ratings",
-    "WhatIf": "equipoise.rating.what_if",
-    "backtest": "equipoise.evaluate.backtest",
-    "drift": "equipoise.evaluate.drift",
-    "balance": "equipoise.balance.lobby_split",
-    "explain": "equipoise.rating.explaining",
-    "make_system": "equipoise.rating.registry",
-    "place_distribution": "equipoise.evaluate.placing",
-    "predict": "equipoise.rating.replay",
+    "read_games": "equipoise.formats.games",
     "read_history": "equipoise.formats",
     "read_lobby": "equipoise.formats.lobby",
+    "recursive_performance": "equipoise.performance.recursive",
     "replay": "equipoise.rating.replay",
+    "Replay": "equipoise.rating.replay",
+    "results_of_player": "equipoise.performance.results",
+    "scan_games": "equipoise.formats.games",
     "scan_history": "equipoise.formats",
+    "Sweep": "equipoise.errors",
+    "TeamGlicko2": "equipoise.rating.team_glicko2",
+    "tournament_performance": "equipoise.performance.tpr",
+    "TournamentPerformance": "equipoise.data.tournament",
+    "Trace": "equipoise.data.ratings",
+    "TrueSkill": "equipoise.rating.trueskill",
+    "TrueSkillSPb": "equipoise.rating.trueskill",
     "what_if": "equipoise.rating.what_if",
+    "WhatIf": "equipoise.rating.what_if",
     "win_probability": "equipoise.data.win_probability",
     "write_history": "equipoise.formats",
     "write_table": "equipoise.formats",
@@ -114,8 +137,10 @@ __all__ = [
     "Elo",
     "EloMMR",
     "EloMMX",
+    "Equilibrium",
     "EquipoiseError",
     "Explanation",
+    "Games",
     "Glicko",
     "Glicko2",
     "History",
@@ -133,21 +158,32 @@ __all__ = [
     "Replay",
     "Sweep",
     "TeamGlicko2",
+    "TournamentPerformance",
     "Trace",
     "TrueSkill",
     "TrueSkillSPb",
     "WhatIf",
     "backtest",
     "balance",
+    "complete_performance",
     "drift",
     "explain",
+    "fide_performance",
+    "linear_performance",
     "make_system",
+    "performance",
+    "performance_equilibrium",
     "place_distribution",
     "predict",
+    "read_games",
     "read_history",
     "read_lobby",
+    "recursive_performance",
     "replay",
+    "results_of_player",
+    "scan_games",
     "scan_history",
+    "tournament_performance",
     "what_if",
     "win_probability",
     "write_history",

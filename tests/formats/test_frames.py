@@ -199,3 +199,11 @@ def test_rows_of_binary_files_count_from_one(tmp_path):
     path = tmp_path / "t.parquet"
     pl.DataFrame({"match": [1, 1], "player": [1, 2], "rank": [0, -1]}).write_parquet(path)
     assert scan_history(path).problems[0].line == 2
+
+
+def test_whole_numbers_beyond_64_bits_are_kept_as_text():
+    """In columns that are kept, as in ids, no digit is lost and nothing fails."""
+    large = 2**63 + 5
+    for values in ([large, 1], [10**30, 1]):
+        history = read_history(TABLE | {"code": [*values, 2, None]})
+        assert history.attributes["code"].tolist() == [*map(str, values), "2", None]

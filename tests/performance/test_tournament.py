@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import equipoise as eq
 from equipoise.data.games import Games
 from equipoise.data.tournament import STATUSES, TournamentPerformance
 from equipoise.errors import InvalidParameterError, NoEquilibriumError, NotFoundError
@@ -197,3 +198,17 @@ def test_wrong_usage_is_refused() -> None:
     wrong: Any = ["quadratic"]
     with pytest.raises(InvalidParameterError, match="also must be one of linear, recursive"):
         performance(UPSET, also=wrong)
+
+
+def test_formulas_take_games_or_the_results_of_one_player() -> None:
+    """C of Table 1: a win against 2450 and a draw with 2200, however it is said."""
+    alone = eq.results_of_player([2450.0, 2200.0], [1.0, 0.5])
+    games = games_of("C-B =, C-A 1, B-A =", {"A": 2450.0, "B": 2200.0, "C": 2000.0})
+    for formula in (
+        eq.tournament_performance,
+        eq.complete_performance,
+        eq.linear_performance,
+        eq.fide_performance,
+    ):
+        assert formula(alone)[0] == pytest.approx(formula(games)[0], abs=1e-9)
+    assert eq.tournament_performance(alone)[0] == pytest.approx(2538.52, abs=0.005)

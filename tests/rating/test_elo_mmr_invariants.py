@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
+from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.elo_mmr_gaussian import gaussian_on_one_thread, gaussian_on_workers
 from equipoise.rating.elo_mmr_match import PARALLEL_FROM
@@ -23,7 +24,6 @@ from equipoise.rating.elo_mmr_performance import (
 )
 from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.replay import replay
-from equipoise.numeric.workers import Workers
 from rating.histories import (
     Contest,
     Entrants,

@@ -12,6 +12,7 @@ from equipoise.cli import (
     balance,
     demo,
     explain,
+    performance,
     plot,
     predict,
     rate,
@@ -55,6 +56,7 @@ application.command("backtest", epilog=backtest.EXAMPLE)(backtest.backtest)
 application.command("balance", epilog=balance.EXAMPLE)(balance.balance)
 application.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 application.command("explain", epilog=explain.EXAMPLE)(explain.explain)
+application.command("performance", epilog=performance.EXAMPLE)(performance.performance)
 application.command("plot", epilog=plot.EXAMPLE)(plot.plot)
 application.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 application.command("rate", epilog=rate.EXAMPLE)(rate.rate)

@@ -39,7 +39,8 @@ class GamesReading:
     games : the games; None if problems forbade it
     problems : every broken rule that was found
     left_out : reason -> how many results are not games and so do not count: "unfinished",
-        "without moves", "forfeit", "bye", "adjudged", "filtered"
+        "without moves", "forfeit", "abandoned", "bye", "adjudged", "lost by both", "unrated",
+        "filtered"
     notes : other things a user should know, as sentences: likely doubles of names, ratings that
         differ between games of one player, pairings that occur again
     """

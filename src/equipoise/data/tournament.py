@@ -117,9 +117,9 @@ class TournamentPerformance:
         by_id = np.argsort(self.player_ids, kind="stable")
         keys = [
             -_lowest(one.points)[by_id],
-            -_lowest(one.class_ppr)[by_id],
+            -_lowest(_alike(one.class_ppr))[by_id],
             np.where(np.isnan(one.ppr), one.class_of, 0)[by_id],
-            -_lowest(one.ppr)[by_id],
+            -_lowest(_alike(one.ppr))[by_id],
             (one.class_of < 0)[by_id],
         ]
         return np.asarray(by_id[np.lexsort(keys)], dtype=np.int64)
@@ -145,6 +145,11 @@ class TournamentPerformance:
             pl.col(pl.Float64).fill_nan(None),
             pl.when(pl.col("class") >= 0).then(pl.col("class")).alias("class"),
         )
+
+
+def _alike(ratings: Floats) -> Floats:
+    """Return ratings rounded, so that equals whom rounding tells apart go by points and id."""
+    return np.round(ratings, 8)
 
 
 def _lowest(values: Floats) -> Floats:

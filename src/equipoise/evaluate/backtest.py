@@ -32,10 +32,10 @@ from equipoise.evaluate.bootstrap import draw, interval, resampled
 from equipoise.evaluate.metrics import Field, Rule, score_field
 from equipoise.evaluate.scored import Scored
 from equipoise.evaluate.tally import Tally
+from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces
 from equipoise.rating.system import RatingSystem
-from equipoise.numeric.workers import Workers
 
 #: Columns of a trace that say what was known before a match.
 _KNOWN_BEFORE = ("rating_before", "deviation_before")

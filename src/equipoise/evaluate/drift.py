@@ -43,9 +43,9 @@ from equipoise.evaluate.drift_pool import (
     follow,
     retire_until,
 )
+from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import TRACE_COLUMNS, check_fit, days, pieces
 from equipoise.rating.system import RatingSystem
-from equipoise.numeric.workers import Workers
 
 #: Days in which an active player has played, where a history has times.
 ACTIVE_DAYS = 90.0

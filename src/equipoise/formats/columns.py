@@ -54,6 +54,13 @@ def _as_text(column: pl.Series) -> pl.Series:
     return column.set(blank, None) if blank.any() else column
 
 
+def text_of(column: pl.Series) -> pl.Series:
+    """Return values as text, null where they have none: lists, objects, bytes that are no text."""
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        return pl.Series(column.name, [None] * len(column), dtype=pl.String)
+    return column.cast(pl.String, strict=False)
+
+
 def read_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fault, ...]]:
     """Return ids as Int64 or String, null where absent or faulty, and the faults.
 
@@ -204,7 +211,10 @@ def read_attribute(column: pl.Series, untyped: bool) -> Ids | None:
     if column.dtype.is_float():
         return column.fill_null(np.nan).to_numpy()
     if column.dtype.is_integer():
-        column = column.cast(pl.Int64)
+        whole = column.cast(pl.Int64, strict=False)
+        # Beyond 64 bits only text keeps every digit.
+        fits = whole.null_count() == column.null_count()
+        column = whole if fits else column.cast(pl.String)
     return text_objects(column) if column.dtype == pl.String else _plain(column)
 
 

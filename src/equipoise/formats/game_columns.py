@@ -15,13 +15,15 @@ class GameColumns:
     """G results, a row each, as a source tells them; who is who is decided later, once for all.
 
     white, black : shape (G,), ids (int64 or object of str), of the player with white first where
-        `coloured`
+        `coloured`; rows of `players` (int64) where that is given
     points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
     weight : shape (G,), number of games of each result; None: 1 each
     white_rating, black_rating : shape (G,), NaN where unrated; None: the source has none
     draws : shape (G,), how many of the games were drawn; None: not known
     coloured : whether white had the white pieces
     round : shape (G,), object; None: the source has none
+    players : ids of players, int64 or object of str, none twice; None: white and black are ids.
+        For sources of many games, which are not turned into objects row by row
     others : ids of players who are named but may have no game here
     other_rating : rating of each of `others`, NaN where unrated; None: the source has none
     left_out : reason -> number of results that are not games
@@ -39,6 +41,7 @@ class GameColumns:
     draws: Floats | None = None
     coloured: bool = False
     round: Ids | None = None
+    players: Ids | None = None
     others: Ids | None = None
     other_rating: Floats | None = None
     left_out: Counter[str] = field(default_factory=Counter)

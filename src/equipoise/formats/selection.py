@@ -62,7 +62,7 @@ def _where(frame: pl.DataFrame, options: Options) -> Flags | None:
                 f"where (--where) must name a column of the table ({', '.join(frame.columns)}); "
                 f"got {name!r}"
             )
-        equal = _equal(frame[name], value)
+        equal = equal_rows(frame[name], value)
         holds = equal if holds is None else holds & equal
     return holds
 
@@ -89,8 +89,8 @@ def _whole(
     return chosen
 
 
-def _equal(column: pl.Series, value: object) -> Flags:
-    """Compare by value where both are numbers, else as text."""
+def equal_rows(column: pl.Series, value: object) -> Flags:
+    """Return the rows that have a value, compared as numbers where both are, else as text."""
     if value is None or value == "":
         empty = column.is_null()
         return (empty | (column == "") if column.dtype == pl.String else empty).to_numpy()

@@ -111,7 +111,7 @@ def _open_path(path: Path, format: str | None) -> Table:
             return read_parquet(path, name)
         if chosen == "arrow":
             return read_arrow(path, name)
-        return _open_bytes(path.read_bytes(), name, chosen)
+        return open_bytes(path.read_bytes(), name, chosen)
     except OSError as error:
         refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
 
@@ -121,6 +121,11 @@ def _open_stream(stream: Any, format: str | None) -> Table:
         raise InvalidParameterError(
             f"format must be given for a stream: one of {', '.join(get_args(Format))}"
         )
+    return open_bytes(*read_stream(stream), format)
+
+
+def read_stream(stream: Any) -> tuple[bytes, str]:
+    """Return all that a stream holds, and its name ("" if it has none)."""
     label = getattr(stream, "name", None)
     name = label if isinstance(label, str) and label != "<stdin>" else ""
     if stream is sys.stdin.buffer or stream is sys.stdin:
@@ -133,18 +138,22 @@ def _open_stream(stream: Any, format: str | None) -> Table:
         refuse(name, "must be a stream that can be read", str(error))
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
+    return bytes(data), name
+
+
+def open_bytes(data: bytes, name: str, format: str) -> Table:
+    """Return the table that the content of a file holds.
+
+    Raises : InvalidDataError   it is not what it says, or cannot be read
+    """
     if format == "parquet":
         return read_parquet(data, name)
     if format == "arrow":
         return read_arrow(data, name)
-    return _open_bytes(bytes(data), name, format)
-
-
-def _open_bytes(data: bytes, name: str, format: str) -> Table:
     if not data:
         refuse(name, "must hold at least one row", "an empty file")
     if format.endswith(".gz"):
-        data = _decompressed(data, name)
+        data = decompressed(data, name)
         format = format.removesuffix(".gz")
     if format in CONTEST_FORMATS:
         return read_contest_file(data, name, None if format == "json" else format)
@@ -159,7 +168,8 @@ def _open_bytes(data: bytes, name: str, format: str) -> Table:
     return readers[format]()
 
 
-def _decompressed(data: bytes, name: str) -> bytes:
+def decompressed(data: bytes, name: str) -> bytes:
+    """Return the content of a gzip file."""
     if not data.startswith(b"\x1f\x8b"):
         refuse(name, "must be a gzip file", _what(data))
     try:

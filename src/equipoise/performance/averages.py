@@ -11,22 +11,23 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise.arrays import Floats
+from equipoise.data.games import Games
 from equipoise.errors import require
-from equipoise.performance.results import Results, tally_of
+from equipoise.performance.results import Results, as_results, tally_of
 
 #: Rating points of a tenfold in the odds of a game, and of a game won in the linear formula.
 POINTS = 400.0
 
 
-def average_opponent(results: Results) -> Floats:
+def average_opponent(results: Results | Games) -> Floats:
     """Return the mean rating of every player's rated opponents, shape (N,).
 
     Every game counts, by its weight: who is met twice counts twice. NaN without such a game.
     """
-    return tally_of(results).average
+    return tally_of(as_results(results)).average
 
 
-def complete_performance(results: Results, *, scale: float = 1.0) -> Floats:
+def complete_performance(results: Results | Games, *, scale: float = 1.0) -> Floats:
     """Return the complete performance rating (CPR) [CPR]_, shape (N,), finite at 0 % and 100 %.
 
     It is the rating that stays what it is after the player's games and one more: a draw against
@@ -36,7 +37,7 @@ def complete_performance(results: Results, *, scale: float = 1.0) -> Floats:
     Raises : InvalidParameterError   `scale` is out of range
     """
     _check(scale)
-    average, games, points, lost = tally_of(results)
+    average, games, points, lost = tally_of(as_results(results))
     with np.errstate(invalid="ignore", divide="ignore"):
         factor = (games + 1) / games
         # log10((k + 1/2 - m)/(m + 1/2)), and k - m is what was lost.
@@ -44,14 +45,14 @@ def complete_performance(results: Results, *, scale: float = 1.0) -> Floats:
         return np.asarray(average - scale * distance)
 
 
-def linear_performance(results: Results, *, scale: float = 1.0) -> Floats:
+def linear_performance(results: Results | Games, *, scale: float = 1.0) -> Floats:
     """Return average + 400 (2 m - k)/k, shape (N,); NaN without a game against a rated opponent.
 
     scale : beta, above 0
     Raises : InvalidParameterError   `scale` is out of range
     """
     _check(scale)
-    average, games, points, lost = tally_of(results)
+    average, games, points, lost = tally_of(as_results(results))
     with np.errstate(invalid="ignore"):
         return np.asarray(average + scale * POINTS * (points - lost) / games)
 

@@ -120,7 +120,8 @@ def performance_equilibrium(
         threads=threads,
     )
     found = fit(question, advantage=colour_advantage, draws=draws)
-    ratings = _placed(question, found, select, average, initial)
+    # Without any rating the mean is 0, exactly (READINGS C2).
+    ratings = _placed(question, found, "mean" if relative else select, average, initial)
     loose = tournament.virtual > 0 or bool(np.any(_loose(question)))
     return _result(games, question, found, ratings, relative and loose)
 

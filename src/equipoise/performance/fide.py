@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.performance.results import Results, tally_of
+from equipoise.data.games import Games
+from equipoise.performance.results import Results, as_results, tally_of
 
 #: dp for a score of 100, 99, ... 50 per cent; below, dp(p) = -dp(1 - p).
 _UPPER_HALF = (
@@ -41,14 +42,14 @@ def rating_difference(points: Floats, games: Floats) -> Floats:
     return np.asarray(np.where(known, found, np.nan))
 
 
-def fide_performance(results: Results, *, rounded: bool = True) -> Floats:
+def fide_performance(results: Results | Games, *, rounded: bool = True) -> Floats:
     """Return the performance rating by FIDE's table, shape (N,).
 
     NaN without a game against a rated opponent; 800 points from the average at 0 % and 100 %.
 
     rounded : the average opponent to a whole number, as FIDE has it, of which 0.5 goes up
     """
-    average, games, points, _ = tally_of(results)
+    average, games, points, _ = tally_of(as_results(results))
     base = _half_up(average) if rounded else average
     return np.asarray(base + rating_difference(points, games))
 

@@ -69,6 +69,11 @@ def results_of(games: Games) -> Results:
     return _rated(every)
 
 
+def as_results(source: Results | Games) -> Results:
+    """Return results, made of games where they are given."""
+    return results_of(source) if isinstance(source, Games) else source
+
+
 def results_of_player(
     opponents: Sequence[float] | Floats,
     points: Sequence[float] | Floats,

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
+from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, require
 from equipoise.performance.averages import POINTS
 from equipoise.performance.curves import Curve, CurveName, curve_of
-from equipoise.performance.results import Results, Tally, tally_of
+from equipoise.performance.results import Results, Tally, as_results, tally_of
 
 #: Rating points (times the scale): the last step of every player is at most so long.
 TOLERANCE = 1e-10
@@ -59,7 +60,7 @@ class _Equations(NamedTuple):
 
 
 def tournament_performance(
-    results: Results,
+    results: Results | Games,
     *,
     curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
     scale: float = 1.0,
@@ -73,6 +74,7 @@ def tournament_performance(
     Raises : ConvergenceError        the equations could not be solved, which no known input does
     """
     require(0 < scale < np.inf, "scale", "a number above 0", scale)
+    results = as_results(results)
     tally = tally_of(results)
     rows = np.flatnonzero((tally.points > 0) & (tally.lost > 0))
     answer = np.full(results.players, np.nan)

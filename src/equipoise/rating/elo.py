@@ -21,9 +21,9 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.workers import Workers
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
-from equipoise.numeric.workers import Workers
 
 #: Columns of the state.
 RATING, MATCHES, LAST_TIME = range(3)

@@ -25,8 +25,8 @@ from equipoise.numeric.normal import normal_hazard
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.numeric.sigmoid_sum import CHUNK, sum_of_chunks
 from equipoise.numeric.summation import lane_sum
-from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
 from equipoise.numeric.workers import Workers
+from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
 
 #: Half an interval in units of the smallest delta. The hazard's poles lie 2.81 off the real axis
 #: (NUMERICS 2), so 24 points leave (1.76 + sqrt(1 + 1.76^2))^-24 = 1.4e-14 of the local maximum.

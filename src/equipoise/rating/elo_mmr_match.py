@@ -15,6 +15,7 @@ from equipoise._jit import inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.sigmoid_sum import CHUNK
+from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr_belief import (
     DEVIATION,
     LAST_TIME,
@@ -38,7 +39,6 @@ from equipoise.rating.elo_mmr_performance import (
     solve_on_one_thread,
     solve_on_workers,
 )
-from equipoise.numeric.workers import Workers
 
 #: Contests from this size on are shared among threads.
 PARALLEL_FROM = 2 * CHUNK

@@ -21,6 +21,7 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, InvalidParameterError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr_belief import (
     DEVIATION,
     LAST_TIME,
@@ -46,7 +47,6 @@ from equipoise.rating.system import (
     check_newcomer,
     trace_arrays,
 )
-from equipoise.numeric.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

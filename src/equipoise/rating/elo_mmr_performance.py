@@ -34,8 +34,8 @@ from equipoise.numeric.sigmoid_sum import (
     tail_series,
     tail_sum,
 )
-from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
 from equipoise.numeric.workers import Workers
+from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
 
 #: Places solved together; only the first of them starts without its neighbour's root.
 PLACES = 256

@@ -10,6 +10,7 @@ from equipoise.arrays import Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
+from equipoise.numeric.workers import Workers
 from equipoise.rating.pool_state import (
     PoolState,
     did_you_mean,
@@ -18,7 +19,6 @@ from equipoise.rating.pool_state import (
 )
 from equipoise.rating.replay import check_fit, check_system, pieces
 from equipoise.rating.system import RatingSystem
-from equipoise.numeric.workers import Workers
 
 #: Matches of a player that are named where the wanted one is not among them.
 _NAMED = 5

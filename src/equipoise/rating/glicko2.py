@@ -24,6 +24,7 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.numeric.workers import Workers
 from equipoise.rating.glicko2_update import GLICKO2_SCALE, game, glicko2_outlook, updated
 from equipoise.rating.state import State
 from equipoise.rating.system import (
@@ -33,7 +34,6 @@ from equipoise.rating.system import (
     check_newcomer,
     trace_arrays,
 )
-from equipoise.numeric.workers import Workers
 
 #: Columns of the state; the first three are from before the period in progress.
 RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE = range(8)

@@ -13,11 +13,11 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import Ratings, Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.numeric.workers import Workers
 from equipoise.rating.lineup import lineup
 from equipoise.rating.pool_state import PoolState, matches_to_rate, with_known_rows
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsuited
 from equipoise.rating.system import RatingSystem
-from equipoise.numeric.workers import Workers
 
 #: Columns that every trace has; a system's own come after.
 TRACE_COLUMNS = ("expected", "rating_before", "deviation_before", "rating", "deviation")

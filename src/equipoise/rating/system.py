@@ -13,8 +13,8 @@ from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
-from equipoise.rating.state import State
 from equipoise.numeric.workers import Workers
+from equipoise.rating.state import State
 
 #: Columns of a rating table for some players: `rating`, `deviation`, `matches`, `last_time`
 #: (days) and those of the system.

@@ -22,6 +22,7 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, InvalidDataError, Problem, require
 from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.numeric.workers import Workers
 from equipoise.rating.glicko2_update import GLICKO2_SCALE, glicko2_outlook
 from equipoise.rating.state import State
 from equipoise.rating.system import (
@@ -45,7 +46,6 @@ from equipoise.rating.team_glicko2_match import (
     rate_matches,
     read_deviations,
 )
-from equipoise.numeric.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

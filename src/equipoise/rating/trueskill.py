@@ -20,6 +20,7 @@ from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, require
+from equipoise.numeric.workers import Workers
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -41,7 +42,6 @@ from equipoise.rating.trueskill_match import (
     rate_matches,
     teams_of,
 )
-from equipoise.numeric.workers import Workers
 
 #: Part of beta that the last pass of classic TrueSkill may move a mean.
 _SETTLED = 1e-11

@@ -27,6 +27,7 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.numeric.exponential import exp, logistic
 from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.workers import Workers
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -35,7 +36,6 @@ from equipoise.rating.system import (
     check_newcomer,
     trace_arrays,
 )
-from equipoise.numeric.workers import Workers
 
 #: Columns of the state.
 RATING, DEVIATION, MATCHES, LAST_TIME = range(4)

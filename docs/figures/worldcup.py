@@ -1,0 +1,23 @@
+"""Draw docs/figures/worldcup.svg: who swept whom at the World Cup of 2022.
+
+Run: python docs/figures/worldcup.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from equipoise.cli import run
+
+HERE = Path(__file__).parent
+
+
+def main() -> int:
+    """Draw the chart; return the exit status."""
+    games = str(HERE.parents[1] / "examples" / "worldcup2022.csv")
+    target = str(HERE / "worldcup.svg")
+    return run(["performance", games, "--title", "the World Cup of 2022", "--chart", target])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,231 @@
+"""equipoise performance: games in, performance ratings out."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from equipoise.cli import options
+
+if TYPE_CHECKING:
+    from equipoise.performance.tournament import Extra
+
+EXAMPLE = """\b
+Example:
+  equipoise performance examples/interzonal1970.csv --anchor 2557"""
+
+
+def performance(
+    games: Annotated[
+        str,
+        typer.Argument(
+            metavar="GAMES",
+            help="Games: .pgn (also .zip, .gz, .bz2, .zst, or a folder), a FIDE report (.trf), a "
+            "table with white, black, result or player, opponent, points, games, a cross table, a "
+            "long history of duels, or - for standard input (with --format).",
+            show_default=False,
+        ),
+    ],
+    anchor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="R|PLAYER=R",
+            help="Average rating to start from, instead of the players' own; or a player who is "
+            "held at a rating, repeatable.",
+        ),
+    ] = None,
+    select: Annotated[
+        Literal["document", "mean", "initial"],
+        typer.Option(
+            help="Which of the equilibria, all alike but for a constant: the one reached from the "
+            "average rating, the one with that mean, or the one reached from the players' ratings."
+        ),
+    ] = "document",
+    confidence: Annotated[
+        float, typer.Option(help="Of error bars and bounds, above 0 and below 1.")
+    ] = 0.95,
+    scale: Annotated[
+        float, typer.Option(help="Spread of the curve: 1 is Elo's, 400 points for odds of ten.")
+    ] = 1.0,
+    curve: Annotated[
+        Literal["elo", "normal"], typer.Option(help="Expected score by difference of ratings.")
+    ] = "elo",
+    draws: Annotated[
+        Literal["ignore", "davidson"],
+        typer.Option(help="Count a draw as half a win, or model how often equals draw."),
+    ] = "ignore",
+    colour_advantage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R|estimate", help="Rating points that white (or the home side) is worth more."
+        ),
+    ] = None,
+    prior: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            metavar="GAMES",
+            help="Give everybody so many drawn games against an average player. Always has an "
+            "answer, which is no equilibrium and is labelled so.",
+        ),
+    ] = 0.0,
+    superiority: Annotated[
+        bool,
+        typer.Option("--superiority", help="How probable it is that each is better than another."),
+    ] = False,
+    player: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P",
+            help="Players to compare with --superiority, and whose error to compute in a large "
+            "tournament; repeatable. [default: the first 20]",
+        ),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="linear|recursive", help="Further columns; repeatable."),
+    ] = None,
+    synonyms: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Names that mean one player: columns name, same_as."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 where no equilibrium exists.")
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="The whole table: .csv, .parquet, .json, .jsonl or .tsv."
+        ),
+    ] = None,
+    chart: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A chart, .svg, .png or .pdf: ratings with error bars; who swept whom, where no "
+            "equilibrium exists.",
+        ),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(help="Name of the tournament in the chart. [default: that of the file]"),
+    ] = None,
+    column: options.Column = None,
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Only games from this time on.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Only games before this time.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Only games with this tag or column; repeatable."),
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", help="How the games are written, where their name does not tell."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Rate the performances in a tournament.
+
+    PPR are the ratings that predict every player's score exactly, beside TPR, CPR and FIDE's
+    number, which go by the opponents' ratings before the tournament. Where some players took every
+    point of others no such ratings exist: then it is said who swept whom, and what can still be
+    told.
+    """
+    from equipoise.cli.performance_text import print_performance
+    from equipoise.cli.report import print_json
+    from equipoise.workflows.performance import (
+        PerformanceRequest,
+        message_of,
+        rate_performance,
+    )
+    from equipoise.workflows.settings import assignments
+
+    average, held = _anchors(anchor or [])
+    answer = rate_performance(
+        PerformanceRequest(
+            games=sys.stdin.buffer if games == "-" else games,
+            format=format_,
+            columns=assignments(column or [], "--column"),
+            where=assignments(where or [], "--where"),
+            since=since,
+            until=until,
+            synonyms=synonyms,
+            anchor=average,
+            anchors=held,
+            select=select,
+            confidence=confidence,
+            scale=scale,
+            curve=curve,
+            draws=draws,
+            colour_advantage=_advantage(colour_advantage),
+            prior=prior,
+            superiority=superiority,
+            players=tuple(player or ()),
+            also=_also(also or []),
+            strict=strict,
+            output=output,
+            chart=chart,
+            title=title,
+        )
+    )
+    if as_json:
+        print_json(message_of(answer))
+    else:
+        print_performance(answer)
+
+
+def _anchors(given: list[str]) -> tuple[float | None, dict[str, float]]:
+    """Return the average and who is held at what, of `--anchor`. Raises : InvalidParameterError."""
+    from equipoise.errors import InvalidParameterError
+
+    average: float | None = None
+    held: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        try:
+            rating = float(value)
+        except ValueError:
+            raise InvalidParameterError(
+                f"--anchor takes a rating, or PLAYER=RATING; got {text!r}"
+            ) from None
+        if name and name not in held:
+            held[name] = rating
+        elif name or average is not None:
+            who = f"player {name}" if name else "the average"
+            raise InvalidParameterError(f"--anchor must give one rating for {who}; got {text!r}")
+        else:
+            average = rating
+    return average, held
+
+
+def _also(given: list[str]) -> tuple[Extra, ...]:
+    """Return the further columns of `--also`. Raises : InvalidParameterError."""
+    from typing import cast
+
+    from equipoise.errors import require
+    from equipoise.performance.tournament import EXTRA
+
+    for name in given:
+        require(name in EXTRA, "--also", f"one of {', '.join(EXTRA)}", name)
+    return tuple(cast("Extra", name) for name in given)
+
+
+def _advantage(text: str | None) -> float | Literal["estimate"]:
+    """Return what `--colour-advantage` asks for. Raises : InvalidParameterError."""
+    from equipoise.errors import InvalidParameterError
+
+    if text is None:
+        return 0.0
+    if text == "estimate":
+        return "estimate"
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameterError(
+            f"--colour-advantage takes rating points or the word estimate; got {text!r}"
+        ) from None

@@ -1,0 +1,167 @@
+"""A tournament's performance table in words and numbers that an organiser would accept."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from equipoise.cli.report import print_table, say
+
+if TYPE_CHECKING:
+    from equipoise.data.tournament import Superiority, TournamentPerformance
+    from equipoise.workflows.performance import PerformanceAnswer
+
+#: Players shown on a terminal; a file or a pipe gets all of them.
+SHOWN = 100
+#: Players whose names fit above the columns of a matrix.
+_MATRIX = 20
+
+#: Column of the table -> its head and its decimals.
+_NUMBERS = {
+    "games": ("games", 0),
+    "points": ("points", 1),
+    "expected": ("expected", 4),
+    "rating": ("rating", 0),
+    "average_opponent": ("opponents", 0),
+    "tpr": ("TPR", 0),
+    "cpr": ("CPR", 0),
+    "fide": ("FIDE", 0),
+    "ppr": ("PPR", 1),
+    "error": ("+-", 1),
+    "linear": ("linear", 0),
+    "recursive": ("recursive", 0),
+    "class_ppr": ("in class", 1),
+    "lower": ("at least", 0),
+    "upper": ("at most", 0),
+}
+
+
+def print_performance(answer: PerformanceAnswer) -> None:
+    """Print the table, what it is worth, and whatever a reader should know of the games."""
+    found = answer.performance
+    _print_players(found)
+    if found.superiority is not None:
+        sys.stdout.write("\n")
+        _print_superiority(found, found.superiority)
+    sys.stdout.write("\n")
+    # That an equilibrium exists is said by what it promises.
+    reasons = found.reasons[1:] if found.exists else found.reasons
+    lines = [*_certificate(found), *_labels(found), *reasons]
+    sys.stdout.write("\n".join(lines) + "\n")
+    for line in (*_left_out(answer), *answer.reading.notes):
+        say(line)
+
+
+def _print_players(found: TournamentPerformance) -> None:
+    """Print a row a player, without the columns that nobody has anything in."""
+    table = found.table
+    shown = table.head(SHOWN) if sys.stdout.isatty() else table
+    hidden = {"status", "class"} if found.exists and "no-games" not in table["status"] else set()
+    names = [
+        name
+        for name in table.columns
+        if name not in hidden
+        and table[name].null_count() < len(table)
+        and not (name in ("class_ppr", "lower", "upper") and found.exists)
+    ]
+    columns = ["", *(_NUMBERS[name][0] if name in _NUMBERS else name for name in names)]
+    cells = []
+    for place, row in enumerate(shown.select(names).iter_rows(), start=1):
+        texts = [_cell(name, value) for name, value in zip(names, row, strict=True)]
+        cells.append([str(place), *texts])
+    numbers = {"", "class", *(head for head, _ in _NUMBERS.values())}
+    print_table(columns, cells, numbers)
+    if len(shown) < len(table):
+        say(f"... and {len(table) - len(shown):,} more players; --output FILE keeps them all.")
+
+
+def _cell(name: str, value: object) -> str:
+    """Return a value as the table shows it."""
+    if value is None:
+        return ""
+    if name not in _NUMBERS or not isinstance(value, float):
+        return str(value)
+    if name in ("games", "points") and value != round(value, 1):
+        return f"{value:.4g}"  # weighted games
+    return f"{value:.{_NUMBERS[name][1]}f}"
+
+
+def _certificate(found: TournamentPerformance) -> list[str]:
+    """Return what the ratings promise, and how well they keep it."""
+    one = found.standing
+    if found.prior:
+        return [
+            f"Regularised: everybody was given {found.prior:g} drawn games against an average "
+            "player, so the ratings are pulled together and predict no score exactly."
+        ]
+    rated = [row for row, ppr in enumerate(one.ppr.tolist()) if not math.isnan(ppr)]
+    if not rated:
+        return []
+    free = [row for row in rated if found.player_ids[row] not in found.held or len(found.held) < 2]
+    worst = max((abs(one.expected[row] - one.points[row]) for row in free), default=0.0)
+    every = "every score" if found.exists else "the scores of all who have one"
+    exception = " but those of the players held" if len(free) < len(rated) else ""
+    return [
+        f"The PPRs predict {every}{exception}: expected and actual points differ by at most "
+        f"{worst:.0e}.".replace("0e+00", "nothing at all")
+    ]
+
+
+def _labels(found: TournamentPerformance) -> list[str]:
+    """Return what else the ratings rest on."""
+    lines = []
+    if not found.exists and not found.prior:
+        lines.append(
+            "Without an equilibrium players are compared within their class only; at least and at "
+            "most say what winning or losing every game against another class still tells."
+        )
+    elif found.relative:
+        lines.append(
+            "Relative: no rating is known and no --anchor given, so the PPRs have mean 0; only "
+            "their differences mean something."
+        )
+    if found.colour_advantage:
+        lines.append(f"White is worth {found.colour_advantage:.1f} points more.")
+    if not math.isnan(found.draw_parameter):
+        nu = found.draw_parameter
+        lines.append(
+            f"Draws are modelled (Davidson, nu = {nu:.4g}): equals draw "
+            f"{100 * nu / (2 + nu):.1f} % of their games."
+        )
+    if not math.isnan(_some_error(found)):
+        lines.append(
+            f"Error bars hold with {100 * found.confidence:g} % confidence, each game a coin of "
+            "its own."
+        )
+    return lines
+
+
+def _some_error(found: TournamentPerformance) -> float:
+    """Return some error bar, NaN if there is none."""
+    return next((one for one in found.standing.error.tolist() if not math.isnan(one)), math.nan)
+
+
+def _left_out(answer: PerformanceAnswer) -> list[str]:
+    """Return what is not a game, in one line."""
+    counts = [f"{count:,} {reason}" for reason, count in answer.reading.left_out.items() if count]
+    return [f"Not counted as games: {', '.join(counts)}."] if counts else []
+
+
+def _print_superiority(found: TournamentPerformance, matrix: Superiority) -> None:
+    """Print the probabilities that a row's player is better than a column's, in percent."""
+    names = [str(found.player_ids[row]) for row in matrix.rows.tolist()]
+    shown = names[:_MATRIX]
+    sys.stdout.write("How probable it is, in percent, that a row is better than a column\n")
+    heads = [str(place) for place in range(1, len(shown) + 1)]
+    rows = [
+        [heads[i], name, *(_percent(matrix.probability[i, j]) for j in range(len(shown)))]
+        for i, name in enumerate(shown)
+    ]
+    print_table([" ", "player", *heads], rows, {" ", *heads})
+    if len(shown) < len(names):
+        say(f"... and {len(names) - len(shown)} more; --json has them all.")
+
+
+def _percent(probability: float) -> str:
+    return "" if math.isnan(probability) else f"{100 * probability:.0f}"

@@ -1,0 +1,201 @@
+"""Results between names -> games between players: the same steps for every format.
+
+Ids become rows in the order in which they first appear in the games, white before black, then in
+the list of others. Names are never merged but by a file of synonyms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Ids, Ints
+from equipoise.data.games import OTHER, Games, id_array
+from equipoise.data.reading import GamesReading
+from equipoise.errors import InvalidDataError, Problem
+from equipoise.formats.game_columns import GameColumns
+from equipoise.formats.game_notes import describe_repeated, describe_strangers
+from equipoise.formats.game_ratings import gather_ratings
+from equipoise.formats.game_rows import by_appearance, code_ids
+from equipoise.formats.likely_doubles import describe_doubles
+from equipoise.formats.table import shown
+
+GAME = "must hold at least one game"
+
+#: Reasons for which results are left out, in the order in which they are told; others follow.
+ORDER = (
+    "unfinished",
+    "without moves",
+    "forfeit",
+    "abandoned",
+    "bye",
+    "adjudged",
+    "lost by both",
+    "unrated",
+    "filtered",
+)
+
+
+@dataclass(slots=True)
+class _Roster:
+    """Who plays: rows of `ids` for both sides of every result, and for everyone named beside."""
+
+    white: Ints
+    black: Ints
+    others: Ints
+    ids: Ids
+
+
+def assemble_games(
+    columns: GameColumns, name: str = "", synonyms: Mapping[str, str] | None = None
+) -> GamesReading:
+    """Return the games of a source, and everything that is wrong with them.
+
+    name : of the file, for problems that have no line
+    synonyms : name -> name of the player
+    """
+    roster = _roster(columns)
+    strangers: tuple[str, ...] = ()
+    if synonyms:
+        known = _texts(roster.ids)
+        strangers = describe_strangers([one for one in synonyms if one not in known])
+        roster = _merged(roster, synonyms)
+    problems = _in_order([*columns.problems, *_selves(columns, roster)])
+    left_out = _ordered(columns.left_out)
+    if not problems and not len(columns.points):
+        told = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
+        problems = (Problem(name, None, "", GAME, f"none, but {told}" if told else "none"),)
+    games, notes = None, (*columns.notes, *strangers)
+    if not problems:
+        try:
+            games, more = _games(columns, roster)
+            notes += more
+        except InvalidDataError as error:
+            problems = tuple(_located(one, columns, name) for one in error.problems)
+    return GamesReading(games=games, problems=problems, left_out=left_out, notes=notes)
+
+
+def _games(columns: GameColumns, roster: _Roster) -> tuple[Games, tuple[str, ...]]:
+    """Return the games, and notes on ratings, pairings and names."""
+    ratings, differing = gather_ratings(
+        columns, roster.ids, roster.white, roster.black, roster.others
+    )
+    draws = columns.draws
+    if draws is None and columns.weight is None:
+        # Of single games the points tell, if they are points of chess.
+        drawn = columns.points == 0.5
+        whole = np.all(drawn | (columns.points == 0) | (columns.points == 1))
+        draws = drawn.astype(np.float64) if whole else None
+    games = Games(
+        player_ids=roster.ids,
+        white=roster.white,
+        black=roster.black,
+        points=columns.points,
+        weight=columns.weight,
+        rating=ratings.initial,
+        white_rating=ratings.white,
+        black_rating=ratings.black,
+        draws=draws,
+        coloured=columns.coloured,
+    )
+    doubles: tuple[str, ...] = ()
+    if roster.ids.dtype == object:
+        doubles = describe_doubles(roster.ids.tolist())
+    return games, (*differing, *describe_repeated(games), *doubles)
+
+
+def _roster(columns: GameColumns) -> _Roster:
+    """Return the players of a source in order of appearance."""
+    named = np.zeros(0, object) if columns.others is None else columns.others
+    if columns.players is None:
+        parts: list[Ids] = [columns.white, columns.black, named]
+    else:
+        parts = [columns.players, named]
+    codes, ids = _coded(parts)
+    lengths = np.cumsum([len(part) for part in parts])
+    split = np.split(codes, lengths[:-1])
+    if columns.players is None:
+        white, black, others = split
+    else:
+        white, black, others = split[0][columns.white], split[0][columns.black], split[1]
+    return _appearing(white, black, others, ids)
+
+
+def _coded(parts: list[Ids]) -> tuple[Ints, Ids]:
+    """Return a number for every id of several columns, and the id of every number."""
+    present = [part for part in parts if len(part)]
+    if all(part.dtype != object for part in present):
+        values = np.concatenate([np.zeros(0, np.int64), *present])
+        return code_ids(pl.Series(values))
+    texts = [pl.Series([str(one) for one in part.tolist()], dtype=pl.String) for part in present]
+    return code_ids(pl.concat(texts))
+
+
+def _appearing(white: Ints, black: Ints, others: Ints, ids: Ids) -> _Roster:
+    """Return the roster with ids in order of appearance, and without those who do not appear."""
+    # Others follow as if each of them had a row of their own.
+    first, second = np.concatenate([white, others]), np.concatenate([black, others])
+    both, ids = by_appearance(first, second, ids)
+    games, rows = len(white), len(first)
+    return _Roster(both[:games], both[rows : rows + games], both[games:rows], ids)
+
+
+def _texts(ids: Ids) -> dict[str, int]:
+    """Return text of an id -> its row."""
+    return {str(one): row for row, one in enumerate(ids.tolist())}
+
+
+def _merged(roster: _Roster, synonyms: Mapping[str, str]) -> _Roster:
+    """Return the roster in which names stand for the players they are said to be."""
+    row_of = _texts(roster.ids)
+    names: list[str | int] = roster.ids.tolist()
+    target = np.arange(len(names))
+    for row, text in enumerate(list(row_of)):
+        player = synonyms.get(text)
+        if player is None:
+            continue
+        if player not in row_of:
+            row_of[player] = len(names)
+            names.append(int(player) if _is_whole(roster.ids, player) else player)
+        target[row] = row_of[player]
+    white, black, others = (target[rows] for rows in (roster.white, roster.black, roster.others))
+    return _appearing(white, black, others, id_array(names))
+
+
+def _is_whole(ids: Ids, text: str) -> bool:
+    """Return whether text is an id like the others, where these are whole numbers."""
+    return ids.dtype != object and text.isascii() and text.isdecimal() and len(text) <= 18
+
+
+def _selves(columns: GameColumns, roster: _Roster) -> list[Problem]:
+    """Return a problem for every game of a player against oneself, by synonyms or before."""
+    field = "black" if columns.coloured else "opponent"
+    problems = []
+    for game in np.flatnonzero(roster.white == roster.black).tolist():
+        file, line = ("", game + 1) if columns.locate is None else columns.locate(game)
+        got = shown(roster.ids[roster.white[game]])
+        problems.append(Problem(file, line, field, OTHER, got))
+    return problems
+
+
+def _located(problem: Problem, columns: GameColumns, name: str) -> Problem:
+    """Return a problem of a row of games with the file and the line it comes from."""
+    file, line = name, problem.line
+    if line is not None and columns.locate is not None:
+        file, line = columns.locate(line - 1)
+    return Problem(file, line, problem.field, problem.rule, problem.got)
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    """Return problems file by file as they come, and in the order of lines within each."""
+    files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
+    return tuple(sorted(problems, key=lambda one: (files[one.file], one.line or 0)))
+
+
+def _ordered(left_out: Mapping[str, int]) -> dict[str, int]:
+    """Return the reasons that occur, in one order."""
+    known = [*ORDER, *sorted(set(left_out) - set(ORDER))]
+    return {reason: left_out[reason] for reason in known if left_out.get(reason)}

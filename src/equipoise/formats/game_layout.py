@@ -1,0 +1,221 @@
+"""Which column of a table of games is which, whatever the source calls it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.table import Table, refuse
+
+Kind: TypeAlias = Literal["games", "pairs", "history"]
+
+GAME_LIST = "must have white, black and result (or points) to be a list of games"
+PAIR_TABLE = "must have player, opponent and points (or result, or wins and losses) to be pairs"
+LONG_TABLE = "must have match, player and rank (or winner) to be a history of matches"
+ONE_COLUMN = "must be the name of one column only"
+ONE_DECIDES = "must not stand beside result: one of the two decides a game"
+
+#: Columns of the two sides, as `spelling` writes them; whether the first has the white pieces or
+#: plays at home.
+SIDES: tuple[tuple[str, str, bool], ...] = (
+    ("white", "black", True),
+    ("whiteplayer", "blackplayer", True),
+    ("whitename", "blackname", True),
+    ("whiteid", "blackid", True),
+    ("whiteusername", "blackusername", True),
+    ("home", "away", True),
+    ("hometeam", "awayteam", True),
+    ("player1", "player2", False),
+    ("playera", "playerb", False),
+    ("modela", "modelb", False),
+)
+#: Other columns of a list of games; the first spelling that is there is taken.
+OF_GAMES: dict[str, tuple[str, ...]] = {
+    "result": ("result", "winner", "outcome", "score"),
+    "points": ("points", "whitepoints"),
+    "games": ("games",),
+    "draws": ("draws",),
+    "white_elo": (
+        "whiteelo",
+        "whiterating",
+        "homeelo",
+        "homerating",
+        "player1rating",
+        "playerarating",
+        "modelarating",
+    ),
+    "black_elo": (
+        "blackelo",
+        "blackrating",
+        "awayelo",
+        "awayrating",
+        "player2rating",
+        "playerbrating",
+        "modelbrating",
+    ),
+    "weight": ("weight",),
+    "round": ("round",),
+    "time": ("time", "date", "utcdate"),
+}
+#: Columns of a table of pairs.
+OF_PAIRS: dict[str, tuple[str, ...]] = {
+    "player": ("player",),
+    "opponent": ("opponent",),
+    "points": ("points", "score"),
+    "games": ("games", "weight"),
+    "draws": ("draws",),
+    "wins": ("wins",),
+    "losses": ("losses",),
+    "result": ("result", "outcome"),
+    "player_rating": ("playerrating", "playerelo", "rating", "elo"),
+    "opponent_rating": ("opponentrating", "opponentelo"),
+    "time": ("time", "date"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a table of games has what.
+
+    columns : meaning -> column of the source
+    coloured : whether the first side has the white pieces or plays at home
+    missing : what is not there and must be
+    """
+
+    kind: Kind
+    columns: Mapping[str, str]
+    coloured: bool
+    missing: tuple[str, ...]
+
+
+def spelling(name: str) -> str:
+    """Return the name of a column without capitals, spaces and the like: WhiteElo, white_elo."""
+    return re.sub(r"[\s_\-./]", "", name).casefold()
+
+
+def find_layout(table: Table, renamed: Mapping[str, str], kind: Kind | None) -> Layout:
+    """Return the one layout that fits a table.
+
+    renamed : new name -> name in the source
+    kind : what the table is said to be; None: what its columns tell
+    Raises : InvalidParameterError   it fits several, or a column that was named is not there
+    Raises : InvalidDataError        it fits none, or is ambiguous; says what each would need
+    """
+    frame = table.frame
+    layouts = [one for one in _layouts(frame, renamed) if kind in (None, one.kind)]
+    fitting = [one for one in layouts if not one.missing]
+    if len(fitting) > 1:
+        names = " and ".join(one.kind for one in fitting)
+        raise InvalidParameterError(
+            f"format (--format) must be given where columns fit both {names}; "
+            f"got columns {', '.join(frame.columns)}"
+        )
+    if fitting:
+        _check_once(fitting[0], table, renamed)
+        return fitting[0]
+    got = f"columns {', '.join(frame.columns)}" if frame.columns else "no columns"
+    rules = {"games": GAME_LIST, "pairs": PAIR_TABLE, "history": LONG_TABLE}
+    raise InvalidDataError(
+        [
+            Problem(
+                table.name, None, "", rules[one.kind], f"no {', no '.join(one.missing)}, but {got}"
+            )
+            for one in sorted(layouts, key=lambda layout: len(layout.missing))
+        ]
+    )
+
+
+def source_column(name: str, frame: pl.DataFrame, renamed: Mapping[str, str], of: str) -> str:
+    """Return the column of the source that a caller means.
+
+    of : the parameter that names it
+    Raises : InvalidParameterError   there is none
+    """
+    if name in renamed:
+        return renamed[name]
+    alike = [one for one in frame.columns if spelling(one) == spelling(name)]
+    if name in frame.columns or len(alike) == 1:
+        return name if name in frame.columns else alike[0]
+    raise InvalidParameterError(
+        f"{of} must name a column of the table ({', '.join(frame.columns)}); got {name!r}"
+    )
+
+
+def _layouts(frame: pl.DataFrame, renamed: Mapping[str, str]) -> list[Layout]:
+    for old in renamed.values():
+        if old not in frame.columns:
+            raise InvalidParameterError(
+                f"columns must name a column of the table ({', '.join(frame.columns)}); got {old!r}"
+            )
+    there = _spelled(frame, renamed)
+    return [_list_layout(there), _pair_layout(there), _history_layout(frame, renamed)]
+
+
+def _spelled(frame: pl.DataFrame, renamed: Mapping[str, str]) -> dict[str, str]:
+    """Return spelling -> column of the source; renamed columns first, then the leftmost."""
+    there = {spelling(new): old for new, old in renamed.items()}
+    moved = set(renamed.values())
+    for name in frame.columns:
+        if name not in moved:
+            there.setdefault(spelling(name), name)
+    return there
+
+
+def _found(there: Mapping[str, str], known: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    found = {}
+    for meaning, spellings in known.items():
+        chosen = next((one for one in spellings if one in there), None)
+        if chosen is not None:
+            found[meaning] = there[chosen]
+    return found
+
+
+def _list_layout(there: Mapping[str, str]) -> Layout:
+    columns = _found(there, OF_GAMES)
+    # The sides of which most is there; white and black where nothing is.
+    first, second, coloured = max(SIDES, key=lambda one: (one[0] in there) + (one[1] in there))
+    missing = []
+    for meaning, name in (("white", first), ("black", second)):
+        if name in there:
+            columns[meaning] = there[name]
+        else:
+            missing.append(name)
+    if not {"result", "points"} & set(columns):
+        missing.append("result")
+    return Layout("games", columns, coloured, tuple(missing))
+
+
+def _pair_layout(there: Mapping[str, str]) -> Layout:
+    columns = _found(there, OF_PAIRS)
+    missing = [name for name in ("player", "opponent") if name not in columns]
+    if not {"points", "result"} & set(columns) and not {"wins", "losses"} <= set(columns):
+        missing.append("points")
+    return Layout("pairs", columns, False, tuple(missing))
+
+
+def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
+    # The reader of histories knows its columns by their exact names.
+    there = {*renamed, *(name for name in frame.columns if name not in renamed.values())}
+    missing = [name for name in ("match", "player") if name not in there]
+    if not {"rank", "winner"} & there:
+        missing.append("rank")
+    return Layout("history", {}, False, tuple(missing))
+
+
+def _check_once(layout: Layout, table: Table, renamed: Mapping[str, str]) -> None:
+    """Refuse a table in which it is open which column is meant, or which one decides."""
+    names = table.frame.columns
+    meant = {name: spelling(name) for name in layout.columns.values()}
+    for name, spelled in meant.items():
+        alike = [one for one in names if spelling(one) == spelled]
+        if len(alike) > 1 and name not in renamed.values():
+            refuse(table.name, ONE_COLUMN, ", ".join(alike), field=name)
+    if {"result", "points"} <= set(layout.columns):
+        points = layout.columns["points"]
+        got = f"{points} and {layout.columns['result']}"
+        refuse(table.name, ONE_DECIDES, got, field=points)

@@ -1,0 +1,262 @@
+"""Text of PGN, block by block -> games taken apart into tags, moves and the lines of both.
+
+A game is a section of tags and what follows it, up to the next tag outside comments. A section
+without moves goes on after a blank line unless it gives a tag anew; so files of tags alone come
+apart where they should. Memory holds a block and at most one game. Patterns never go back
+(possessive repeats), and what is read anew after a block ended inside a game at least doubles in
+size, so time grows with the length of the text, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from equipoise.formats.pgn_moves import UNCLOSED, Ending, Fault, ending
+from equipoise.formats.table import refuse
+
+#: Bytes read at a time.
+BLOCK = 1 << 20
+#: Bytes of a game with its tags, comments and variations; the largest annotated ones have a
+#: hundredth of it.
+LARGEST_GAME = 1 << 24
+#: Tags of one game; the standard names some forty.
+MOST_TAGS = 500
+#: Tags matched at once; a longer section goes on in the next piece.
+_TAGS_AT_ONCE = 64
+
+LARGEST = "must be at most 16777216 bytes for a game, with its comments"
+TAG = 'must be a tag such as [White "Carlsen, Magnus"]'
+
+_NAME = rb"[A-Za-z0-9_+#=:-]++"
+_VALUE = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
+_WHOLE = rb"\[\s*+" + _NAME + rb'\s*+"' + _VALUE + rb'"\s*+\]'
+#: Tags with at most a line end between them. Event begins a game wherever it stands.
+_SECTION = re.compile(
+    _WHOLE + rb"(?:[ \t]*+\n?[ \t]*+(?!\[\s*+Event\b)" + _WHOLE + rb"){0,%d}+" % (_TAGS_AT_ONCE - 1)
+)
+_PAIR = re.compile(rb"\[\s*+(" + _NAME + rb')\s*+"(' + _VALUE + rb')"\s*+\]')
+_OPENING = re.compile(rb"\[\s*+(" + _NAME + rb")\s*+")
+#: Everything up to the next tag: a bracket with a name and a quotation mark, or with a name and
+#: a space at the beginning of a line. Brackets in comments are none.
+_MOVES = re.compile(
+    rb"(?:[^{;\[%]++|\{[^}]*+\}|;[^\n]*+|%(?:(?<=\n%)[^\n]*+)?"
+    rb"|\[(?!\s*+" + _NAME + rb'\s*+")(?!(?<=\n\[)' + _NAME + rb"[ \t]))*+"
+)
+#: A tag that the end of the block cuts, so that it is not known yet whether it is one.
+_CUT = re.compile(
+    rb"\[\s*+(?:" + _NAME + rb'\s*+(?:"' + _VALUE + rb'(?:\\|"\s*+)?)?)?\Z',
+)
+_ENDS_VALUE = re.compile(rb'"\s*+\]')
+
+
+@dataclass(slots=True)
+class RawGame:
+    """A game as it stands in the text; nothing in it is checked yet.
+
+    line : where it begins, from 1
+    tags : name -> value between its quotation marks, with its escapes
+    sections : line and text of the tags, to find a tag's line
+    moves_line : line where the moves begin
+    ending : how the moves end
+    again : name, value and line of tags that are there already
+    broken : name -> line and text of tags that cannot be read
+    loose : tags with quotation marks inside that ought to be escaped
+    """
+
+    line: int
+    tags: dict[bytes, bytes]
+    sections: list[tuple[int, bytes]]
+    moves_line: int
+    ending: Ending
+    fault_line: int = 0
+    again: list[tuple[bytes, bytes, int]] = field(default_factory=list)
+    broken: dict[bytes, tuple[int, bytes]] = field(default_factory=dict)
+    loose: int = 0
+
+    def line_of(self, tag: str) -> int:
+        """Return the line of a tag, or that of the game where it has no such tag."""
+        opening = re.compile(rb"\[\s*+" + re.escape(tag.encode()) + rb'\s*+"', re.IGNORECASE)
+        for line, text in self.sections:
+            found = opening.search(text)
+            if found:
+                return line + text.count(b"\n", 0, found.start())
+        return self.line
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is neither move nor result after the tags."""
+        outcome, moved, fault = self.ending
+        return outcome is None and not moved and fault is None
+
+    def goes_on_in(self, other: RawGame) -> bool:
+        """Return whether the tags of `other` belong to this game."""
+        if not self.empty or not self.tags.keys().isdisjoint(other.tags):
+            return False
+        if self.broken or other.broken:
+            mine, more = {*self.tags, *self.broken}, {*other.tags, *other.broken}
+            if not mine.isdisjoint(more):
+                return False
+        size = sum(len(text) for _, text in self.sections)
+        many = len(self.sections) > MOST_TAGS or size > LARGEST_GAME
+        return bool(self.tags or self.broken) and not many
+
+    def joined(self, other: RawGame) -> RawGame:
+        """Return one game of this one's tags and all of another."""
+        return RawGame(
+            self.line,
+            self.tags | other.tags,
+            self.sections + other.sections,
+            other.moves_line,
+            other.ending,
+            other.fault_line,
+            self.again + other.again,
+            self.broken | other.broken,
+            self.loose + other.loose,
+        )
+
+
+def scan(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
+    """Yield the games of a text.
+
+    blocks : pieces of it, with line feeds as line ends; name : of the file
+    Raises : InvalidDataError   a game is too large
+    """
+    last: RawGame | None = None
+    for game in _pieces(blocks, name):
+        if last is None:
+            last = game
+        elif last.goes_on_in(game):
+            last = last.joined(game)
+        else:
+            yield last
+            last = game
+    if last is not None:
+        yield last
+
+
+def _pieces(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
+    """Yield sections of tags with what follows them; before them, text that has none."""
+    buffer, at, line, final = b"\n", 0, 0, False
+    while True:
+        taken = _taken(buffer, at, line, final)
+        if taken is not None:
+            game, end = taken
+            if end - at > LARGEST_GAME:
+                refuse(name, LARGEST, f"{end - at} bytes", line=line)
+            # Before the first tag there may be a letter head or a comment.
+            if game.sections or not game.empty:
+                yield game
+            line += buffer.count(b"\n", at, end)
+            at = end
+            continue
+        if final:
+            return
+        rest = len(buffer) - at
+        if rest > LARGEST_GAME:
+            refuse(name, LARGEST, "more, perhaps as a comment is never closed", line=line)
+        parts, more = [buffer[at:]], 0
+        while more < max(rest, 1) and not final:
+            part = next(blocks, b"")
+            final = not part
+            parts.append(part)
+            more += len(part)
+        buffer, at = b"".join(parts), 0
+
+
+def _taken(buffer: bytes, at: int, line: int, final: bool) -> tuple[RawGame, int] | None:
+    """Return the piece that begins at a place and its end; None where it needs more text."""
+    section = _SECTION.match(buffer, at)
+    head_end = section.end() if section else _line_end(buffer, at, final)
+    if head_end < 0 or at == len(buffer):
+        return None
+    tags: dict[bytes, bytes] = {}
+    again: list[tuple[bytes, bytes, int]] = []
+    if section:
+        pairs = _PAIR.findall(buffer, at, head_end)
+        tags = dict(pairs)
+        if len(tags) != len(pairs):
+            tags, again, head_end = _once(buffer, at, head_end, line)
+    matched = _MOVES.match(buffer, head_end)
+    end = matched.end() if matched else head_end
+    unclosed = buffer.startswith(b"{", end)
+    if not final and (unclosed or end == len(buffer) or _CUT.match(buffer, end)):
+        return None
+    game = _game(buffer[at:head_end], tags, buffer[head_end:end], line)
+    game.again = again
+    if not section:
+        _read_broken(game, buffer[at:head_end])
+    if unclosed:
+        fault = Fault(end - head_end, UNCLOSED, "one that is never closed")
+        game.ending = game.ending._replace(fault=fault)
+        game.fault_line = line + buffer.count(b"\n", at, end)
+        end = len(buffer)
+    return game, end
+
+
+def _line_end(buffer: bytes, at: int, final: bool) -> int:
+    """Return where a line of a broken tag ends, -1 where that is not in the buffer yet.
+
+    Where no tag begins at all, before the first one, that is the place itself.
+    """
+    if not buffer.startswith(b"[", at):
+        return at
+    end = buffer.find(b"\n", at)
+    return len(buffer) if end < 0 and final else end
+
+
+def _game(head: bytes, tags: dict[bytes, bytes], moves: bytes, line: int) -> RawGame:
+    """Return a game of its parts, with lines."""
+    if not head:
+        blank = len(moves) - len(moves.lstrip())
+        line, moves = line + moves.count(b"\n", 0, blank), b"\n" + moves[blank:]
+    moves_line = line + head.count(b"\n") - (not head)
+    found = ending(moves)
+    fault_line = 0
+    if found.fault is not None:
+        fault_line = moves_line + moves.count(b"\n", 0, found.fault.at)
+    return RawGame(line, tags, [(line, head)] if head else [], moves_line, found, fault_line)
+
+
+def _once(
+    buffer: bytes, at: int, end: int, line: int
+) -> tuple[dict[bytes, bytes], list[tuple[bytes, bytes, int]], int]:
+    """Return the tags of one game, those that it has again, and where it ends.
+
+    Games of tags alone may stand back to back. The next one begins where the first tag comes
+    again, once it is said who played.
+    """
+    tags: dict[bytes, bytes] = {}
+    again: list[tuple[bytes, bytes, int]] = []
+    first = b""
+    for pair in _PAIR.finditer(buffer, at, end):
+        tag, value = pair.groups()
+        first = first or tag
+        if tag not in tags:
+            tags[tag] = value
+        elif tag == first and b"White" in tags and b"Black" in tags:
+            return tags, again, pair.start()
+        else:
+            again.append((tag, value, line + buffer.count(b"\n", at, pair.start())))
+    return tags, again, end
+
+
+def _read_broken(game: RawGame, text: bytes) -> None:
+    """Read a line that begins like a tag but is none.
+
+    A value with quotation marks inside that are not escaped is clear if the line has nothing
+    else; anything more is not guessed at.
+    """
+    opening = _OPENING.match(text)
+    if opening is None:
+        return
+    tag = opening.group(1)
+    value = text[opening.end() :].rstrip().removesuffix(b"]").rstrip()
+    whole = text.rstrip().endswith(b"]") and len(value) > 1
+    whole = whole and value.startswith(b'"') and value.endswith(b'"')
+    if whole and not _ENDS_VALUE.search(value[1:-1]):
+        game.tags[tag] = value[1:-1]
+        game.loose += 1
+    else:
+        game.broken[tag] = (game.line, text)

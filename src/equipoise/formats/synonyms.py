@@ -1,0 +1,141 @@
+"""Files of synonyms: which names stand for which player.
+
+CSV with the columns `name` and `same_as`, or a JSON object of names. Chains are followed to their
+end, so that a name may lead to another one that leads on; a circle is a problem.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from equipoise.data.games import ONCE
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.columns import required_ids
+from equipoise.formats.game_layout import spelling
+from equipoise.formats.sources import format_of, open_source
+from equipoise.formats.table import Findings, refuse, shown
+
+#: A file of synonyms, or a mapping of names to the name they stand for.
+Synonyms: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any]
+
+COLUMNS = "must have the columns name and same_as"
+OTHER_NAME = "must be another name than the first"
+CIRCLE = "must not lead back to itself"
+NAMES = "must be an object of names: name -> the name it stands for"
+
+
+class _Entry(NamedTuple):
+    """A name, the name it stands for, and where that is said."""
+
+    name: str
+    same_as: str
+    line: int | None
+
+
+def read_synonyms(source: Synonyms) -> dict[str, str]:
+    """Return name -> name of the player, with chains followed to their end.
+
+    source : path of a table (.csv, .tsv, ...) or of a .json object, or a mapping
+    Raises : InvalidDataError        anything is wrong with it; lists all of it
+    Raises : InvalidParameterError   it is neither a path nor a mapping
+    """
+    if isinstance(source, Mapping):
+        entries = [_Entry(str(one), str(other), None) for one, other in source.items()]
+        return _resolved(entries, "synonyms", "name")
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidParameterError(
+            f"synonyms must be a path or a mapping of names; got {type(source).__name__}"
+        )
+    path = Path(source)
+    if format_of(path) == "json":
+        return _resolved(_json_entries(path), str(path), "name")
+    return _resolved(_table_entries(path), str(path), "name")
+
+
+def _table_entries(path: Path) -> list[_Entry]:
+    table = open_source(path, None)
+    columns = {spelling(name): name for name in reversed(table.frame.columns)}
+    if not {"name", "sameas"} <= set(columns):
+        refuse(str(path), COLUMNS, ", ".join(table.frame.columns))
+    findings = Findings(table, np.arange(len(table.frame)))
+    names = []
+    for spelled in ("name", "sameas"):
+        column = table.frame[columns[spelled]]
+        ids, faults = required_ids(column, untyped=False)
+        findings.add_faults(columns[spelled], faults, column)
+        names.append(ids.cast(pl.String).str.strip_chars().to_list())
+    problems = findings.problems()
+    if problems:
+        raise InvalidDataError(problems)
+    lines = [line for _, line in table.places(np.arange(len(table.frame)))]
+    return [_Entry(*entry) for entry in zip(*names, lines, strict=True)]
+
+
+def _json_entries(path: Path) -> list[_Entry]:
+    name = str(path)
+    try:
+        # Pairs, as an object would keep only the last of two equal names.
+        document = json.loads(path.read_bytes(), object_pairs_hook=_Pairs)
+    except OSError as error:
+        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+    except (ValueError, RecursionError) as error:
+        refuse(name, "must be JSON", str(error))
+    if not isinstance(document, _Pairs):
+        refuse(name, NAMES, shown(document))
+    entries = []
+    for at, (one, other) in enumerate(document, start=1):
+        if not one.strip() or not isinstance(other, str | int) or not str(other).strip():
+            refuse(name, NAMES, f"{shown(one)}: {shown(other)}", line=at)
+        entries.append(_Entry(one.strip(), str(other).strip(), at))
+    return entries
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object in their order."""
+
+
+def _resolved(entries: Iterable[_Entry], file: str, field: str) -> dict[str, str]:
+    """Return where every name leads, or raise with what forbids it."""
+    step: dict[str, _Entry] = {}
+    problems = []
+    for entry in entries:
+        known = step.setdefault(entry.name, entry)
+        if entry.name == entry.same_as:
+            problems.append(Problem(file, entry.line, field, OTHER_NAME, shown(entry.name)))
+        elif known.same_as != entry.same_as:
+            got = f"{shown(entry.name)} again, as {shown(known.same_as)} and as "
+            problems.append(Problem(file, entry.line, field, ONCE, got + shown(entry.same_as)))
+    if not problems:
+        ends, circles = _ends(step)
+        if not circles:
+            return ends
+        problems = [
+            Problem(file, step[circle[0]].line, field, CIRCLE, " -> ".join([*circle, circle[0]]))
+            for circle in circles
+        ]
+    raise InvalidDataError(problems)
+
+
+def _ends(step: Mapping[str, _Entry]) -> tuple[dict[str, str], list[list[str]]]:
+    """Return the end of the chain of every name, and the circles; each name is passed once."""
+    ends: dict[str, str] = {}
+    circles: list[list[str]] = []
+    for start in step:
+        chain: dict[str, None] = {}
+        name = start
+        while name in step and name not in ends and name not in chain:
+            chain[name] = None
+            name = step[name].same_as
+        if name in chain:
+            passed = list(chain)
+            circles.append(passed[passed.index(name) :])
+        end = ends.get(name, name)
+        ends.update(dict.fromkeys(chain, end))
+    return ends, circles

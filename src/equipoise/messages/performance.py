@@ -1,0 +1,71 @@
+"""Shapes of what a tournament's performance table answers."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class PerformanceRow(msgspec.Struct, frozen=True, rename={"class_": "class"}):
+    """A player; null where there is no such number.
+
+    `error` is the half-width at the confidence asked for. `class_ppr` is the rating among the
+    players of the same class; `lower` and `upper` bound a rating from one side.
+    """
+
+    player: int | str
+    games: float
+    points: float
+    expected: float | None
+    rating: float | None
+    average_opponent: float | None
+    tpr: float | None
+    cpr: float | None
+    fide: float | None
+    ppr: float | None
+    error: float | None
+    status: str
+    class_: int | None
+    class_ppr: float | None
+    lower: float | None
+    upper: float | None
+    extra: dict[str, float | None] = {}
+
+
+class SweepMessage(msgspec.Struct, frozen=True):
+    """Who took every point of whom, and by how much at least they are better for it."""
+
+    winners: list[int | str]
+    losers: list[int | str]
+    games: float
+    difference: float | None
+
+
+class SuperiorityMessage(msgspec.Struct, frozen=True):
+    """Row i, column j: the probability that players[i] is better than players[j]."""
+
+    players: list[int | str]
+    probability: list[list[float | None]]
+
+
+class PerformanceMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise performance --json`.
+
+    `exists`: finite ratings predict every score. `relative`: no rating is known, the mean is 0.
+    `regularised`: a prior was asked for, so `ppr` is not the equilibrium. `left_out` counts results
+    that are not games, by reason.
+    """
+
+    players: list[PerformanceRow]
+    exists: bool
+    components: int
+    sweeps: list[SweepMessage]
+    relative: bool
+    regularised: bool
+    held: list[int | str]
+    confidence: float
+    colour_advantage: float
+    draw_parameter: float | None
+    reasons: list[str]
+    left_out: dict[str, int]
+    notes: list[str]
+    superiority: SuperiorityMessage | None = None

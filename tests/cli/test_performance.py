@@ -1,0 +1,193 @@
+"""`equipoise performance`: the table, its promises and its errors, as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise.cli import run
+
+ROOT = Path(__file__).parents[2]
+INTERZONAL = str(ROOT / "examples" / "interzonal1970.csv")
+WORLD_CUP = str(ROOT / "examples" / "worldcup2022.csv")
+
+#: Every key that INTERFACES names for a player.
+PLAYER_KEYS = {
+    *("player", "games", "points", "rating", "average_opponent", "tpr", "cpr", "fide", "ppr"),
+    *("error", "status", "class", "class_ppr", "lower", "upper"),
+}
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert run(["performance", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_interzonal_of_1970(capsys: pytest.CaptureFixture[str]) -> None:
+    """[PRE]_ Table 3 and READINGS C5: all 276 games put the last two at 2372 and 2352."""
+    found = answer(capsys, INTERZONAL, "--anchor", "2557")
+    assert found["exists"]
+    assert not found["relative"]
+    players = found["players"]
+    assert set(players[0]) >= PLAYER_KEYS
+    assert [one["player"] for one in players[:4]] == ["Fischer", "Geller", "Huebner", "Larsen"]
+    assert round(players[0]["ppr"]) == 2806
+    assert [round(one["ppr"]) for one in players[-2:]] == [2372, 2352]
+    for one in players:
+        assert one["expected"] == pytest.approx(one["points"], abs=1e-9)
+
+
+def test_without_ratings_the_answer_is_relative(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, INTERZONAL)
+    assert found["relative"]
+    assert sum(one["ppr"] for one in found["players"]) == pytest.approx(0.0, abs=1e-6)
+    run(["performance", INTERZONAL])
+    assert "Relative: no rating is known" in capsys.readouterr().out
+
+
+def test_the_table_promises_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected and actual points stand side by side, and how far they differ below."""
+    assert run(["performance", INTERZONAL, "--anchor", "2557"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["player", "games", "points", "expected", "PPR", "+-"]
+    assert lines[1].split() == ["1", "Fischer", "23", "18.5", "18.5000", "2805.8", "174.9"]
+    assert any(line.startswith("The PPRs predict every score: expected and") for line in lines)
+
+
+def test_the_world_cup_has_none_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    """64 matches: Qatar and Canada lost all, and one half of the draw won both semi-finals."""
+    found = answer(capsys, WORLD_CUP)
+    assert not found["exists"]
+    assert [(len(one["winners"]), len(one["losers"]), one["games"]) for one in found["sweeps"]] == [
+        (15, 1, 3.0),
+        (15, 15, 2.0),
+        (15, 1, 3.0),
+    ]
+    by_name = {one["player"]: one for one in found["players"]}
+    assert all(one["ppr"] is None for one in by_name.values())
+    assert by_name["Qatar"]["status"] == "none-won"
+    assert by_name["Qatar"]["class_ppr"] is None
+    assert by_name["Qatar"]["upper"] < by_name["France"]["class_ppr"]
+    assert by_name["Argentina"]["status"] == "swept"
+    assert run(["performance", WORLD_CUP]) == 0
+    out = capsys.readouterr().out
+    assert "Qatar lost all 3 games." in out
+    assert "Qatar cannot be placed above or below Canada." in out
+
+
+def test_strict_ends_with_status_one_and_the_sweeps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["performance", WORLD_CUP, "--strict", "--json"]) == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "no-equilibrium"
+    assert "took every point of Qatar (3 games)" in error["message"]
+
+
+def test_a_regularised_answer_is_labelled(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, WORLD_CUP, "--prior", "1")
+    assert found["regularised"]
+    assert all(one["ppr"] is not None for one in found["players"])
+    run(["performance", WORLD_CUP, "--prior", "1"])
+    assert "Regularised: everybody was given 1 drawn games" in capsys.readouterr().out
+
+
+def test_superiority_of_named_players(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(
+        capsys, INTERZONAL, "--superiority", "--player", "Fischer", "--player", "Jimenez"
+    )
+    assert found["superiority"]["players"] == ["Fischer", "Jimenez"]
+    matrix = found["superiority"]["probability"]
+    assert matrix[0][0] is None
+    assert matrix[0][1] > 0.999
+    assert matrix[0][1] + matrix[1][0] == pytest.approx(1.0)
+
+
+def test_colours_and_draws_are_estimated_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    """A draw that is expected tells more: ratings stand out further from their error bars."""
+    plain = answer(capsys, INTERZONAL)
+    found = answer(capsys, INTERZONAL, "--colour-advantage", "estimate", "--draws", "davidson")
+    assert 20 < found["colour_advantage"] < 150
+    assert found["draw_parameter"] > 0
+    best, plainly = found["players"][0], plain["players"][0]
+    assert best["ppr"] / best["error"] > plainly["ppr"] / plainly["error"] + 0.5
+    for one in found["players"]:
+        assert one["expected"] == pytest.approx(one["points"], abs=1e-9)
+
+
+def test_output_and_chart_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, chart = tmp_path / "table.csv", tmp_path / "chart.svg"
+    arguments = ["performance", INTERZONAL, "--also", "linear", "--also", "recursive"]
+    assert run([*arguments, "--output", str(table), "--chart", str(chart)]) == 0
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 24
+    assert {"linear", "recursive"} <= set(rows[0])
+    assert chart.read_text().lstrip().startswith("<?xml")
+    assert run(["performance", WORLD_CUP, "--chart", str(chart)]) == 0
+    assert "15 players" in chart.read_text()
+
+
+def test_a_player_held_at_a_rating(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, INTERZONAL, "--anchor", "Fischer=2800")
+    assert found["held"] == ["Fischer"]
+    assert found["players"][0]["ppr"] == pytest.approx(2800.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--scale", "400"], 2, "scale must be in (0, 20]; got 400"),
+        (["--confidence", "2"], 2, "confidence must be above 0 and below 1; got 2"),
+        (["--anchor", "Fischer"], 2, "--anchor takes a rating, or PLAYER=RATING; got 'Fischer'"),
+        (["--anchor", "1", "--anchor", "2"], 2, "one rating for the average"),
+        (["--anchor", "Nobody=2000"], 1, "not among the 24 players: Nobody"),
+        (["--player", "Nobody"], 1, "not among the 24 players: Nobody"),
+        (["--also", "cubic"], 2, "--also must be one of linear, recursive; got 'cubic'"),
+        (["--colour-advantage", "much"], 2, "rating points or the word estimate; got 'much'"),
+        (["--output", "table.doc"], 2, "must end in"),
+        (["--chart", "chart.doc"], 2, "must be a file that ends in .svg, .png, .pdf"),
+        (["--where", "round=99"], 1, "must hold at least one game; got none, but 276 filtered"),
+    ],
+)
+def test_wrong_usage_says_what_to_do(
+    arguments: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["performance", INTERZONAL, *arguments]) == status
+    assert words in capsys.readouterr().err
+
+
+def test_bad_games_are_refused_with_their_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Against oneself, an impossible result: both told at once, and nothing written."""
+    games, table = tmp_path / "games.csv", tmp_path / "table.csv"
+    games.write_text("white,black,result\nann,bob,1-0\ncyd,cyd,1-0\nann,cyd,2-0\n")
+    assert run(["performance", str(games), "--output", str(table), "--json"]) == 1
+    problems = json.loads(capsys.readouterr().err)["error"]["problems"]
+    assert [one["line"] for one in problems] == [3, 4]
+    assert not table.exists()
+
+
+def test_the_bundled_world_cup_is_that_of_the_shared_data() -> None:
+    """Facts of 64 matches, compared with the collection they were taken from."""
+    pl = pytest.importorskip("polars")
+    data = ROOT.parent / "shared" / "data" / "football.parquet"
+    if not data.exists():
+        pytest.skip("the shared data is absent")
+    found = pl.read_parquet(data).filter(
+        (pl.col("tournament") == "FIFA World Cup") & (pl.col("time").dt.year() == 2022)
+    )
+    pairs = [
+        (first["player"], second["player"], first["rank"], second["rank"])
+        for first, second in zip(found[::2].to_dicts(), found[1::2].to_dicts(), strict=True)
+    ]
+    with Path(WORLD_CUP).open() as file:
+        rows = list(csv.DictReader(file))
+    results = {(0, 1): "1-0", (1, 0): "0-1", (0, 0): "1/2-1/2"}
+    assert [(one["white"], one["black"], one["result"]) for one in rows] == [
+        (first, second, results[ranks])
+        for first, second, *ranks_ in pairs
+        for ranks in [tuple(ranks_)]
+    ]

@@ -1,0 +1,45 @@
+"""What the tests of readers of games share: games as plain rows, problems as plain lines."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from equipoise.data.games import Games
+from equipoise.data.reading import GamesReading
+from equipoise.formats.games import scan_games
+
+
+def scan(text: str, format: str = "csv", **options: Any) -> GamesReading:
+    """Return what is read from text."""
+    return scan_games(io.BytesIO(text.encode()), format=format, **options)
+
+
+def rows(text: str, format: str = "csv", **options: Any) -> list[tuple[Any, Any, float, float]]:
+    """Return the games of text that has no problem."""
+    reading = scan(text, format, **options)
+    assert reading.problems == ()
+    assert reading.games is not None
+    return rows_of(reading.games)
+
+
+def rows_of(games: Games) -> list[tuple[Any, Any, float, float]]:
+    """Return games as (first player, second player, points of the first, games)."""
+    ids = games.player_ids.tolist()
+    return [
+        (ids[white], ids[black], points, weight)
+        for white, black, points, weight in zip(
+            games.white.tolist(),
+            games.black.tolist(),
+            games.points.tolist(),
+            games.weights.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def problems(text: str, format: str = "csv", **options: Any) -> list[str]:
+    """Return the problems of text that cannot be read as games."""
+    reading = scan(text, format, **options)
+    assert reading.games is None
+    return [f"{one.line} {one.field}: {one.rule}; {one.got}" for one in reading.problems]

@@ -1,0 +1,389 @@
+"""Cross tables: cells by hand, the Interzonal of 1970, tables drawn at random."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.errors import InvalidDataError
+from equipoise.formats.crosstable import looks_like_cross_table, read_cross_table
+from equipoise.formats.game_columns import GameColumns
+from formats.comparing import real_data, told
+
+
+def read(text: str, delimiter: str = ",") -> GameColumns:
+    return read_cross_table(text.encode(), "t.csv", delimiter)
+
+
+def games_of(columns: GameColumns) -> list[tuple[Any, ...]]:
+    weight = np.ones(len(columns.points)) if columns.weight is None else columns.weight
+    rows = (columns.white, columns.black, columns.points, weight)
+    return list(zip(*(one.tolist() for one in rows), strict=True))
+
+
+def pair(mine: str, theirs: str) -> GameColumns:
+    return read(f"player,ann,bob\nann,X,{mine}\nbob,{theirs},X\n")
+
+
+def written(rows: list[list[str]], delimiter: str = ",") -> str:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter).writerows(rows)
+    return text.getvalue()
+
+
+# The Interzonal of 1970.
+
+
+def interzonal(headings: str, half: str) -> tuple[str, list[str]]:
+    """Return its cross table, built from its list of games, and its players."""
+    with real_data("chess_palma1970_interzonal.csv").open(encoding="utf-8") as file:
+        games = list(csv.DictReader(file))
+    players = sorted({game[side] for game in games for side in ("white", "black")})
+    told = {"1-0": "10", "0-1": "01", "1/2-1/2": "\u00bd="}
+    cells = {}
+    for game in games:
+        mine, theirs = told[game["result"]]
+        cells[game["white"], game["black"]] = mine
+        cells[game["black"], game["white"]] = theirs
+    value = {"1": 1.0, "0": 0.0, "\u00bd": 0.5, "=": 0.5}
+    numbers = [str(number) for number in range(1, len(players) + 1)]
+    rows = [["no", "player", *(players if headings == "names" else numbers), "points"]]
+    for number, one in enumerate(players):
+        own = [cells.get((one, other), "X") for other in players]
+        total = sum(value.get(cell, 0.0) for cell in own)
+        for other, cell in enumerate(own):
+            above = half == "above" and other < number
+            below = half == "below" and other > number
+            own[other] = "" if above or below else cell
+        rows.append([str(number + 1), one, *own, f"{total:g}"])
+    return written(rows), players
+
+
+@pytest.mark.parametrize("headings", ["names", "numbers"])
+@pytest.mark.parametrize("half", ["", "above", "below"])
+def test_the_interzonal_of_1970_has_276_games_and_fischer_18_and_a_half(
+    headings: str, half: str
+) -> None:
+    """Twenty-four players, all against all; totals as published."""
+    text, players = interzonal(headings, half)
+    columns = read(text)
+    assert (columns.problems, columns.notes) == ((), ())
+    assert len(columns.points) == 276
+    scored: Counter[str] = Counter()
+    for white, black, points, games in games_of(columns):
+        scored[white] += points
+        scored[black] += games - points
+    assert scored["Fischer, Robert James"] == 18.5
+    assert sum(scored.values()) == 276
+    assert [float(scored[one]) for one in ("Larsen, Bent", "Geller, Efim P")] == [15.0, 15.0]
+    assert columns.others is not None
+    assert columns.others.tolist() == players
+    assert not columns.coloured
+
+
+# Cells.
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "games"),
+    [
+        ("1", "0", [(1.0, 1.0)]),
+        ("0.0", "1.0", [(0.0, 1.0)]),
+        ("\u00bd", "=", [(0.5, 1.0)]),
+        ("0.5", ".5", [(0.5, 1.0)]),
+        ("1/2", "1 / 2", [(0.5, 1.0)]),
+        ('"0,5"', "\u00bd", [(0.5, 1.0)]),
+        ("1 0 \u00bd", "0 1 \u00bd", [(1.0, 1.0), (0.0, 1.0), (0.5, 1.0)]),
+        ("10=", "\u00bd10", [(1.0, 1.0), (0.0, 1.0), (0.5, 1.0)]),
+        ("\u00bd1", "", [(0.5, 1.0), (1.0, 1.0)]),
+        ("", "1;1/2", [(0.0, 1.0), (0.5, 1.0)]),
+        ("2.5/4", "1\u00bd/4", [(2.5, 4.0)]),
+        ("3/4", "", [(3.0, 4.0)]),
+        ("", "\u00bd/1", [(0.5, 1.0)]),
+        ("2/2", "0 0", [(1.0, 1.0), (1.0, 1.0)]),
+        ("1 1 0", "1/3", [(1.0, 1.0), (1.0, 1.0), (0.0, 1.0)]),
+        ("-", "*", []),
+        ("", "\u2013", []),
+        ("", "", []),
+    ],
+)
+def test_cells_hold_one_game_or_several(
+    mine: str, theirs: str, games: list[tuple[float, float]]
+) -> None:
+    """Either side alone will do, and the one that tells the games one by one is better."""
+    columns = pair(mine, theirs)
+    assert (columns.problems, columns.notes, columns.left_out) == ((), (), {})
+    assert games_of(columns) == [("ann", "bob", *game) for game in games]
+
+
+@pytest.mark.parametrize(("mine", "theirs"), [("+", "-"), ("-", "+"), ("+", ""), ("", "+")])
+def test_forfeits_are_left_out(mine: str, theirs: str) -> None:
+    columns = pair(mine, theirs)
+    assert (columns.problems, len(columns.points)) == ((), 0)
+    assert columns.left_out == {"forfeit": 1}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["2", "1.5", "a", "1-0", "5/4", "1/0", "1.25/2", "1 + 1", "2.5", "1-Feb", "0\u00bd/", "/"],
+)
+def test_a_cell_that_is_no_result_is_a_problem(cell: str) -> None:
+    columns = pair(cell, "0")
+    ((line, field, rule, got),) = told(columns.problems)
+    assert (line, field, got) == (2, "bob", repr(cell.replace(" / ", "/")))
+    assert rule.startswith("must be results of games")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ("1", "1"),
+        ("\u00bd", "0"),
+        ("1 0", "1"),
+        ("1 0", "\u00bd \u00bd"),
+        ("2.5/4", "2.5/4"),
+        ("1", "-"),
+        ("1", "+"),
+        ("+", "+"),
+        ("+", "0"),
+    ],
+)
+def test_two_sides_that_differ_are_a_problem_that_names_both(mine: str, theirs: str) -> None:
+    """A win and a loss, and two draws, are as many points, but not the same games.
+
+    A third player keeps the table from being a half one.
+    """
+    text = f"player,ann,bob,cyd\nann,X,{mine},1\nbob,{theirs},X,1\ncyd,0,0,X\n"
+    columns = read(text)
+    rule = "must fit what the row of the opponent says"
+    got = f"{mine!r}, while line 3, column 'ann' has {theirs!r}"
+    assert told(columns.problems) == [(2, "bob", rule, got)]
+    assert [game[:2] for game in games_of(columns)] == [("ann", "cyd"), ("bob", "cyd")]
+
+
+def test_a_result_of_a_player_against_themself_is_a_problem() -> None:
+    columns = read("player,ann,bob\nann,1,1\nbob,0,-\n")
+    rule = "must be blank, - or X where a player's row meets their own column"
+    assert told(columns.problems) == [(2, "ann", rule, "'1'")]
+
+
+def test_marks_in_the_empty_half_do_not_contradict_the_other() -> None:
+    columns = read("player,1,2,3\nann,,1,=\nbob,-,,0\ncyd,*,-,\n")
+    assert (columns.problems, columns.notes) == ((), ())
+    assert [game[2] for game in games_of(columns)] == [1.0, 0.5, 0.0]
+
+
+# Columns.
+
+
+def test_ratings_numbers_and_other_columns() -> None:
+    """Numbers stand for the column no; 0 and nothing are no rating; places are of no player."""
+    columns = read(
+        "Place;No.;Name;Elo;11;12;13;Pts\n"
+        "1;12;ann;2500;1;X;1;2\n2;11;bob;0;X;0;\u00bd;\u00bd\n3;13;cyd;;\u00bd;0;X;\u00bd\n",
+        ",",
+    )
+    assert columns.problems == ()
+    assert columns.notes == (
+        "columns are separated by ';', not by a comma",
+        "columns that are of no player were skipped: 'Place'",
+    )
+    assert games_of(columns) == [
+        ("ann", "bob", 1.0, 1.0),
+        ("ann", "cyd", 1.0, 1.0),
+        ("bob", "cyd", 0.5, 1.0),
+    ]
+    np.testing.assert_array_equal(columns.other_rating, [2500, np.nan, np.nan])
+    np.testing.assert_array_equal(columns.white_rating, [2500, 2500, np.nan])
+    np.testing.assert_array_equal(columns.black_rating, [np.nan, np.nan, np.nan])
+    assert columns.draws is not None
+    assert columns.draws.tolist() == [0, 0, 1]
+    assert columns.locate is not None
+    assert [columns.locate(row) for row in range(3)] == [("t.csv", 2), ("t.csv", 2), ("t.csv", 3)]
+
+
+def test_numbers_in_a_column_that_do_not_head_the_others_count_from_one() -> None:
+    """A column of seeds beside columns 1, 2."""
+    columns = read("no,player,1,2\n7,ann,X,1\n3,bob,0,X\n")
+    assert games_of(columns) == [("ann", "bob", 1.0, 1.0)]
+
+
+def test_the_corner_may_be_blank_and_players_may_be_numbers() -> None:
+    columns = read("\t7\t5\n7\tX\t0\n5\t1\tX\n", "\t")
+    assert games_of(columns) == [(7, 5, 0.0, 1.0)]
+    assert columns.others is not None
+    assert columns.others.dtype == np.int64
+
+
+def test_a_half_table_may_lack_the_column_of_one_player() -> None:
+    columns = read("player,bob,cyd\nann,1,=\nbob,,0\ncyd,,\n")
+    assert (columns.problems, columns.notes) == ((), ())
+    assert len(columns.points) == 3
+
+
+def test_draws_are_not_known_where_only_points_are_told() -> None:
+    assert pair("2.5/4", "").draws is None
+    known = pair("2/2", "").draws
+    assert known is not None
+    assert known.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        (
+            "player,ann,bob,carl\nann,X,1,1\nbob,0,X,1\ncyd,0,0,X\n",
+            [(None, "carl", "must be headed by the name or the number of a player", "'carl'")],
+        ),
+        (
+            "player,1,2,3\nann,X,1,1\nbob,0,X,1\n",
+            [(None, "3", "must be headed by the name or the number of a player", "'3'")],
+        ),
+        (
+            "player,ann,bob,2\nann,X,1,1\nbob,0,X,\n",
+            [(None, "2", "must be the only column of a player", "'bob' and '2' for 'bob'")],
+        ),
+        (
+            "player,1,2\nann,X,1\nann,0,X\n",
+            [(3, "player", "must be the name of one player only", "'ann'")],
+        ),
+        ("player,1,2\nann,X,1\n,0,X\n", [(3, "player", "must not be empty", "nothing")]),
+        (
+            "player,elo,1,2\nann,high,X,1\nbob,1,0,X\n",
+            [(2, "elo", "must be a number", "'high'")],
+        ),
+        (
+            "player,1,2\nann,X,1\nbob,0,X,5\n",
+            [(3, "", "must have 3 fields as the header has", "4: 'bob,0,X,5'")],
+        ),
+    ],
+)
+def test_problems_of_rows_and_columns(text: str, problems: list[tuple[Any, ...]]) -> None:
+    assert told(read(text).problems) == problems
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("team,1,2\nann,X,1\n", "must have a column player or name; got columns 'team, 1, 2'"),
+        ("player,1,2\n", "must have a row for each player; got no rows"),
+        ("player,elo\nann,5\n", "must have a column for each player, headed by their name"),
+        ("", "must have a header and at least one row"),
+    ],
+)
+def test_what_is_no_cross_table_is_refused(text: str, words: str) -> None:
+    with pytest.raises(InvalidDataError) as caught:
+        read(text)
+    assert words in str(caught.value)
+
+
+# Notes.
+
+
+def test_totals_that_differ_are_noted_and_results_count() -> None:
+    columns = read("player,1,2,points\nann,X,1,2\nbob,0,X,0\n")
+    assert columns.notes == (
+        "points of 1 of 2 players differ from the sum of their results (the first on line 2: 2 "
+        "instead of 1); results count, not points",
+    )
+    assert columns.points.tolist() == [1.0]
+
+
+def test_totals_have_wins_by_forfeit_and_may_be_written_with_a_half() -> None:
+    assert read('player,1,2,3,pts\na,X,+,\u00bd,1\u00bd\nb,-,X,1,1\nc,=,0,X,"0,5"\n').notes == ()
+
+
+def test_pairings_on_one_side_only_are_noted_where_others_are_on_both() -> None:
+    columns = read("player,1,2,3\na,X,1,1\nb,0,X,\nc,0,1,X\n")
+    assert columns.notes == ("1 of 3 pairings stand on one side of the table only",)
+    assert games_of(columns)[-1] == ("b", "c", 0.0, 1.0)
+
+
+# Which tables these are.
+
+
+@pytest.mark.parametrize(
+    ("header", "players", "answer"),
+    [
+        (["player", "1", "2", "3"], ["a", "b", "c"], True),
+        (["player", "elo", "b", "c", "d", "pts"], ["a", "b", "c", "d"], True),
+        (["", "a", "b"], ["a", "b"], True),
+        (["no", "name", "#1", "#2", "3."], ["a", "b", "c"], True),
+        (["white", "black", "result"], ["a", "b", "c"], False),
+        (["player", "opponent", "points", "games"], ["a", "b"], False),
+        (["player", "1", "2", "3"], ["a", "b", "c", "d", "e"], False),
+        (["match", "player", "rank"], ["1", "1", "2"], False),
+        (["player", "1"], ["a"], False),
+        ([], [], False),
+    ],
+)
+def test_a_cross_table_is_known_by_its_headings(
+    header: list[str], players: list[str], answer: bool
+) -> None:
+    """A column for each row; a half table may lack one."""
+    assert looks_like_cross_table(header, players) is answer
+
+
+# Tables drawn at random.
+
+RESULTS = {1.0: ["1", "1.0"], 0.0: ["0", "0.0"], 0.5: ["\u00bd", "=", "0.5", "1/2"]}
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_a_random_table_comes_back(data: st.DataObject) -> None:
+    """Any number of games a pair, full or half, by names or by numbers, commas or tabs."""
+    count = data.draw(st.integers(2, 7))
+    names = [f"P {letter}" for letter in data.draw(st.permutations("abcdefg"))[:count]]
+    half = data.draw(st.sampled_from(["", "above", "below"]))
+    cells = [["X" if one == other else "" for other in range(count)] for one in range(count)]
+    expected = []
+    for one in range(count):
+        for other in range(one + 1, count):
+            points = data.draw(st.lists(st.sampled_from([1.0, 0.0, 0.5]), max_size=3))
+            expected += [(names[one], names[other], point, 1.0) for point in points]
+            mine = [data.draw(st.sampled_from(RESULTS[point])) for point in points]
+            theirs = [data.draw(st.sampled_from(RESULTS[1 - point])) for point in points]
+            if half != "below":
+                cells[one][other] = " ".join(mine)
+            if half != "above":
+                cells[other][one] = " ".join(theirs)
+    headings = data.draw(st.sampled_from([names, [str(at + 1) for at in range(count)]]))
+    delimiter = data.draw(st.sampled_from([",", "\t"]))
+    rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
+    columns = read(written([["player", *headings], *rows], delimiter), delimiter)
+    assert (columns.problems, columns.notes) == ((), ())
+    assert games_of(columns) == expected
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=200)
+def test_damaged_tables_are_read_or_refused_in_words(data: st.DataObject) -> None:
+    """Columns stay whole, and every problem has its rule."""
+    rows = ["no,player,elo,1,2,3,pts", "1,ann,2500,X,1,\u00bd,1.5", "2,bob,,0,X,1 0,1"]
+    damaged = bytearray("\n".join([*rows, "3,cyd,1,=,0 1,X,1.5\n"]).encode())
+    for _ in range(data.draw(st.integers(1, 5))):
+        start = data.draw(st.integers(0, len(damaged)))
+        end = start + data.draw(st.sampled_from([0, 1, 1, 5, 20]))
+        new = st.one_of(st.binary(max_size=3), st.sampled_from([b",", b"\n", b'"', b"1", b"-"]))
+        damaged[start:end] = data.draw(new)
+    columns = None
+    with suppress(InvalidDataError):
+        columns = read_cross_table(bytes(damaged), "t.csv", ",")
+    if columns is None:
+        return
+    assert len(columns.white) == len(columns.black) == len(columns.points)
+    assert all(one.rule.startswith("must ") for one in columns.problems)
+    assert all(0 <= points <= games for _, _, points, games in games_of(columns))
+    if not columns.problems:
+        assert columns.others is not None
+        assert len(set(columns.others.tolist())) == len(columns.others)
+        assert not np.any(columns.white == columns.black)

@@ -1,0 +1,338 @@
+"""Lists of games: results in every spelling, columns under many names, every rule."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import equipoise.data.games as rules
+from equipoise.errors import InvalidParameterError
+from equipoise.formats.columns import NOT_EMPTY, NUMBER
+from equipoise.formats.games import read_games, scan_games
+from equipoise.formats.pgn_results import is_nobody
+from equipoise.formats.results import RESULT
+from equipoise.formats.times import TIME
+from formats.reading_games import problems, rows, rows_of, scan
+
+
+@pytest.mark.parametrize(
+    ("points", "spellings"),
+    [
+        (1.0, ["1-0", "1 - 0", "1:0", "1\u20130", "1.0-0.0", "1", "1.0", "white", "White", "Win"]),
+        (0.0, ["0-1", "0:1", "0\u22121", "0", "0.0", "black", "loss"]),
+        (
+            0.5,
+            [
+                "1/2-1/2",
+                "\u00bd-\u00bd",
+                "\u00bd\u2013\u00bd",
+                "1/2",
+                "\u00bd",
+                "0.5-0.5",
+                "0.50",
+                ".5",
+                '"0,5"',
+                "=",
+                "draw",
+                "Tie",
+                "tie (bothbad)",
+            ],
+        ),
+    ],
+)
+def test_a_result_is_known_in_many_spellings(points: float, spellings: list[str]) -> None:
+    for spelling in spellings:
+        text = f"white,black,result\na,b,{spelling}\n"
+        assert rows(text) == [("a", "b", points, 1.0)], spelling
+
+
+@pytest.mark.parametrize(
+    ("reason", "spellings"),
+    [
+        ("unfinished", ["*", "?", "*-*"]),
+        (
+            "forfeit",
+            ["+/-", "-/+", "-/-", "+-", "+:-", "--", "1-0F", "0F-1", "0f-0f", "+", "1-0 ff", "0-0"],
+        ),
+        ("bye", ["bye", "BYE"]),
+        ("adjudged", ["1/2-0", "0-\u00bd"]),
+    ],
+)
+def test_what_was_not_played_is_left_out_and_counted(reason: str, spellings: list[str]) -> None:
+    """READINGS C6: byes, forfeits and unplayed games are not games."""
+    for spelling in spellings:
+        reading = scan(f"white,black,result\na,b,1-0\nc,a,{spelling}\n")
+        assert reading.problems == (), spelling
+        assert reading.left_out == {reason: 1}, spelling
+        assert reading.games is not None
+        assert rows_of(reading.games) == [("a", "b", 1.0, 1.0)]
+        # Who has no game is still a player of the tournament.
+        assert reading.games.player_ids.tolist() == ["a", "b", "c"]
+        assert reading.games.played().tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "result", ["", "2-0", "1-1", "x", "1-", "0.7", "01-Jan", "-1", "nan", "1/2-1", "1e0"]
+)
+def test_anything_else_is_no_result(result: str) -> None:
+    [problem] = problems(f"white,black,result\na,b,1-0\nc,a,{result}\n")
+    got = repr(result) if result else "nothing"
+    assert problem == f"3 result: {RESULT}; {got}"
+
+
+def test_the_winner_may_be_named_by_the_column_of_the_side() -> None:
+    """The way of data sets in which people compare two language models."""
+    text = "model_a,model_b,winner\ngpt,llama,model_a\nllama,gpt,tie\ngpt,llama,model_b\n"
+    assert [row[2] for row in rows(text)] == [1.0, 0.5, 0.0]
+    reading = scan(text)
+    assert reading.games is not None
+    assert not reading.games.coloured
+
+
+@pytest.mark.parametrize(
+    ("header", "coloured"),
+    [
+        ("white,black,result", True),
+        ("White,Black,Result", True),
+        ("WHITE , black , Score", True),
+        ("white_player,black_player,outcome", True),
+        ("WhiteName,BlackName,Result", True),
+        ("home_team,away_team,result", True),
+        ("player1,player2,score", False),
+        ("Player A,Player B,winner", False),
+    ],
+)
+def test_columns_are_known_in_common_spellings(header: str, coloured: bool) -> None:
+    reading = scan(f"{header}\na,b,1-0\n")
+    assert reading.games is not None
+    assert rows_of(reading.games) == [("a", "b", 1.0, 1.0)]
+    assert reading.games.coloured is coloured
+
+
+def test_columns_can_be_renamed() -> None:
+    text = "Weiss,Schwarz,Ergebnis,black\na,b,1-0,x\n"
+    names = {"white": "Weiss", "black": "Schwarz", "result": "Ergebnis"}
+    assert rows(text, columns=names) == [("a", "b", 1.0, 1.0)]
+    with pytest.raises(InvalidParameterError, match="columns must name a column of the table"):
+        scan(text, columns={"white": "Wei\u00df"})
+
+
+def test_of_two_columns_for_one_meaning_none_is_guessed() -> None:
+    assert problems("White,white,black,result\na,a,b,1-0\n") == [
+        "None White: must be the name of one column only; White, white"
+    ]
+    assert problems("white,black,result,points\na,b,1-0,1\n") == [
+        "None points: must not stand beside result: one of the two decides a game; "
+        "points and result"
+    ]
+    # A renamed column is the one that was meant.
+    text = "White,white,black,result\na,x,b,1-0\n"
+    assert rows(text, columns={"white": "White"}) == [("a", "b", 1.0, 1.0)]
+
+
+def test_a_table_that_fits_nothing_says_what_each_kind_would_need() -> None:
+    found = problems("white,opponent,result\na,b,1-0\n")
+    assert [one.partition(";")[2] for one in found] == [
+        " no black, but columns white, opponent, result",
+        " no player, but columns white, opponent, result",
+        " no match, no player, no rank, but columns white, opponent, result",
+    ]
+    assert found[0].startswith("None : must have white, black and result (or points)")
+
+
+def test_points_and_games_of_a_row_are_totals() -> None:
+    text = "white,black,points,games\na,b,2.5,4\nb,c,0,1\n"
+    assert rows(text) == [("a", "b", 2.5, 4.0), ("b", "c", 0.0, 1.0)]
+    assert rows("white,black,points\na,b,0.25\n") == [("a", "b", 0.25, 1.0)]
+
+
+def test_a_weight_multiplies_points_and_games() -> None:
+    """READINGS C6: weighted games (real w) are allowed; an empty weight is 1."""
+    text = "white,black,result,weight\na,b,1/2,0.5\nb,c,1-0,\nc,a,0-1,3\n"
+    reading = scan(text)
+    assert reading.games is not None
+    assert rows_of(reading.games) == [("a", "b", 0.25, 0.5), ("b", "c", 1.0, 1.0), ("c", "a", 0, 3)]
+    assert reading.games.draws is not None
+    assert reading.games.draws.tolist() == [0.5, 0.0, 0.0]
+
+
+def test_draws_are_known_where_results_tell_them() -> None:
+    single = scan("white,black,result\na,b,1/2\nb,c,1-0\n").games
+    assert single is not None
+    assert single.draws is not None
+    assert single.draws.tolist() == [1.0, 0.0]
+    totals = scan("white,black,points,games\na,b,2,4\n").games
+    assert totals is not None
+    assert totals.draws is None
+    told = scan("white,black,points,games,draws\na,b,2,4,2\n").games
+    assert told is not None
+    assert told.draws is not None
+    assert told.draws.tolist() == [2.0]
+
+
+def test_unrated_players_are_written_in_many_ways() -> None:
+    given = ["", "0", "-", "?", "unrated", "N/A", "NaN", "--"]
+    text = "white,black,result,white_elo,black_elo\n" + "".join(
+        f"p{at},q,1-0,{rating},2000\n" for at, rating in enumerate(given)
+    )
+    reading = scan(text)
+    assert reading.problems == ()
+    assert reading.games is not None
+    initial = dict(zip(reading.games.player_ids, reading.games.initial, strict=True))
+    assert initial.pop("q") == 2000.0
+    assert np.isnan(list(initial.values())).all()
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "problem"),
+    [
+        ("white,black,result", "a,a,1-0", f"black: {rules.OTHER}; 'a'"),
+        ("white,black,result", ",b,1-0", f"white: {NOT_EMPTY}; nothing"),
+        ("white,black,result", "b, ,1-0", f"black: {NOT_EMPTY}; ' '"),
+        ("white,black,points", "a,b,1.5", f"points: {rules.POINTS}; '1.5'"),
+        ("white,black,points", "a,b,-1", f"points: {rules.POINTS}; '-1'"),
+        ("white,black,points", "a,b,", f"points: {NUMBER}; nothing"),
+        ("white,black,points", "a,b,win", f"points: {NUMBER}; 'win'"),
+        ("white,black,points,games", "a,b,5,4", f"points: {rules.POINTS}; '5'"),
+        ("white,black,points,games", "a,b,0,0", f"games: {rules.WEIGHT}; '0'"),
+        ("white,black,points,games", "a,b,0,", f"games: {NUMBER}; nothing"),
+        ("white,black,points,games,draws", "a,b,1,2,3", f"draws: {rules.DRAWS}; '3'"),
+        ("white,black,result,weight", "a,b,1-0,-2", f"weight: {rules.WEIGHT}; '-2'"),
+        ("white,black,result,weight", "a,b,1-0,0", f"weight: {rules.WEIGHT}; '0'"),
+        ("white,black,result,weight", "a,b,1-0,inf", "weight: must be a finite number; 'inf'"),
+        ("white,black,result,WhiteElo", "a,b,1-0,abc", f"WhiteElo: {NUMBER}; 'abc'"),
+        ("white,black,result,WhiteElo", "a,b,1-0,1e9", f"WhiteElo: {rules.RATING}; '1e9'"),
+    ],
+)
+def test_every_rule_has_its_line(header: str, row: str, problem: str) -> None:
+    good = {"draws": "x,y,1,1,0", "result": "x,y,1", "points": "x,y,1"}.get(
+        header.rpartition(",")[2], "x,y,1,1"
+    )
+    assert problems(f"{header}\n{good}\n\n{row}\n") == [f"4 {problem}"]
+
+
+def test_all_problems_are_listed_in_the_order_of_lines() -> None:
+    text = "white,black,result\na,b,1-0\na,b\nb,b,1-0\na,b,7\n,c,1-0\na,b,9\n"
+    assert [one.split(" ")[0] for one in problems(text)] == ["3", "4", "5", "6", "7"]
+
+
+def test_a_bye_needs_no_opponent() -> None:
+    text = "white,black,result\n1,2,1-0\n3,,bye\n2,BYE,1-0\nspielfrei,1,0-1\n,3,bye\n2,--,+\n"
+    reading = scan(text)
+    assert reading.problems == ()
+    assert reading.left_out == {"bye": 5}
+    assert reading.games is not None
+    assert reading.games.player_ids.tolist() == [1, 2, 3]
+    assert problems("white,black,result\na,b,1\n,,bye\n") == [
+        f"3 white: {NOT_EMPTY}; nothing",
+        f"3 black: {NOT_EMPTY}; nothing",
+    ]
+
+
+def test_ids_keep_their_type_and_numbers_need_numbers_on_both_sides() -> None:
+    assert rows("white,black,result\n7,8,1-0\n8,9,0-1\n")[0][:2] == (7, 8)
+    assert rows("white,black,result\n7,x,1-0\n")[0][:2] == ("7", "x")
+    assert rows("white,black,result\n7,08,1-0\n")[0][:2] == ("7", "08")
+    frame = pl.DataFrame({"white": [7, 8], "black": ["x", "7"], "result": [1, 0]})
+    assert [row[:2] for row in rows_of(read_games(frame))] == [("7", "x"), ("8", "7")]
+    whole = frame.with_columns(pl.Series("black", [9, 7], dtype=pl.UInt8))
+    assert [row[:2] for row in rows_of(read_games(whole))] == [(7, 9), (8, 7)]
+
+
+def test_spaces_around_names_do_not_count() -> None:
+    text = "white, black, result\nann, bob, 1-0\nbob , ann, 1-0\n"
+    assert [row[:2] for row in rows(text)] == [("ann", "bob"), ("bob", "ann")]
+
+
+def test_games_can_be_chosen_by_any_column() -> None:
+    text = "white,black,result,Event,round\na,b,1-0,Cup,1\nc,d,x,Open,1\nb,a,0-1,Cup,2\n"
+    reading = scan(text, where={"event": "Cup"})
+    assert reading.problems == ()  # what is not asked for is not judged
+    assert reading.left_out == {"filtered": 1}
+    assert reading.games is not None
+    assert reading.games.player_ids.tolist() == ["a", "b"]
+    assert len(rows(text, where={"Event": "Cup", "round": "2"})) == 1
+    assert len(rows(text, columns={"stage": "Event"}, where={"stage": "Cup"})) == 2
+    with pytest.raises(InvalidParameterError, match=r"where .* must name a column .*; got 'place'"):
+        scan(text, where={"place": "x"})
+    none = scan(text, where={"Event": "Nowhere"})
+    assert none.games is None
+    assert str(none.problems[0]).endswith("must hold at least one game; got none, but 3 filtered")
+
+
+def test_games_can_be_chosen_by_time() -> None:
+    text = "white,black,result,Date\na,b,1-0,2024-01-01\nb,a,1-0,2024-02-01\na,b,1-0,2024-03-01\n"
+    reading = scan(text, since="2024-01-15", until="2024-03-01")
+    assert reading.left_out == {"filtered": 2}
+    assert len(rows(text)) == 3
+    assert problems(text.replace("2024-02-01", "May"), since="2024-01-15") == [
+        f"3 Date: {TIME}; 'May'"
+    ]
+    with pytest.raises(InvalidParameterError, match="need a column time"):
+        scan("white,black,result\na,b,1-0\n", since=0)
+
+
+def test_rows_that_cannot_be_taken_apart_are_told_whatever_is_asked_for() -> None:
+    text = "white,black,result,event\na,b,1-0,Cup\na,b\n"
+    assert problems(text, where={"event": "Cup"}) == [
+        "3 : must have 4 fields as the header has; 2: 'a,b'"
+    ]
+
+
+NAMES = st.text("abcXYZ \u00e9\u00f8,.-'0123456789", min_size=1, max_size=6).map(str.strip)
+GAMES = st.lists(
+    st.tuples(NAMES, NAMES, st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 9)).filter(
+        lambda game: game[0] != game[1] and all(name and not is_nobody(name) for name in game[:2])
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(games=GAMES, format=st.sampled_from(["csv", "tsv", "jsonl", "json", "parquet", "arrow"]))
+def test_a_list_comes_back_as_it_was_written(games: list[Any], format: str) -> None:
+    """Written by Polars in any format, with results as text, and read again."""
+    frame = pl.DataFrame(
+        {
+            "white": [one[0] for one in games],
+            "black": [one[1] for one in games],
+            "result": [{0.0: "0-1", 0.5: "1/2-1/2", 1.0: "1-0"}[one[2]] for one in games],
+            "weight": [one[3] for one in games],
+        }
+    )
+    file = io.BytesIO()
+    {
+        "csv": lambda: frame.write_csv(file),
+        "tsv": lambda: frame.write_csv(file, separator="\t"),
+        "jsonl": lambda: frame.write_ndjson(file),
+        "json": lambda: file.write(frame.write_json().encode()),
+        "parquet": lambda: frame.write_parquet(file),
+        "arrow": lambda: frame.write_ipc(file),
+    }[format]()
+    file.seek(0)
+    found = rows_of(read_games(file, format=format))
+    expected = [(one, other, points * n, float(n)) for one, other, points, n in games]
+    assert [(str(row[0]), str(row[1]), *row[2:]) for row in found] == expected
+
+
+def test_results_are_numbers_in_tables_that_have_numbers() -> None:
+    for results in ([1, 0, 1], [1.0, 0.5, 0.0], np.array([0.5, 1, 0])):
+        table = {"white": ["a", "b", "c"], "black": ["b", "c", "a"], "result": results}
+        assert read_games(table).points.tolist() == [float(one) for one in results]
+    wrong = scan_games({"white": ["a"], "black": ["b"], "result": [[1]]})
+    assert [one.rule for one in wrong.problems] == [RESULT]
+
+
+def test_every_result_that_the_rule_offers_is_one() -> None:
+    offered = re.findall(r"[\d.*+][\d./F*-]*", RESULT)
+    assert offered == ["1-0", "0-1", "1/2-1/2", "1", "0", "0.5", "+/-", "1-0F", "*"]
+    for spelling in offered:
+        assert scan(f"white,black,result\na,b,1-0\na,b,{spelling}\n").problems == (), spelling

@@ -1,0 +1,138 @@
+"""Names that may be one player: what is pointed out, and above all what is not."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.formats.likely_doubles import LISTED, MOST, describe_doubles, likely_doubles
+from formats.comparing import real_data
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Carlsen", "CARLSEN"),
+        ("de Vries", "DeVries"),
+        ("Smith-Jones, A", "Smith Jones,A."),
+        ("M\u00fcller", "Muller"),
+        ("H\u00fcbner, Robert", "Huebner, Robert"),
+        ("\u0141\u00f3d\u017a", "Lodz"),
+        ("Carlsen, Magnus", "Carlsen,Magnus"),
+        ("Carlsen, Magnus", "Magnus Carlsen"),
+        ("Carlsen, Magnus", "Carlsen,M"),
+        ("Carlsen, Magnus", "Carlsen, M."),
+        ("Carlsen, Magnus", "M. Carlsen"),
+        ("Magnus Carlsen", "M Carlsen"),
+        ("Nakamura, Hikaru", "Nakamura,Hi"),
+        ("Fischer, Robert James", "Fischer, Robert"),
+        ("Fischer, Robert James", "Fischer, R J"),
+        ("Nepomniachtchi, Ian", "Nepomniachtchi"),
+        ("Ding Liren", "Ding, Liren"),
+        ("Li Chao", "Li Chao2"),
+        ("Li Chao b", "Li Chao"),
+        ("Li, Chao2", "Li Chao"),
+        ("gpt-4", "GPT4"),
+        ("Stockfish 16", "stockfish-16"),
+        ("Stockfish 16.1", "Stockfish 16,1"),
+    ],
+)
+def test_these_may_be_one_player(one: str, other: str) -> None:
+    assert likely_doubles([one, other]) == [(one, other)]
+    assert likely_doubles([other, "Somebody Else", one]) == [(other, one)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Stockfish 15", "Stockfish 16"),
+        ("Stockfish 15", "Stockfish 1.5"),
+        ("Stockfish 1 5", "Stockfish 15"),
+        ("Stockfish", "Stockfish 16"),
+        ("Stockfish 16 dev", "Stockfish 16"),
+        ("gpt-4", "gpt-4o"),
+        ("gpt", "gpt-4"),
+        ("llama-2-7b", "llama-27b"),
+        ("alex", "alex7"),
+        ("Li Chao2", "Li Chao3"),
+        ("Li Chao12", "Li Chao"),
+        ("C", "C++"),
+        ("C#", "C++"),
+        ("Carlsen, Magnus", "Carlsen, Henrik"),
+        ("Carlsen, M", "Carlsen, H"),
+        ("Polgar, Judit", "Polgar, Susan"),
+        ("Magnus Carlsen", "Magnus Larsen"),
+        ("Deep Blue", "Deep Blue Junior"),
+        ("Komodo Dragon", "Komodo Dragon Aggressive"),
+        ("Ireland", "Northern Ireland"),
+        ("Niger", "Nigeria"),
+        ("Li", "Li Chao"),
+        ("", "!"),
+    ],
+)
+def test_these_are_two(one: str, other: str) -> None:
+    assert likely_doubles([one, other]) == []
+    assert likely_doubles([other, one]) == []
+
+
+def test_a_surname_that_two_have_stands_for_neither() -> None:
+    assert likely_doubles(["Polgar", "Polgar, Judit", "Polgar, Susan"]) == []
+
+
+def test_every_name_is_told_once_with_the_first_that_it_may_be() -> None:
+    names = ["Carlsen, Magnus", "Carlsen,M", "Magnus Carlsen", "CARLSEN MAGNUS"]
+    assert likely_doubles(names) == [(names[0], other) for other in names[1:]]
+
+
+def test_versions_of_engines_do_not_flood_the_notes() -> None:
+    engines = [
+        f"{name} {major}.{minor}{suffix}"
+        for name in ("Stockfish", "Komodo", "Lc0", "Houdini", "Rybka")
+        for major in range(1, 17)
+        for minor in range(10)
+        for suffix in ("", " x64", " bmi2")
+    ]
+    assert describe_doubles(engines) == ()
+
+
+def test_only_some_are_listed_and_the_others_counted() -> None:
+    names = [spelled for at in range(40) for spelled in (f"p{at}", f"P{at}")]
+    notes = describe_doubles(names)
+    assert len(notes) == LISTED + 1
+    assert notes[0] == "'p0' and 'P0' may be one player"
+    assert notes[-1] == "30 more names may be other spellings of a player"
+
+
+def test_nobody_looks_among_very_many_names() -> None:
+    [note] = describe_doubles([f"n{at}" for at in range(MOST + 1)])
+    assert note == "nobody looked for other spellings of a player among 20,001 names"
+
+
+def test_a_family_of_many_is_not_compared_member_by_member() -> None:
+    """Beyond fifty of one surname and initial, nobody tells a shortened name from another."""
+    names = [f"Smith, J{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
+    assert likely_doubles([*names[:40], "Smith, J"]) != []
+    assert likely_doubles([*names, "Smith, J"]) == []
+
+
+def test_real_names_are_different() -> None:
+    """337 national teams, and the 24 and 18 players of two tournaments: no two may be one."""
+    teams = pl.read_parquet(real_data("football.parquet"))["player"].unique().sort().to_list()
+    assert likely_doubles(teams) == []
+    for event in ("1970_interzonal", "2017_grandprix"):
+        table = pl.read_csv(real_data(f"chess_palma{event}.csv"))
+        names = sorted({*table["white"], *table["black"]})
+        assert likely_doubles(names) == []
+
+
+@given(st.lists(st.text(max_size=12), unique=True, max_size=12))
+def test_any_text_is_a_name(names: list[str]) -> None:
+    """Pairs are of different names, in their order, and no name is told twice."""
+    place = {name: at for at, name in enumerate(names)}
+    pairs = likely_doubles(names)
+    assert all(place[one] < place[other] for one, other in pairs)
+    assert all(one[1] != other[1] for one, other in pairwise(sorted(pairs, key=lambda p: p[1])))

@@ -1,0 +1,174 @@
+"""PGN written in odd styles and read back; blocks of any size; time that grows with length only."""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.errors import InvalidDataError
+from equipoise.formats import pgn_text
+from equipoise.formats.pgn import read_pgn
+from equipoise.formats.pgn_scan import scan
+from fuzz.damage import damaged
+from fuzz.readers import READERS
+
+NAMES = st.text(
+    st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]), min_size=1, max_size=12
+).filter(lambda name: name.strip("?") and name.casefold() not in {"bye", "(bye)", "-", "--"})
+RESULTS = {1.0: ["1-0", "1 - 0", "1:0"], 0.5: ["1/2-1/2", "1/2", "½-½"], 0.0: ["0-1", "0:1"]}
+AFTER = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
+SPACE = st.sampled_from([" ", "\n", "  ", "\n\n", " \t", '\n% [White "no"] {\n'])
+#: What may stand between moves and says nothing.
+NOISE = st.sampled_from(
+    [
+        "{}",
+        "{1-0}",
+        '{\n[White "no"]\n}',
+        "{; ( [}",
+        "; } [ { 0-1\n",
+        "(1. d4 *)",
+        "(1. d4 (1. c4 {)} 1-0) d5)",
+        "$13",
+        "!?",
+        "[x]",
+        "12.",
+        "...",
+    ]
+)
+GAMES = st.lists(
+    st.tuples(NAMES, NAMES, st.sampled_from([1.0, 0.5, 0.0]), st.none() | st.integers(1, 5000)),
+    min_size=1,
+    max_size=6,
+)
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def written(draw, games):
+    """Return games as PGN in some style."""
+    parts = []
+    for white, black, points, elo in games:
+        tags = [
+            ("White", white),
+            ("Black", black),
+            ("Result", draw(st.sampled_from(RESULTS[points]))),
+            ("WhiteElo", draw(st.sampled_from(["", "-", "?"])) if elo is None else str(elo)),
+        ]
+        tags = [
+            ("Event", draw(st.sampled_from(["", "a [cup]", "x"]))),
+            *draw(st.permutations(tags)),
+        ]
+        between = draw(st.sampled_from(["\n", " ", "\n\n", ""]))
+        head = between.join(f"[{tag} {quoted(value)}]" for tag, value in tags)
+        moves = ["e4", *draw(st.lists(st.sampled_from(["Nf3", "O-O", "exd8=Q#"]), max_size=3))]
+        text = draw(SPACE)
+        for move in moves:
+            text += move + draw(SPACE)
+            if draw(st.booleans()):
+                text += draw(NOISE) + draw(SPACE)
+        parts.append(head + text + AFTER[points] + draw(st.sampled_from(["\n\n", "\n", " "])))
+    return "".join(parts)
+
+
+@given(data=st.data(), games=GAMES)
+@settings(max_examples=150, deadline=None)
+def test_games_written_in_any_style_are_read_back(data, games):
+    text = written(data.draw, games)
+    text = text.replace("\n", data.draw(st.sampled_from(["\n", "\r\n", "\r"])))
+    found = read_pgn(text.encode(data.draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))), "")
+    assert found.problems == ()
+    assert not found.left_out
+    assert list(zip(found.white, found.black, found.points, strict=True)) == [
+        game[:3] for game in games
+    ]
+    elos = [game[3] for game in games]
+    if found.white_rating is None:
+        assert elos == [None] * len(games)
+    else:
+        assert [None if elo != elo else elo for elo in found.white_rating.tolist()] == elos
+
+
+def told(data):
+    """Return all that is told of a file, in a form that compares."""
+    try:
+        found = read_pgn(data, "x")
+    except InvalidDataError as error:
+        return error.problems
+    named = None if found.others is None else found.others.tolist()
+    columns = found.white.tolist(), found.black.tolist(), found.points.tolist()
+    places = [found.locate(row) for row in range(len(found.white))]
+    return columns, places, found.left_out, found.problems, found.notes, named
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64])
+def test_blocks_of_any_size_give_the_same_games(size, monkeypatch):
+    """Whole files and damaged ones: where a block ends decides nothing."""
+    reader = READERS["pgn"]
+    rng = random.Random(size)
+    for data in [*reader.seeds, *(damaged(reader.seeds, reader.pieces, rng) for _ in range(60))]:
+        monkeypatch.setattr(pgn_text, "BLOCK", 1 << 20)
+        whole = told(data)
+        monkeypatch.setattr(pgn_text, "BLOCK", size)
+        # A first block says what kind of file it is; of one byte it would not know.
+        if size >= 4 or not data.startswith((b"\xff", b"\xfe", b"\xef")):
+            assert told(data) == whole or b"\0" in data
+
+
+HEAD = b'[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 1_000_000,
+        b"{" * 1_000_000,
+        b'"' * 1_000_000,
+        b"(" * 1_000_000,
+        b"\\" * 1_000_000,
+        b"[ " * 500_000,
+        b'[A "' * 250_000,
+        b'[A "\\' * 200_000,
+        b'[A "\n' * 50_000,
+        b'\n[A "x" "]' * 30_000,
+        b'[A "x"]' * 150_000,
+        b"\n[A " * 50_000,
+        HEAD + b"{" * 1_000_000,
+        HEAD + b"(1-0" * 250_000,
+        HEAD + b"{}" * 500_000 + b"1-0",
+        HEAD + b"1-0 " * 250_000,
+        HEAD + b"*;" * 500_000,
+        HEAD + b"\n%" * 500_000,
+        HEAD + b'{\n[White "' * 100_000 + b"}",
+        HEAD + b" " * 1_000_000 + b"1-0",
+        b"[White " + b" " * 1_000_000 + b'"a"]',
+        b'[White "' + b'a"' * 500_000 + b"]\n",
+        HEAD[:-1] * 25_000,
+    ],
+    ids=range(23),
+)
+def test_time_grows_with_the_length_whatever_the_text_holds(text):
+    """A megabyte takes some tenths of a second; a pattern that went back would take hours."""
+    before = time.process_time()
+    with suppress(InvalidDataError):
+        read_pgn(text, "")
+    assert time.process_time() - before < 8
+
+
+def test_games_come_one_by_one_from_blocks():
+    """A stream of games is read no further than the game behind the one that is handed over."""
+    taken = []
+
+    def blocks():
+        for at in range(1000):
+            taken.append(at)
+            yield HEAD + b"1. e4 1-0\n\n"
+
+    assert next(scan(blocks(), "")).tags[b"White"] == b"a"
+    assert len(taken) < 5

@@ -1,0 +1,118 @@
+"""Files of synonyms: chains, circles, and what is wrong with which line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.formats.synonyms import CIRCLE, COLUMNS, NAMES, OTHER_NAME, read_synonyms
+
+
+def written(folder: Path, text: str, name: str = "synonyms.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problems(source: Any) -> list[str]:
+    with pytest.raises(InvalidDataError) as caught:
+        read_synonyms(source)
+    return [f"{one.line} {one.field}: {one.rule}; {one.got}" for one in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.csv", "name,same_as\nLi Chao2,Li Chao\n"),
+        ("s.csv", "Note,Same As,Name\nx,Li Chao,Li Chao2\n"),
+        ("s.tsv", "name\tsame_as\nLi Chao2\tLi Chao\n"),
+        ("s.json", '{"Li Chao2": "Li Chao"}'),
+        ("s.jsonl", '{"name": "Li Chao2", "same_as": "Li Chao"}\n'),
+    ],
+)
+def test_a_name_stands_for_another(tmp_path: Path, name: str, text: str) -> None:
+    assert read_synonyms(written(tmp_path, text, name)) == {"Li Chao2": "Li Chao"}
+    assert read_synonyms(str(written(tmp_path, text, name))) == {"Li Chao2": "Li Chao"}
+
+
+def test_a_mapping_does_as_well_as_a_file() -> None:
+    assert read_synonyms({"a": "b", 7: 8}) == {"a": "b", "7": "8"}
+    with pytest.raises(InvalidParameterError, match="a path or a mapping of names; got list"):
+        read_synonyms(["a"])  # type: ignore[arg-type]  # the case
+
+
+def test_chains_are_followed_to_their_end() -> None:
+    chain = {"c": "d", "a": "b", "b": "c", "x": "b"}
+    assert read_synonyms(chain) == dict.fromkeys("cabx", "d")
+    long = {str(at): str(at + 1) for at in range(5_000)}
+    assert set(read_synonyms(long).values()) == {"5000"}
+
+
+def test_a_circle_is_one_problem_at_its_first_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "name,same_as\nx,a\na,b\nb,c\nc,a\np,q\nq,p\n")
+    assert problems(path) == [
+        f"3 name: {CIRCLE}; a -> b -> c -> a",
+        f"6 name: {CIRCLE}; p -> q -> p",
+    ]
+
+
+def test_contradictions_and_empty_names_are_listed(tmp_path: Path) -> None:
+    text = "name,same_as\na,b\na,c\na,b\nd,d\n"
+    assert problems(written(tmp_path, text)) == [
+        "3 name: must be named once; 'a' again, as 'b' and as 'c'",
+        f"5 name: {OTHER_NAME}; 'd'",
+    ]
+    assert problems(written(tmp_path, "name,same_as\n,b\n\nc,\n")) == [
+        "2 name: must not be empty; nothing",
+        "4 same_as: must not be empty; nothing",
+    ]
+    assert problems(written(tmp_path, "player,alias\na,b\n")) == [
+        f"None : {COLUMNS}; player, alias"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[1]", f"None : {NAMES}; [1]"),
+        ('{"a": ["b"]}', f"1 : {NAMES}; 'a': ['b']"),
+        ('{"a": "b", "": "c"}', f"2 : {NAMES}; nothing: 'c'"),
+        ('{"a": "b", "a": "c"}', "2 name: must be named once; 'a' again, as 'b' and as 'c'"),
+    ],
+)
+def test_json_must_be_an_object_of_names(tmp_path: Path, text: str, problem: str) -> None:
+    assert problems(written(tmp_path, text, "s.json")) == [problem]
+
+
+def test_a_file_that_is_not_there_or_not_json_is_a_problem(tmp_path: Path) -> None:
+    assert "must be a file" in problems(tmp_path / "none.csv")[0]
+    assert "must be a file that can be read" in problems(tmp_path / "none.json")[0]
+    assert "must be JSON" in problems(written(tmp_path, "{", "s.json"))[0]
+
+
+@given(
+    step=st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from("abcdefgh"), min_size=1),
+)
+def test_every_name_ends_where_following_it_by_hand_ends(step: dict[str, str]) -> None:
+    """One step after another, at most as many as there are names; else it is a circle."""
+
+    def end(name: str) -> str | None:
+        for _ in range(len(step) + 1):
+            if name not in step:
+                return name
+            name = step[name]
+        return None
+
+    expected = {name: end(name) for name in step}
+    if None in expected.values():
+        with pytest.raises(InvalidDataError):
+            read_synonyms(step)
+    else:
+        assert read_synonyms(step) == expected
+    assert json.dumps(step)

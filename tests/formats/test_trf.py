@@ -1,0 +1,511 @@
+"""FIDE tournament reports: columns by the annex of the FIDE Handbook, rules by hand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equipoise.errors import InvalidDataError
+from equipoise.formats.game_columns import GameColumns
+from equipoise.formats.trf import read_trf
+from formats.comparing import real_data, told
+from formats.trf_writing import player_line, report
+
+REAL = ("trf_autotest_60p.trf", "trf_dutch_c9_5p.trf")
+GAME = ("   2 w 1", "   1 b 0")
+
+
+def read(text: str) -> GameColumns:
+    return read_trf(text.encode(), "t.trf")
+
+
+def pair(mine: str, theirs: str, **given: Any) -> GameColumns:
+    """Read a report of two players and one round."""
+    return read(report(player_line(1, [mine], **given), player_line(2, [theirs])))
+
+
+def games_of(columns: GameColumns) -> list[tuple[Any, ...]]:
+    assert columns.round is not None
+    return list(
+        zip(
+            columns.round.tolist(),
+            columns.white.tolist(),
+            columns.black.tolist(),
+            columns.points.tolist(),
+            strict=True,
+        )
+    )
+
+
+def points_of(columns: GameColumns) -> Counter[str]:
+    points: Counter[str] = Counter()
+    for _, white, black, scored in games_of(columns):
+        points[white] += scored
+        points[black] += 1 - scored
+    return points
+
+
+def refusal(data: bytes) -> str:
+    with pytest.raises(InvalidDataError) as caught:
+        read_trf(data, "t.trf")
+    (problem,) = caught.value.problems
+    return str(problem)
+
+
+# Real reports.
+
+
+def test_the_report_of_60_players_gives_its_standings() -> None:
+    """Against the column of points: games, and a point for each win by forfeit."""
+    data = real_data("trf_autotest_60p.trf").read_bytes()
+    assert data.count(b"\r") == 62
+    assert b"\n" not in data
+    columns = read_trf(data, "t.trf")
+    assert columns.problems == columns.notes == ()
+    assert columns.coloured
+    assert columns.left_out == {"forfeit": 25}
+    assert columns.others is not None
+    assert columns.other_rating is not None
+    assert (len(columns.points), len(columns.others)) == (395, 60)
+    lines = [line for line in data.decode().split("\r") if line.startswith("001")]
+    scored, rating = (
+        points_of(columns),
+        dict(zip(columns.others, columns.other_rating, strict=True)),
+    )
+    for line in lines:
+        name = re.search(r"Test\d+ Player\d+", line)
+        assert name is not None
+        elo, points = line[47:].split()[:2]
+        assert scored[name[0]] + line.count("+") == float(points)
+        assert rating[name[0]] == float(elo)
+    pairings = Counter(re.findall(r" ([wb]) ([10=])", "\n".join(lines)))
+    assert pairings["w", "1"] + pairings["w", "="] / 2 == columns.points.sum() == 194.5
+    assert pairings["w", "="] == columns.draws.sum() == 109  # type: ignore[union-attr]
+
+
+def test_the_report_of_5_players_has_two_games_and_a_bye() -> None:
+    columns = read_trf(real_data("trf_dutch_c9_5p.trf").read_bytes(), "t.trf")
+    names = [f"Test000{number} Player000{number}" for number in range(1, 6)]
+    assert games_of(columns) == [(1, names[0], names[2], 1.0), (1, names[3], names[1], 0.0)]
+    assert columns.others is not None
+    assert columns.others.tolist() == names
+    assert columns.left_out == {"bye": 1}
+    assert columns.problems == columns.notes == ()
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
+def test_line_ends_do_not_matter(name: str, end: bytes) -> None:
+    data = real_data(name).read_bytes()
+    changed = data.replace(b"\r", b"\n").replace(b"\n", end)
+    assert games_of(read_trf(changed, "")) == games_of(read_trf(data, ""))
+
+
+# What a report may hold.
+
+
+def test_every_game_is_told_once_with_white_first() -> None:
+    """Three players who all meet; b means that the opponent had white."""
+    columns = read(
+        report(
+            player_line(1, ["   2 w 1", "   3 b =", "0000 - U"], rating="2500"),
+            player_line(2, ["   1 b 0", "0000 - H", "   3 w 0"], rating="   0"),
+            player_line(3, ["0000 - Z", "   1 w =", "   2 b 1"]),
+        )
+    )
+    assert games_of(columns) == [
+        (1, "Player 1", "Player 2", 1.0),
+        (2, "Player 3", "Player 1", 0.5),
+        (3, "Player 2", "Player 3", 0.0),
+    ]
+    assert columns.left_out == {"bye": 3}
+    np.testing.assert_array_equal(columns.white_rating, [2500, np.nan, np.nan])
+    np.testing.assert_array_equal(columns.black_rating, [np.nan, 2500, np.nan])
+    np.testing.assert_array_equal(columns.other_rating, [2500, np.nan, np.nan])
+    assert columns.draws is not None
+    assert columns.draws.tolist() == [0, 1, 0]
+    assert columns.locate is not None
+    assert [columns.locate(row) for row in range(3)] == [("t.trf", 2), ("t.trf", 4), ("t.trf", 3)]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "points"),
+    [
+        ("   2 w 1", "   1 b 0", 1.0),
+        ("0002 w 0", "0001 b 1", 0.0),
+        ("   2 w =", "   1 b =", 0.5),
+        ("   2 W w", "   1 B l", 1.0),
+        ("   2 w L", "   1 b W", 0.0),
+        ("   2 w d", "   1 b D", 0.5),
+        ("2    w 1", " 1   b 0", 1.0),
+    ],
+)
+def test_results_of_games(mine: str, theirs: str, points: float) -> None:
+    """Letters count in either case (note of the annex); numbers may be filled up with zeros."""
+    columns = pair(mine, theirs)
+    assert columns.problems == ()
+    assert games_of(columns) == [(1, "Player 1", "Player 2", points)]
+    assert columns.left_out == {}
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "left_out"),
+    [
+        ("   2 w +", "   1 b -", {"forfeit": 1}),
+        ("   2 - -", "   1 - +", {"forfeit": 1}),
+        ("   2 w -", "   1 b -", {"forfeit": 1}),
+        ("   2 w +", "0000 - -", {"forfeit": 1, "bye": 1}),
+        ("   2 w +", "        ", {"forfeit": 1}),
+        ("0000 - F", "0000 - Z", {"bye": 2}),
+        ("0000 w +", "0000 - -", {"bye": 2}),
+        ("0000 - =", "     - +", {"bye": 2}),
+        ("0000 - u", "        ", {"bye": 1}),
+        ("0000 - 1", "   0 - 0", {"bye": 2}),
+        ("   2 w  ", "   1 b  ", {"no result": 1}),
+        ("   2 w 0", "   1 b 0", {"lost by both": 1}),
+        ("   2 w L", "   1 b L", {"lost by both": 1}),
+        ("        ", "0000    ", {}),
+    ],
+)
+def test_what_is_no_game_is_counted(mine: str, theirs: str, left_out: dict[str, int]) -> None:
+    """READINGS C6; reports of 2006 write byes as +, = and - without an opponent."""
+    columns = pair(mine, theirs)
+    assert (columns.problems, len(columns.points)) == ((), 0)
+    assert columns.left_out == left_out
+    assert columns.others is not None
+    assert columns.others.tolist() == ["Player 1", "Player 2"]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "problems"),
+    [
+        ("   2 w 1", "   1 b 1", [(2, "fit", "'2 w 1', while line 3 has '1 b 1'")]),
+        ("   2 w 1", "   1 b =", [(2, "fit", "'2 w 1', while line 3 has '1 b ='")]),
+        ("   2 w =", "   1 b 0", [(2, "fit", "'2 w =', while line 3 has '1 b 0'")]),
+        ("   2 w W", "   1 b 0", [(2, "fit", "'2 w W', while line 3 has '1 b 0'")]),
+        ("   2 w 1", "   1 b -", [(2, "fit", "'2 w 1', while line 3 has '1 b -'")]),
+        ("   2 w +", "   1 b +", [(2, "fit", "'2 w +', while line 3 has '1 b +'")]),
+        ("   2 w 1", "   1 b  ", [(2, "fit", "'2 w 1', while line 3 has '1 b'")]),
+        ("   2 w 1", "   1 w 0", [(2, "other colour", "'2 w 1', while line 3 has '1 w 0'")]),
+        ("   2 w 1", "   1 - 0", [(2, "other colour", "'2 w 1', while line 3 has '1 - 0'")]),
+        ("   2 w 1", "0000 - Z", [(2, "named by", "'2 w 1', while line 3 has '0000 - Z'")]),
+        ("   2 w 1", "        ", [(2, "named by", "'2 w 1', while line 3 has nothing")]),
+        ("   7 w 1", "        ", [(2, "start number of a player", "'7 w 1'")]),
+        ("   1 w 1", "        ", [(2, "another player", "'   1 w 1  '")]),
+        ("   2 w H", "   1 b 0", [(2, "no opponent", "'   2 w H  '")]),
+        ("0000 b 1", "        ", [(2, "have an opponent", "'0000 b 1  '")]),
+        ("   2 w 5", "   1 b 0", [(2, "one of 1 = 0", "'   2 w 5  '")]),
+        ("   2 x 1", "   1 b 0", [(2, "w, b, - or", "'   2 x 1  '")]),
+        ("   Q w 1", "        ", [(2, "0000 or blank", "'   Q w 1  '")]),
+        ("1 2  w 1", "        ", [(2, "0000 or blank", "'1 2  w 1  '")]),
+        ("   ² w 1", "        ", [(2, "0000 or blank", "'   ² w 1  '")]),
+        ("  2 w 1 ", "   1 b 0", [(2, "blanks between", "'  2 w 1   '")]),
+    ],
+)
+def test_what_contradicts_itself_is_a_problem_with_both_lines(
+    mine: str, theirs: str, problems: list[tuple[int, str, str]]
+) -> None:
+    """Told once; the player whose own entry is broken is not blamed on the opponent too."""
+    columns = pair(mine, theirs)
+    assert len(columns.points) == 0
+    assert [(one.line, one.field, one.got) for one in columns.problems] == [
+        (line, "round 1", got) for line, _, got in problems
+    ]
+    for one, (_, words, _) in zip(columns.problems, problems, strict=True):
+        assert words in one.rule
+        assert one.file == "t.trf"
+
+
+def test_an_opponent_who_names_somebody_else_is_a_problem_and_the_others_are_not() -> None:
+    """1 names 2, while 2 and 3 name each other."""
+    columns = read(
+        report(
+            player_line(1, ["   2 w 1"]),
+            player_line(2, ["   3 b 0"]),
+            player_line(3, ["   2 w 1"]),
+        )
+    )
+    rule = "must be named by the opponent in the same round"
+    assert told(columns.problems) == [(2, "round 1", rule, "'2 w 1', while line 3 has '3 b 0'")]
+    assert games_of(columns) == [(1, "Player 3", "Player 2", 1.0)]
+
+
+def test_a_report_without_any_colour_is_read_without() -> None:
+    columns = pair("   2 - 0", "   1   1")
+    assert (columns.coloured, columns.problems) == (False, ())
+    assert games_of(columns) == [(1, "Player 1", "Player 2", 0.0)]
+    assert columns.notes == ("the report has no colours",)
+
+
+def test_a_game_without_colours_among_others_is_a_problem() -> None:
+    columns = read(
+        report(player_line(1, [GAME[0], "   2 - 1"]), player_line(2, [GAME[1], "   1 - 0"]))
+    )
+    rule = "must be w or b, as other games of the report have colours"
+    assert told(columns.problems) == [(2, "round 2", rule, "'2 - 1'")]
+    assert len(columns.points) == 1
+
+
+def test_games_of_less_than_one_move_count_with_a_note() -> None:
+    columns = pair("   2 w W", "   1 b L")
+    assert columns.notes == (
+        "1 game of less than one move (W, D, L) counted, though FIDE does not rate them",
+    )
+
+
+def test_a_game_lost_by_both_is_left_out_with_a_note() -> None:
+    assert pair("   2 w 0", "   1 b 0").notes == ("1 game lost by both left out",)
+
+
+@pytest.mark.parametrize("start", ["    ", "   0", "  -1", " abc", "1 2 "])
+def test_a_line_needs_a_start_number(start: str) -> None:
+    """Opponents of an unknown number are not told as well."""
+    line = player_line(1, [GAME[0]])
+    columns = read(report(line[:4] + start + line[8:], player_line(2, [GAME[1]])))
+    rule = "must be a start number from 1, in columns 5 to 8"
+    assert told(columns.problems) == [(2, "start number", rule, repr(f" {start} "))]
+
+
+def test_a_start_number_belongs_to_one_player() -> None:
+    """The second line is not used, and its opponents are not told as well."""
+    columns = read(
+        report(
+            player_line(1, [GAME[0]]),
+            player_line(2, [GAME[1]]),
+            player_line(1, ["   3 w 1"], name="Somebody"),
+            player_line(3, ["   1 b 0"]),
+        )
+    )
+    rule = "must be the start number of one player only"
+    got = "1, which line 2 has for 'Player 1'"
+    assert told(columns.problems) == [(4, "start number", rule, got)]
+    assert games_of(columns) == [(1, "Player 1", "Player 2", 1.0)]
+
+
+@pytest.mark.parametrize("rating", ["abcd", "-100", "12.5", "1 2 ", "²"])
+def test_a_rating_is_a_whole_number(rating: str) -> None:
+    columns = pair(*GAME, rating=rating)
+    rule = "must be a whole number, 0 or blank, in columns 49 to 52"
+    assert told(columns.problems) == [(2, "rating", rule, repr(f" {rating:>4} "))]
+
+
+@pytest.mark.parametrize(
+    ("rating", "value"), [("", None), ("0", None), ("0000", None), ("987", 987)]
+)
+def test_a_rating_of_0_is_none(rating: str, value: float | None) -> None:
+    columns = pair(*GAME, rating=rating)
+    assert columns.white_rating is not None
+    assert (None if np.isnan(columns.white_rating[0]) else columns.white_rating[0]) == value
+
+
+# Names.
+
+
+def test_players_with_one_name_are_told_apart() -> None:
+    """By FIDE number, or by start number where that is absent or the same."""
+    columns = read(
+        report(
+            player_line(1, GAME[:1], name="Smith, John", fide="1234567"),
+            player_line(2, GAME[1:], name="Smith,  John", fide="7654321"),
+            player_line(3, name="Smith, John"),
+            player_line(4, name="Doe, Jane", fide="1"),
+            player_line(5, name="Doe, Jane", fide="1"),
+            player_line(6, name="Doe, Jane (no. 5)"),
+            player_line(7, name="Roe, Ann", fide="99"),
+            player_line(8, name=" "),
+        )
+    )
+    assert columns.others is not None
+    assert columns.others.tolist() == [
+        "Smith, John (1234567)",
+        "Smith, John (7654321)",
+        "Smith, John (no. 3)",
+        "Doe, Jane (no. 4)",
+        "Doe, Jane (no. 5)'",
+        "Doe, Jane (no. 5)",
+        "Roe, Ann",
+        "no. 8",
+    ]
+    assert columns.white.tolist() == ["Smith, John (1234567)"]
+    assert columns.notes == (
+        "players with equal names are told apart: Smith, John (1234567); Smith, John (7654321); "
+        "Smith, John (no. 3); Doe, Jane (no. 4); Doe, Jane (no. 5)'",
+    )
+
+
+def test_a_name_may_fill_its_columns_and_the_blank_behind() -> None:
+    """The rating is in its columns; a digit beside them would be a shifted rating."""
+    name = "Abcdefghijklmnopqrstuvwxyz, Abcdef"
+    line = player_line(1, GAME[:1], rating="2000")
+    columns = read(report(line[:14] + name + line[48:], player_line(2, GAME[1:])))
+    assert columns.problems == ()
+    assert columns.white.tolist() == [name[:33]]
+
+
+# Encodings and columns.
+
+ACCENTS = ("Müller, Jürgen", "Gómez, José")
+
+
+def accented(in_bytes: bool = False) -> str:
+    return report(
+        player_line(1, GAME[:1], name=ACCENTS[0], rating="2000", in_bytes=in_bytes),
+        player_line(2, GAME[1:], name=ACCENTS[1], rating="1900", in_bytes=in_bytes),
+        player_line(3, ["0000 - Z"], name="Lee"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "notes"),
+    [
+        (accented().encode(), ()),
+        (accented().encode("utf-8-sig"), ()),
+        (
+            accented().encode("latin-1"),
+            ("names are not in UTF-8; they are read as Windows-1252 (Western European)",),
+        ),
+        (
+            accented(in_bytes=True).encode(),
+            ("columns are counted in bytes, not in characters, on 2 lines (the first is line 2)",),
+        ),
+    ],
+)
+def test_names_with_accents(data: bytes, notes: tuple[str, ...]) -> None:
+    columns = read_trf(data, "t.trf")
+    assert columns.notes == notes
+    assert (columns.problems, games_of(columns)) == ((), [(1, *ACCENTS, 1.0)])
+    assert columns.other_rating is not None
+    assert columns.other_rating[:2].tolist() == [2000, 1900]
+
+
+def test_every_line_is_read_in_the_columns_that_it_fits() -> None:
+    """Two programs wrote this report."""
+    text = report(
+        player_line(1, GAME[:1], name=ACCENTS[0]),
+        player_line(2, GAME[1:], name=ACCENTS[1], in_bytes=True),
+    )
+    columns = read(text)
+    assert (columns.problems, games_of(columns)) == ((), [(1, *ACCENTS, 1.0)])
+
+
+def test_a_line_that_fits_no_columns_is_reported() -> None:
+    """One blank too many before the rating, and everything behind it is beside its columns."""
+    line = player_line(1, GAME[:1], name=ACCENTS[0], rating="2000")
+    columns = read(report(line[:47] + " " + line[47:], player_line(2, GAME[1:])))
+    assert [(one.line, one.field) for one in columns.problems] == [(2, "rating"), (2, "round 1")]
+
+
+def test_bytes_without_a_letter_in_windows_1252_are_read() -> None:
+    data = report(player_line(1, GAME[:1], name="J?"), player_line(2, GAME[1:])).encode()
+    columns = read_trf(data.replace(b"J?", b"J\x81"), "t.trf")
+    assert columns.white.tolist() == ["J\x81"]
+
+
+def test_letters_that_are_line_ends_elsewhere_are_not() -> None:
+    """0x85 is an ellipsis in Windows-1252; U+2028 and form feeds stay in their lines, too."""
+    data = report(player_line(1, GAME[:1], name="A?B"), player_line(2, GAME[1:])).encode("cp1252")
+    for letter in (b"\x85", b"\x0c", b"\x1c"):
+        assert len(read_trf(data.replace(b"?", letter), "").points) == 1
+
+
+def test_an_end_of_file_mark_of_old_systems_is_no_line() -> None:
+    assert read(report(*[player_line(1)]) + "\x1a").notes == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "line that begins with 001; got an empty file"),
+        (b"\r\n \r\n", "line that begins with 001; got an empty file"),
+        (b"012 Test\r", "line that begins with 001; got 1 line of other kinds"),
+        ("001".encode("utf-16"), "line 1: must be text in UTF-8"),
+        (b"001 \0", "must be text in UTF-8 or in an encoding of one byte a letter; got a binary"),
+        (
+            b"012 A\tB\n001\t1\tm\n001\t2\tm\n",
+            "line 2: must have blanks between its columns, not tabs; got tabs on 2 of 2 lines",
+        ),
+    ],
+)
+def test_what_is_no_report_is_refused(data: bytes, words: str) -> None:
+    assert words in refusal(data)
+
+
+# Other lines.
+
+
+def test_lines_of_the_tournament_teams_and_extensions_are_skipped() -> None:
+    """Codes of TRF16, of its version of 2026, and of pairing programs; rulers and remarks."""
+    columns = read(
+        report(
+            "         1         2",
+            "123456789012345678901",
+            "DDD SSSS sTTT NNN",
+            "### remark",
+            "",
+            player_line(1, GAME[:1]),
+            player_line(2, GAME[1:]),
+            "013 Team                               1    2",
+            "022 Place",
+            "132                24/01/01",
+            "XXR 5",
+            "XXZ 1 2",
+            "NED    1 m    Player 1",
+            "310   1 Team",
+            "802   3 GEO",
+        )
+    )
+    assert (columns.problems, columns.notes, len(columns.points)) == ((), (), 1)
+
+
+def test_unknown_lines_are_noted() -> None:
+    columns = read(report(player_line(1), "777 x", "555 y", "777 z", "(c) nobody", " 001 indented"))
+    assert columns.notes == (
+        "lines with codes that TRF16 does not have were skipped: 555, 777",
+        "2 lines without a code were skipped (the first is line 6: '(c) nobody')",
+    )
+
+
+# Points.
+
+
+@pytest.mark.parametrize(
+    ("points", "rounds"),
+    [
+        ("2.5", ["   2 w 1", "0000 - H", "0000 - U"]),
+        ("1,5", ["   2 w 1", "0000 - =", "0000 - -"]),
+        ("2.0", ["   2 w 1", "0000 - F", "0000 - Z"]),
+        ("1.0", ["   2 w 1"]),
+        ("", ["   2 w 1"]),
+        ("?", ["   2 w 1"]),
+    ],
+)
+def test_points_that_are_the_sum_of_the_results_need_no_note(
+    points: str, rounds: list[str]
+) -> None:
+    columns = read(report(player_line(1, rounds, points=points), player_line(2, GAME[1:])))
+    assert (columns.problems, columns.notes) == ((), ())
+
+
+def test_other_points_are_noted_and_results_count() -> None:
+    lines = [player_line(1, GAME[:1], points="3.0"), player_line(2, GAME[1:], points="0.0")]
+    columns = read(report(*lines))
+    assert columns.notes == (
+        "points of 1 of 2 players differ from the sum of their results (the first on line 2: 3 "
+        "instead of 1); results count, not points",
+    )
+    assert columns.points.tolist() == [1.0]
+
+
+def test_points_are_not_compared_where_results_are_problems() -> None:
+    columns = read(report(player_line(1, ["   2 w 5"], points="1.0"), player_line(2, points="0.0")))
+    assert (len(columns.problems), columns.notes) == (1, ())
+
+
+@pytest.mark.parametrize("code", ["XXS W=3 D=1", "162  W 3.0", "BBW  3.0", "299 W", "XXA    1"])
+def test_points_that_are_counted_otherwise_are_not_compared(code: str) -> None:
+    """Where a report says so, 3 points for a win are no surprise."""
+    assert read(report(code, player_line(1, points="3.0"))).notes == ()
