@@ -13,9 +13,9 @@ import numpy as np
 from report import report
 
 from equipoise.data.history import History
+from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.state import State
-from equipoise.numeric.workers import Workers
 
 SYSTEM = EloMMR(weight_limit=0.23, sigma_limit=54, rho=0.04)
 SIZES = (10_000, 100_000, 1_000_000)

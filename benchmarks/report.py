@@ -21,6 +21,8 @@ LIBRARIES = (
     "openskill",
     "trueskill",
     "ortools",
+    "choix",
+    "pyamg",
 )
 
 

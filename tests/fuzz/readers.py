@@ -99,7 +99,7 @@ LISTS_PIECES = (
 
 @dataclass(frozen=True)
 class Reader:
-    """read : bytes -> anything; it may raise InvalidDataError and nothing else."""
+    """read : bytes -> anything; it may raise EquipoiseError and nothing else."""
 
     read: Callable[[bytes], object]
     seeds: Sequence[bytes]

@@ -1,6 +1,6 @@
 """Feeds damaged files to readers: python tests/fuzz/run.py [--inputs 100000] [--reader pgn].
 
-A reader may raise InvalidDataError and nothing else. Inputs follow from the seed alone; those that
+A reader may raise EquipoiseError, and nothing else. Inputs follow from the seed alone; those that
 crash a reader are written beside the working directory. Exit status 1 if any did.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from equipoise.errors import InvalidDataError
+from equipoise.errors import EquipoiseError
 from fuzz.damage import damaged
 from fuzz.readers import READERS, Reader
 
@@ -33,7 +33,7 @@ def run(name: str, reader: Reader, inputs: int, seed: int, slow: float) -> int:
         try:
             found = reader.read(data)
             end = "read with problems" if getattr(found, "problems", ()) else "read"
-        except InvalidDataError:
+        except EquipoiseError:
             end = "refused"
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what we look for
             end = f"crashed with {type(error).__name__}"

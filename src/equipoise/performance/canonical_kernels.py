@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel
+from equipoise._jit import inner_kernel, prefetch
 from equipoise.arrays import Flags, Floats
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
@@ -15,7 +15,7 @@ from equipoise.performance.canonical import MAX_STEPS, PATIENCE, REACH
 from equipoise.performance.conjugate_gradients import CHUNK
 from equipoise.performance.curves import Curve
 from equipoise.performance.network import BLOCK, model_of, network_of
-from equipoise.performance.network_kernels import Model, Network, elo_chances, normal_chances
+from equipoise.performance.network_kernels import AHEAD, Model, Network, elo_chances, normal_chances
 from equipoise.performance.pairs import Pairs
 
 
@@ -49,6 +49,7 @@ def _evaluate(
     Entries are computed in blocks, as vectors; rows that are solved are left out.
     """
     start, (over, steep) = network.start, block
+    last = len(network.other) - 1
     for i in range(low, high):
         search.over[i] = search.slope[i] = 0.0
         if search.moved[i] == 0.0:
@@ -57,6 +58,7 @@ def _evaluate(
             size = min(begin + len(over), start[i + 1]) - begin
             for k in range(size):
                 e = begin + k
+                prefetch(x, network.other[min(e + AHEAD, last)])
                 t = search.root[i] - x[network.other[e]]
                 over[k] = t + model.advantage * network.side[e]
             _chances(begin, size, network, model, over, steep)

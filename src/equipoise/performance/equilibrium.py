@@ -19,7 +19,12 @@ from equipoise.errors import NoEquilibriumError, NotFoundError, require
 from equipoise.performance.curves import Curve, CurveName, curve_of
 from equipoise.performance.estimation import LARGEST_ADVANTAGE, Fit, Question, fit
 from equipoise.performance.pairs import Pairs, gather_pairs, with_prior
-from equipoise.performance.selection import Select, average_rating, select_equilibrium
+from equipoise.performance.selection import (
+    Select,
+    average_rating,
+    check_select,
+    select_equilibrium,
+)
 from equipoise.performance.solving import LARGEST_SCALE
 from equipoise.performance.uncertainty import Uncertainty
 
@@ -97,6 +102,7 @@ def performance_equilibrium(
     Raises : InvalidParameterError, NotFoundError, ConvergenceError
     Raises : InvalidDataError   what is to be estimated cannot be
     """
+    check_select(select)
     _check(games, scale, anchor, prior, colour_advantage, draws, curve)
     asked = known_draws(games) if draws == "davidson" else games
     tournament = _tournament(asked, prior, coloured=colour_advantage != 0.0)

@@ -84,10 +84,12 @@ def _differences(
 ) -> None:
     """Write x_i - x_j, with the advantage, of entries low to high, which begin in a row."""
     other, side = network.other, network.side
+    last = len(other) - 1
     e = low
     while e < high:
         end = min(network.start[row + 1], high)
         for k in range(e, end):
+            prefetch(x, other[min(k + AHEAD, last)])
             out[k - low] = (x[row] - x[other[k]]) + model.advantage * side[k]
         e = end
         row += 1
@@ -243,8 +245,15 @@ def enter_pairs(
     first: Ints, second: Ints, weight: Floats, points: Floats, network: Network, as_first: bool
 ) -> None:
     """Enter pairs into the rows of their first or second players."""
-    start = network.start
+    start, last = network.start, len(first) - 1
+    rows = first if as_first else second
     for p in range(len(first)):
+        # Rows of the second players lie anywhere: where they stand, then what is there.
+        prefetch(start, rows[min(p + AHEAD, last)] + 1)
+        soon = min(start[rows[min(p + AHEAD // 2, last)] + 1], 2 * last + 1)
+        prefetch(network.other, soon)
+        prefetch(network.weight, soon)
+        prefetch(network.points, soon)
         row, opponent = (first[p], second[p]) if as_first else (second[p], first[p])
         e = start[row + 1]
         start[row + 1] += 1

@@ -9,7 +9,7 @@ iteration itself need not converge: where two teams met, it swings for ever.)
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -58,6 +58,11 @@ def average_rating(
     return np.asarray(np.where(component < 0, np.mean(initial[rated]), average[label])), False
 
 
+def check_select(select: str) -> None:
+    """Refuse what is none of the choices. Raises : InvalidParameterError."""
+    require(select in get_args(Select), "select", "document, mean or initial", select)
+
+
 def select_equilibrium(
     pairs: Pairs,
     shape: Floats,
@@ -79,8 +84,7 @@ def select_equilibrium(
     initial : shape (N,), ratings before the tournament, NaN where unrated; for "initial" only
     Raises : InvalidParameterError, ConvergenceError
     """
-    choices = ("document", "mean", "initial")
-    require(select in choices, "select", "document, mean or initial", select)
+    check_select(select)
     there = np.isfinite(shape) & (component >= 0)
     label = np.where(there, component, np.max(component, initial=-1) + 1)
     size = np.bincount(label, there)

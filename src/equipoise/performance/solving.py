@@ -69,7 +69,7 @@ def solve(
     scale : beta of [PRE]_ Def. 3, in (0, 20]
     fixed : shape (players,), ratings that are held; NaN for those to be found
     advantage : rating points added to the first of every pair
-    start : shape (players,), where to begin; NaN or None is where everyone is equal
+    start : shape (players,), where to begin; None: at what scores mean against equals
     tolerance : of |m - E|, see the top of the file
     Raises : ConvergenceError
     """
@@ -91,7 +91,8 @@ def solve(
     with engine_for(pairs, curve, advantage / scale, held, component, threads) as engine:
         found, steps = maximise(engine, task, _usable(place, held, component))
         inner = engine.inner_iterations
-    _check_gaps(pairs, curve, advantage / scale, found.x, component, steps)
+    free = np.bincount(component, held)[component] == 0
+    _check_gaps(pairs, curve, advantage / scale, np.where(free, found.x, 0.0), component, steps)
     ratings = np.full(players, np.nan)
     ratings[rows] = np.where(held, given, scale * found.x + origin)
     left = float(np.max(np.abs(found.residual), initial=0.0))
@@ -105,6 +106,8 @@ def _check_gaps(
 
     Across a wide gap a player's own sum is blind to what was scored: 1e-13 of a game drowns in the
     rounding of the others. The games across it, on their own, are not.
+
+    x : 0 in components where somebody is held, and sums across a gap need not come out
     """
     if np.max(x, initial=0.0) - np.min(x, initial=0.0) < WIDE:
         return

@@ -22,7 +22,6 @@ from equipoise.errors import require
 from equipoise.performance.curves import ELO_RATE, Curve, DavidsonCurve, EloCurve
 from equipoise.performance.dense import LEAST_SLOPE, laplacian
 from equipoise.performance.pairs import Pairs
-from equipoise.performance.solving import renumbered
 
 if TYPE_CHECKING:
     from equipoise.performance.network import NetworkEngine
@@ -130,30 +129,31 @@ class Uncertainty:
         return [(int(numbers[one[0]]), one) for one in groups if numbers[one[0]] >= 0]
 
     @cached_property
-    def _members(self) -> Ints:
-        """Players in the order of their components."""
-        return np.argsort(self._component, kind="stable")
+    def _players(self) -> tuple[Ints, Ints]:
+        """Players in the order of their components, and these."""
+        order = np.argsort(self._component, kind="stable")
+        return order, self._component[order]
 
     @cached_property
-    def _by_component(self) -> Ints:
-        """Pairs in the order of their components."""
-        return np.argsort(self._component[self._pairs.first], kind="stable")
+    def _games(self) -> tuple[Ints, Ints]:
+        """Pairs in the order of their components, and these."""
+        component = self._component[self._pairs.first]
+        order = np.argsort(component, kind="stable")
+        return order, component[order]
 
     def _of(self, number: int) -> Ints:
         """Return the players of a component, ascending."""
-        numbers = self._component[self._members]
-        low, high = np.searchsorted(numbers, [number, number + 1])
-        return self._members[low:high]
+        return _run(*self._players, number)
 
     def _part(self, number: int, members: Ints) -> tuple[Pairs, Floats]:
         """Return a component's pairs, players renumbered, and its differences over the scale."""
-        numbers = self._component[self._pairs.first[self._by_component]]
-        low, high = np.searchsorted(numbers, [number, number + 1])
-        kept = self._by_component[low:high]
+        kept = _run(*self._games, number)
         pairs = self._pairs.where(kept)
         ratings = self._ratings
         t = (ratings[pairs.first] - ratings[pairs.second] + self._advantage) / self._scale
-        return renumbered(pairs, members, len(ratings)), t
+        # Rows in the order of `members`; an array of all players would cost each tiny component.
+        first, second = (np.searchsorted(members, one) for one in (pairs.first, pairs.second))
+        return pairs._replace(first=first, second=second), t
 
     def _covariance(self, number: int, rows: Ints) -> Floats:
         """Return columns of a component's covariance matrix, a row for each of its players."""
@@ -214,6 +214,12 @@ class Uncertainty:
             return unit
         unit[row] = 1.0
         return _centred(engine.solve(_balanced(unit, held)), held)
+
+
+def _run(order: Ints, numbers: Ints, number: int) -> Ints:
+    """Return the part of `order` whose `numbers`, which ascend, are `number`."""
+    low, high = np.searchsorted(numbers, [number, number + 1])
+    return order[low:high]
 
 
 def _is_fisher(curve: Curve) -> bool:
