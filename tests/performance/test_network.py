@@ -5,6 +5,8 @@ They are made small here by lowering the number of players from which they count
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -101,7 +103,8 @@ def test_threads_change_no_number(large, monkeypatch):
     games = random_games(150, 900)
     pairs, label = one_component(games)
     for name in ("conjugate_gradients", "network", "canonical_kernels"):
-        monkeypatch.setattr(f"equipoise.performance.{name}.CHUNK", 16)
+        module = importlib.import_module(f"equipoise.performance.{name}")
+        monkeypatch.setattr(module, "CHUNK", 16)
     one = solve(pairs, 150, label, curve=EloCurve())
     other = solve(pairs, 150, label, curve=EloCurve(), threads=3)
     assert np.array_equal(one.ratings, other.ratings)
