@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from equipoise.performance.results import results_of_player
     from equipoise.performance.tournament import performance
     from equipoise.performance.tpr import tournament_performance
+    from equipoise.rating.codeforces import Codeforces
     from equipoise.rating.elo import Elo
     from equipoise.rating.elo_mmr import EloMMR
     from equipoise.rating.elo_mmx import EloMMX
@@ -58,21 +59,23 @@ if TYPE_CHECKING:
     from equipoise.rating.registry import make_system
     from equipoise.rating.replay import Replay, predict, replay
     from equipoise.rating.team_glicko2 import TeamGlicko2
+    from equipoise.rating.topcoder import TopCoder
     from equipoise.rating.trueskill import TrueSkill, TrueSkillSPb
     from equipoise.rating.weng_lin import BradleyTerry, PlackettLuce
     from equipoise.rating.what_if import WhatIf, what_if
 
 _PLACES = {
-    "Backtest": "equipoise.data.backtest",
     "backtest": "equipoise.evaluate.backtest",
+    "Backtest": "equipoise.data.backtest",
     "balance": "equipoise.balance.lobby_split",
     "Balance": "equipoise.data.split",
     "BradleyTerry": "equipoise.rating.weng_lin",
+    "Codeforces": "equipoise.rating.codeforces",
     "complete_performance": "equipoise.performance.averages",
     "ConflictError": "equipoise.errors",
     "ConvergenceError": "equipoise.errors",
-    "Drift": "equipoise.data.drift",
     "drift": "equipoise.evaluate.drift",
+    "Drift": "equipoise.data.drift",
     "EffectiveRating": "equipoise.data.effective",
     "Elo": "equipoise.rating.elo",
     "EloMMR": "equipoise.rating.elo_mmr",
@@ -114,6 +117,7 @@ _PLACES = {
     "scan_history": "equipoise.formats",
     "Sweep": "equipoise.errors",
     "TeamGlicko2": "equipoise.rating.team_glicko2",
+    "TopCoder": "equipoise.rating.topcoder",
     "tournament_performance": "equipoise.performance.tpr",
     "TournamentPerformance": "equipoise.data.tournament",
     "Trace": "equipoise.data.ratings",
@@ -130,6 +134,7 @@ __all__ = [
     "Backtest",
     "Balance",
     "BradleyTerry",
+    "Codeforces",
     "ConflictError",
     "ConvergenceError",
     "Drift",
@@ -158,6 +163,7 @@ __all__ = [
     "Replay",
     "Sweep",
     "TeamGlicko2",
+    "TopCoder",
     "TournamentPerformance",
     "Trace",
     "TrueSkill",

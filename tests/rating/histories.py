@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.formats import read_history
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.elo_mmr_belief import (
     DECAY,
@@ -56,6 +58,13 @@ def shared_file(folder: str, name: str) -> Path:
     if not path.exists():
         pytest.skip(f"this file is not here: {path}")
     return path
+
+
+def first_real_contests(contests: int) -> History:
+    """Return the first contests of Codeforces without reading the ten years that follow."""
+    table = pl.scan_parquet(shared_file("data", "codeforces.parquet")).head(60_000).collect()
+    kept = table["match"].unique(maintain_order=True).head(contests)
+    return read_history(table.filter(pl.col("match").is_in(kept.implode())))
 
 
 # --- histories -------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,12 +10,19 @@ import polars as pl
 import pytest
 
 from equipoise.data.history import History
-from equipoise.formats import read_history
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.elo_mmr_parameters import EloMMRParameters
 from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.replay import Replay, replay
-from rating.histories import WITHOUT_JIT, Contest, history_of, needs_jit, rate, shared_file
+from rating.histories import (
+    WITHOUT_JIT,
+    Contest,
+    first_real_contests,
+    history_of,
+    needs_jit,
+    rate,
+    shared_file,
+)
 from reference.elo_mmr import SlowEloMMR, SlowEloMMX
 from reference.elo_mmr_arrays import GaussianTable, Table
 
@@ -72,15 +78,7 @@ def golden(model: Golden) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def first_contests() -> History:
     """The first 100 contests."""
-    path = shared_file("data", "codeforces.parquet")
-    return read_part(path)
-
-
-def read_part(path: Path) -> History:
-    """Return the first 100 contests without reading the ten years that follow."""
-    table = pl.scan_parquet(path).head(60_000).collect()
-    kept = table["match"].unique(maintain_order=True).head(CONTESTS)
-    return read_history(table.filter(pl.col("match").is_in(kept.implode())))
+    return first_real_contests(CONTESTS)
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,9 @@ def test_an_unknown_system_is_answered_with_those_there_are() -> None:
         make_system("glicko-2")
 
 
-@pytest.mark.parametrize("name", ["elo-mmr", "elo-mmx", "glicko2", "team-glicko2"])
+@pytest.mark.parametrize(
+    "name", ["codeforces", "elo-mmr", "elo-mmx", "glicko2", "team-glicko2", "topcoder"]
+)
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [("initial_deviation", 1e-300), ("initial_deviation", 1e300), ("initial_rating", -1e300)],

@@ -20,22 +20,20 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.numeric.chebyshev import NODES, evaluate_series, to_series
+from equipoise.numeric.chebyshev import evaluate_series
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.numeric.sigmoid_sum import (
-    CHUNK,
     HALF_WIDTH,
     Sigmoids,
     TailScratch,
-    add_tail_nodes,
     empty_scratch,
-    sum_of_chunks,
     tail_series,
     tail_sum,
 )
 from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
+from equipoise.rating.shared_series import series_on_workers
 
 #: Places solved together; only the first of them starts without its neighbour's root.
 PLACES = 256
@@ -331,7 +329,8 @@ def solve_on_workers(
         return solve_directly(ratings, slopes, places, split_ties, False)
     count = len(places) - 1
     performances = np.empty(count)
-    upper, lower = _series_on_workers(contest, workers)
+    sides = [(side.field, side.intervals) for side in (contest.upper, contest.lower)]
+    upper, lower = series_on_workers(sides, contest.width, workers)
     residuals = np.full((count + PLACES - 1) // PLACES, -1.0)
 
     def solve(number: int, start: int, stop: int) -> None:
@@ -341,21 +340,3 @@ def solve_on_workers(
 
     workers.each_chunk(count, PLACES, solve)
     return performances, float(residuals.max())
-
-
-def _series_on_workers(contest: Contest, workers: Workers) -> tuple[Floats, Floats]:
-    """Return the series of both sides; chunks as in `tail_series`."""
-    n = len(contest.upper.field.centres)
-    sides = (contest.upper, contest.lower)
-    parts = [np.zeros(((n + CHUNK - 1) // CHUNK, side.intervals * NODES)) for side in sides]
-
-    def add(number: int, start: int, stop: int) -> None:
-        for side, part in zip(sides, parts, strict=True):
-            add_tail_nodes(side.field, start, stop, contest.width, part[number])
-
-    workers.each_chunk(n, CHUNK, add)
-    series = [np.zeros(side.intervals * NODES) for side in sides]
-    for sums, part in zip(series, parts, strict=True):
-        sum_of_chunks(part, sums)
-        to_series(sums)
-    return series[0], series[1]

@@ -36,6 +36,12 @@ SYSTEMS: dict[str, Entry] = {
         "teams of any size, any number a match, as all pairs; closed form",
         "Weng and Lin 2011",
     ),
+    "codeforces": Entry(
+        "equipoise.rating.codeforces",
+        "Codeforces",
+        "contests of any size, as the platform rates them",
+        "Mirzayanov 2015",
+    ),
     "elo": Entry(
         "equipoise.rating.elo",
         "Elo",
@@ -89,6 +95,12 @@ SYSTEMS: dict[str, Entry] = {
         "TrueSkillSPb",
         "the same with places between the teams: for contests with many ties",
         "Nikolenko and Sirotkin 2010",
+    ),
+    "topcoder": Entry(
+        "equipoise.rating.topcoder",
+        "TopCoder",
+        "contests of any size, as the platform rates them; volatility",
+        "TopCoder",
     ),
 }
 

@@ -1,0 +1,221 @@
+"""How many of a field are expected above each of its members, everyone varying normally.
+
+With positions x_j and variances v_j, member i is expected to find
+
+    above_i = sum over j of Phi((x_j - x_i)/sqrt(v_i + v_j))
+
+above itself, oneself counted with the 1/2 of its own term. That is n^2 terms of two variables, but
+the curve of a sum of two normal variables is the product of their curves in the frequencies. With
+a square wave of half period H in place of the step, k = pi/H and odd multiples of it,
+
+    Phi(z/s) = 1/2 + (2/pi) sum over odd q of sin(q k z) exp(-q^2 k^2 s^2/2)/q,
+
+and both sin(q k (x_j - x_i)) and exp(-q^2 k^2 (v_i + v_j)/2) fall apart into a factor of i and one
+of j. So the sums over j of exp(-q^2 k^2 v_j/2) times cos and sin(q k x_j), the waves of the field,
+are taken once, and every member reads its place off them: linear time.
+
+H is so large that no difference passes it, and there are so many waves that the sharpest pair
+dies away within them; either leaves less than 1e-17 of a term. Who is summed directly instead is
+decided in `normal_crowd`.
+
+Waves that nearly cancel leave some 1e-15 of the whole field as rounding, whatever remains. So the
+few who have almost nobody above or below them are summed term by term.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Floats
+from equipoise.numeric.exponential import exp
+from equipoise.numeric.normal import normal_cdf
+from equipoise.numeric.normal_crowd import Crowd, crowd_of, terms_of
+from equipoise.numeric.sigmoid_sum import CHUNK
+from equipoise.numeric.summation import BLOCK, lane_sum
+from equipoise.numeric.trigonometric import sine_and_cosine
+
+#: Members whose waves are computed side by side.
+LANES = 64
+
+#: Whoever has less than this share of the field above or below, and fewer than so many, is summed
+#: directly. At most 2 m members have an expected m above them: of any so many, half are above one
+#: of them on average.
+_TAIL_SHARE, _TAIL_MOST = 1e-3, 32.0
+
+#: What a wave that has died away is taken for.
+_NOTHING = 1e-140
+
+
+class Waves(NamedTuple):
+    """Sums over a field, each of shape (2, terms): cosines and sines.
+
+    blunt : of all but the sharp, which the sharp meet
+    every : of all, which the others meet
+    """
+
+    blunt: Floats
+    every: Floats
+
+
+@kernel
+def _lanes() -> Floats:
+    """Return working memory of `LANES` members: one array, so that nothing seems to overlap."""
+    return np.empty(9 * LANES)
+
+
+@inner_kernel
+def _first_wave(crowd: Crowd, base: int, stop: int, lanes: Floats) -> None:
+    """Write cos, sin and damping of members base:stop for the first wave, and their steps."""
+    k = math.pi / crowd.half_period
+    for i in range(np.uint64(LANES)):
+        # Lanes without a member repeat the last.
+        j = min(base + i, stop - 1)
+        s, c = sine_and_cosine(k * crowd.x[j])
+        e = exp(-0.5 * k * k * crowd.v[j])
+        e2 = e * e
+        e4 = e2 * e2
+        lanes[i], lanes[i + LANES] = c, s
+        lanes[i + 2 * LANES], lanes[i + 3 * LANES] = c * c - s * s, 2.0 * s * c
+        # exp(-q^2 a) for q = 1, 3, 5 ... steps by exp(-8 a), exp(-16 a), ...
+        lanes[i + 4 * LANES] = e
+        lanes[i + 5 * LANES] = lanes[i + 6 * LANES] = e4 * e4
+
+
+@inner_kernel
+def _next_wave(lanes: Floats) -> None:
+    """Step all lanes on to the next odd multiple."""
+    for i in range(np.uint64(LANES)):
+        c, s = lanes[i], lanes[i + LANES]
+        turn, lift = lanes[i + 2 * LANES], lanes[i + 3 * LANES]
+        lanes[i], lanes[i + LANES] = c * turn - s * lift, s * turn + c * lift
+        # Held where products keep out of the range in which processors are slow.
+        lanes[i + 4 * LANES] = max(lanes[i + 4 * LANES] * lanes[i + 5 * LANES], _NOTHING)
+        lanes[i + 5 * LANES] = max(lanes[i + 5 * LANES] * lanes[i + 6 * LANES], _NOTHING)
+
+
+@kernel
+def add_waves(crowd: Crowd, start: int, stop: int, sums: Floats) -> None:
+    """Add the waves of members start:stop to `sums`, shape (2, terms)."""
+    lanes = _lanes()
+    for base in range(start, stop, LANES):
+        _first_wave(crowd, base, stop, lanes)
+        count = np.uint64(min(LANES, stop - base))
+        for m in range(terms_of(crowd, base, min(base + LANES, stop))):
+            for i in range(np.uint64(LANES)):
+                lanes[i + 7 * LANES] = lanes[i] * lanes[i + 4 * LANES]
+                lanes[i + 8 * LANES] = lanes[i + LANES] * lanes[i + 4 * LANES]
+            sums[0, m] += lane_sum(lanes[7 * LANES : 8 * LANES], count)
+            sums[1, m] += lane_sum(lanes[8 * LANES :], count)
+            _next_wave(lanes)
+
+
+@kernel
+def waves_of(crowd: Crowd, parts: Floats) -> Waves:
+    """Return the waves of the field.
+
+    parts : shape (chunks, 2, terms); those of the blunt, a chunk of `CHUNK` members each
+    """
+    blunt, lost = np.zeros((2, crowd.terms)), np.zeros((2, crowd.terms))
+    for part in parts:
+        for side in range(2):
+            for m in range(crowd.terms):
+                # Knuth's sum: what rounding took is known, whatever the signs and sizes.
+                a, b = blunt[side, m], part[side, m]
+                total = a + b
+                b_kept = total - a
+                lost[side, m] += (a - (total - b_kept)) + (b - b_kept)
+                blunt[side, m] = total
+    blunt += lost
+    every = blunt.copy()
+    add_waves(crowd, 0, crowd.sharp, every)
+    for m in range(crowd.terms):
+        blunt[:, m] *= 2.0 / (math.pi * (2 * m + 1))
+        every[:, m] *= 2.0 / (math.pi * (2 * m + 1))
+    return Waves(blunt, every)
+
+
+@kernel
+def _read(crowd: Crowd, waves: Floats, members: int, start: int, stop: int, above: Floats) -> None:
+    """Write to above[start:stop] how many of the `members` in the waves are above each."""
+    lanes, totals = _lanes(), np.empty(LANES)
+    for base in range(start, stop, LANES):
+        _first_wave(crowd, base, stop, lanes)
+        totals[:] = 0.0
+        for m in range(terms_of(crowd, base, min(base + LANES, stop))):
+            cosine, sine = waves[0, m], waves[1, m]
+            for i in range(np.uint64(LANES)):
+                wave = lanes[i] * sine - lanes[i + LANES] * cosine
+                totals[i] += lanes[i + 4 * LANES] * wave
+            _next_wave(lanes)
+        for j in range(base, min(base + LANES, stop)):
+            above[j] = 0.5 * members + totals[j - base]
+
+
+@inner_kernel
+def _pairs(crowd: Crowd, i: int, sign: float, members: int, terms: Floats) -> float:
+    """Return how many of the first members are expected above (sign 1) or below (-1) member i."""
+    x, v, total = crowd.x, crowd.v, 0.0
+    for base in range(0, members, BLOCK):
+        first, count = np.uint64(base), np.uint64(min(BLOCK, members - base))
+        for j in range(count):
+            apart = sign * (x[first + j] - x[i])
+            terms[j] = normal_cdf(apart / math.sqrt(v[i] + v[first + j]))
+        total += lane_sum(terms, count)
+    return total
+
+
+@kernel
+def count_members(
+    crowd: Crowd, waves: Waves, start: int, stop: int, above: Floats, below: Floats
+) -> None:
+    """Write how many are above and below members start:stop of the order, at their own places."""
+    n, sharp = len(crowd.x), crowd.sharp
+    found, terms = np.zeros(stop - start), np.empty(BLOCK)
+    least = min(_TAIL_SHARE * n, _TAIL_MOST) if sharp < n else 0.0
+    split = min(max(start, sharp), stop)
+    if crowd.terms > 0:
+        shifted = Crowd(
+            crowd.order,
+            crowd.x[start:stop],
+            crowd.v[start:stop],
+            sharp,
+            crowd.terms,
+            crowd.half_period,
+        )
+        _read(shifted, waves.blunt, n - sharp, 0, split - start, found)
+        _read(shifted, waves.every, n, split - start, stop - start, found)
+    for i in range(start, stop):
+        value = found[i - start]
+        if i < sharp:
+            value += _pairs(crowd, i, 1.0, sharp, terms)
+        rest = n - value
+        if value < least:
+            value = _pairs(crowd, i, 1.0, n, terms)
+            rest = n - value
+        elif rest < least:
+            rest = _pairs(crowd, i, -1.0, n, terms)
+            value = n - rest
+        above[crowd.order[i]], below[crowd.order[i]] = value, rest
+
+
+@kernel
+def expected_above_and_below(positions: Floats, deviations: Floats) -> tuple[Floats, Floats]:
+    """Return (above, below), each of shape (n,), on one thread; they sum to n.
+
+    positions, deviations : shape (n,), deviations positive
+    """
+    n = len(positions)
+    crowd = crowd_of(positions, deviations)
+    chunks = (n - crowd.sharp + CHUNK - 1) // CHUNK
+    parts = np.zeros((chunks, 2, crowd.terms))
+    for c in range(chunks):
+        start = crowd.sharp + c * CHUNK
+        add_waves(crowd, start, min(start + CHUNK, n), parts[c])
+    waves = waves_of(crowd, parts)
+    above, below = np.empty(n), np.empty(n)
+    count_members(crowd, waves, 0, n, above, below)
+    return above, below

@@ -1,0 +1,179 @@
+"""The rating system of TopCoder: contests by normal performances, with volatility.
+
+Source: [TC]_, as the authors of [EM]_ ran it (READINGS B12). With a player's k-th contest, this one
+counted, and the performance of `topcoder_performance`,
+
+    w = weight_limit + (weight_noob - weight_limit)/k
+    cap = (150 + 1500/(k + 1)) w/(0.18 + 0.42/k)
+    w <- w/(1 - w), times 0.9 from a rating of 2000 on, times 0.8 from 2500 on
+    target = (mu + w performance)/(1 + w)
+    mu <- target, held to mu +- cap
+    sigma <- sqrt((target - mu)^2/w + sigma^2/(1 + w))
+
+Departures from the platform: newcomers are rated together with all others instead of after them,
+ratings and volatilities are not rounded, and both weights are parameters. A match of weight m
+counts as the authors' program counts it: w is multiplied by m after the cap is known, and
+differences of ratings count sqrt m times as much for the expected place. A contest of three or more
+in which all tie is skipped (READINGS B7). Volatilities are held between 1e-6 and 1e9 points, where
+squares keep their digits. How a match is rated stands in `topcoder_match`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.explanation import Explanation
+from equipoise.data.history import History
+from equipoise.data.outlook import Outlook
+from equipoise.errors import require
+from equipoise.numeric.workers import Workers
+from equipoise.rating.contest import TraceArrays, contests_of, rate_in_turn
+from equipoise.rating.state import State
+from equipoise.rating.system import (
+    Capabilities,
+    RatingColumns,
+    TraceColumns,
+    check_newcomer,
+    trace_arrays,
+)
+from equipoise.rating.topcoder_match import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    Job,
+    Settings,
+    rate_contests,
+    rate_shared,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopCoder:
+    """TopCoder's system [TC]_, with the parameters that [EM]_ compares it with.
+
+    Defaults are the platform's own numbers.
+
+    weight_noob : share of the first performance in a rating, from 0 to 1
+    weight_limit : that of a performance after many contests
+    cap_noob, cap_limit : a change in the k-th contest is at most cap_limit + cap_noob/(k + 1)
+        rating points, in proportion to the weights where those are not the platform's
+    high_rating, high_factor : from this rating on performances weigh so many times as much
+    top_rating, top_factor : the same, from a higher one on
+    initial_rating, initial_deviation : of a new player, rating points; the deviation is the
+        volatility
+    rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
+    """
+
+    weight_noob: float = 0.6
+    weight_limit: float = 0.18
+    cap_noob: float = 1500.0
+    cap_limit: float = 150.0
+    high_rating: float = 2000.0
+    high_factor: float = 0.9
+    top_rating: float = 2500.0
+    top_factor: float = 0.8
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    rate_all_ties: bool = False
+
+    name: ClassVar[str] = "topcoder"
+    trace_columns: ClassVar[Sequence[str]] = ("performance",)
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        for name in ("weight_noob", "weight_limit"):
+            value = getattr(self, name)
+            require(0 < value < 1, name, "between 0 and 1", value)
+        require(self.cap_noob >= 0, "cap_noob", "at least 0", self.cap_noob)
+        require(self.cap_limit > 0, "cap_limit", "positive", self.cap_limit)
+        for name in ("high_factor", "top_factor"):
+            value = getattr(self, name)
+            require(0 < value < math.inf, name, "positive", value)
+        require(
+            self.high_rating <= self.top_rating,
+            "high_rating",
+            "at most top_rating",
+            self.high_rating,
+        )
+        check_newcomer(self.initial_rating, self.initial_deviation)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Single players, any number of them."""
+        return Capabilities(max_team_size=1, skips_all_tied=not self.rate_all_ties)
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        return Settings(
+            weight_noob=float(self.weight_noob),
+            weight_limit=float(self.weight_limit),
+            cap_noob=float(self.cap_noob),
+            cap_limit=float(self.cap_limit),
+            high_rating=float(self.high_rating),
+            high_factor=float(self.high_factor),
+            top_rating=float(self.top_rating),
+            top_factor=float(self.top_factor),
+            rate_all_ties=self.rate_all_ties,
+        )
+
+    def initial(self, players: int) -> State:
+        """Return the state of players who have not played."""
+        return State.of_new_players(
+            players,
+            {
+                "rating": self.initial_rating,
+                "deviation": self.initial_deviation,
+                "matches": 0.0,
+                "last_time": math.nan,
+            },
+        )
+
+    def run(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        """Rate matches start:stop in order."""
+        job = self.job(state, history, start, stop, trace)
+        threads = workers or Workers()
+        rate_in_turn(
+            job.contests,
+            lambda first, last: rate_contests(job, first, last),
+            lambda m: rate_shared(job, m, threads),
+        )
+
+    def job(
+        self, state: State, history: History, start: int, stop: int, trace: TraceColumns | None
+    ) -> Job:
+        """Return matches start:stop as kernels take them."""
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        arrays = trace_arrays(TraceArrays, trace, low, high)
+        return Job(state.table, contests_of(history, start, stop), self.settings(), arrays)
+
+    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
+        """Return ratings and volatilities; nothing changes while nobody plays."""
+        return {
+            "rating": state.table[rows, RATING],
+            "deviation": state.table[rows, DEVIATION],
+            "matches": state.table[rows, MATCHES],
+            "last_time": state.table[rows, LAST_TIME],
+        }
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return normal performances whose deviations are the volatilities."""
+        return Outlook(centre=rating, scale=deviation, curve="normal")
+
+    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
+        """Return why a participation changed its player's rating, opponent by opponent."""
+        from equipoise.rating.topcoder_explain import explain
+
+        return explain(self, before, history, match, row)

@@ -1,0 +1,141 @@
+"""Explanations of `codeforces` and `topcoder`: what every opponent moved, bounds, and the cap."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.data.explanation import Explanation
+from equipoise.rating.codeforces import Codeforces
+from equipoise.rating.match_apart import NAMED_OPPONENTS
+from equipoise.rating.state import State
+from equipoise.rating.topcoder import TopCoder
+from rating.histories import Entrants, entrants, examples, needs_jit, one_contest, rate
+
+Platform = Codeforces | TopCoder
+
+every_platform = pytest.mark.parametrize(
+    "system", [Codeforces(rate_all_ties=True), TopCoder(rate_all_ties=True)], ids=lambda s: s.name
+)
+
+
+def standing(system: Platform, field: Entrants) -> State:
+    """Return the state of these players."""
+    state = system.initial(len(field.ratings))
+    state.column("rating")[:] = field.ratings
+    if "deviation" in state.initial:
+        state.column("deviation")[:] = field.deviations
+    return state
+
+
+def explained(system: Platform, field: Entrants, row: int) -> Explanation:
+    """Explain the only contest of these players to one of them."""
+    return system.explain(standing(system, field), one_contest(field.ranks), 0, row)
+
+
+def value(found: Explanation, name: str) -> float:
+    """Return a quantity."""
+    return next(one.value for one in found.quantities if one.name == name)
+
+
+@every_platform
+@examples(60)
+@given(entrants(max_players=9), st.data())
+def test_effects_of_opponents_lead_from_the_rating_to_the_performance(
+    system: Platform, field: Entrants, data: st.DataObject
+) -> None:
+    """They sum to the whole way, to 1e-9, and each has the sign of its surprise."""
+    row = data.draw(st.integers(0, len(field.ratings) - 1))
+    found = explained(system, field, row)
+    way = value(found, "performance") - found.rating_before
+    assert math.fsum(one.effect for one in found.opponents) == pytest.approx(way, abs=1e-9)
+    for one in found.opponents:
+        surprise = one.score - one.expected
+        assert abs(surprise) < 1e-9 or one.effect * surprise > 0
+
+
+@every_platform
+def test_effects_are_those_of_a_small_change_where_all_went_as_expected(system: Platform) -> None:
+    """Equals who tie: no way to go, and no part of it; the limit of a quotient of two zeros."""
+    found = explained(system, Entrants([1500.0] * 4, [200.0] * 4, [0] * 4), 0)
+    assert all(abs(one.effect) < 1e-12 for one in found.opponents)
+    # A thousandth of a point better rated: nearly that, so the quotient's limit is continuous.
+    ratings = [1500.001, 1500.0, 1500.0, 1500.0]
+    near = explained(system, Entrants(ratings, [200.0] * 4, [0] * 4), 0)
+    assert all(-1e-3 < one.effect < 0 for one in near.opponents)
+    way = value(near, "performance") - near.rating_before
+    assert math.fsum(one.effect for one in near.opponents) == pytest.approx(way, abs=1e-9)
+
+
+@every_platform
+@examples(40)
+@given(entrants(max_players=7), st.data())
+def test_bounds_are_the_changes_of_the_last_and_the_first_place(
+    system: Platform, field: Entrants, data: st.DataObject
+) -> None:
+    """Alone in them; the system itself rates the contest with those results."""
+    n = len(field.ratings)
+    row = data.draw(st.integers(0, n - 1))
+    found = explained(system, field, row)
+    for bound, own in ((found.least_change, n), (found.largest_change, -1)):
+        ranks = list(field.ranks)
+        ranks[row] = own
+        trace = rate(system, standing(system, field), one_contest(ranks))
+        assert bound == pytest.approx(trace["rating"][row] - field.ratings[row], abs=1e-9)
+
+
+@every_platform
+def test_places_are_said_as_people_count_them(system: Platform) -> None:
+    """Expected and actual place from 1; those who tie share the mean of theirs."""
+    found = explained(system, Entrants([1500.0] * 4, [200.0] * 4, [0, 1, 1, 2]), 1)
+    assert value(found, "expected place") == pytest.approx(2.5, abs=1e-12)
+    assert value(found, "place") == pytest.approx(2.5, abs=1e-12)
+    assert found.expected == pytest.approx(0.5, abs=1e-12)
+    assert found.score == pytest.approx(0.5, abs=1e-12)
+    assert [part.name for part in found.contributions] == [
+        "players beaten",
+        "players tied with",
+        "players lost to",
+    ]
+    duel = explained(system, Entrants([1500.0] * 2, [200.0] * 2, [0, 1]), 0)
+    assert [part.name for part in duel.contributions] == ["the win"]
+    assert duel.contributions[0].reason == "scored 1 where 0.50 was expected"
+
+
+def test_the_cap_has_a_part_of_its_own() -> None:
+    """[TC]_: what a change has beyond 150 + 1500/(k + 1) is taken off, with a reason."""
+    field = Entrants([-9_000.0, *[1500.0] * 40], [300.0] * 41, list(range(41)))
+    system = TopCoder()
+    found = explained(system, field, 0)
+    assert found.rating - found.rating_before == pytest.approx(900.0, abs=1e-9)
+    cap = found.contributions[-1]
+    assert (cap.name, value(found, "cap")) == ("the cap", 900.0)
+    assert "contest 1 of this player changes a rating by 900 points at most" in cap.reason
+    uncapped = value(found, "share") * (value(found, "performance") - found.rating_before)
+    assert cap.change == pytest.approx(900.0 - uncapped, abs=1e-9)
+    assert value(found, "volatility") == found.deviation
+    # Where the cap is not reached, nothing is said of it.
+    names = [part.name for part in explained(system, field, 20).contributions]
+    assert names == ["players beaten", "players lost to"]
+
+
+@needs_jit
+@every_platform
+def test_a_large_contest_names_its_strongest_opponents_and_adds_up(system: Platform) -> None:
+    """Of 3,000, twenty are named; the parts sum to the change all the same."""
+    rng = np.random.default_rng(5)
+    n = 3_000
+    ratings = rng.normal(1500, 300, n)
+    ranks = np.argsort(np.argsort(-(ratings + rng.normal(0, 300, n))))
+    field = Entrants(ratings.tolist(), rng.uniform(60, 350, n).tolist(), ranks.tolist())
+    for row in (0, int(np.argmax(ratings)), int(np.argmin(ratings))):
+        found = explained(system, field, row)
+        assert len(found.opponents) == NAMED_OPPONENTS
+        strength = [abs(one.effect) for one in found.opponents]
+        assert strength == sorted(strength, reverse=True)
+        parts = math.fsum(part.change for part in found.contributions)
+        assert parts == pytest.approx(found.rating - found.rating_before, abs=1e-9)
