@@ -83,6 +83,7 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/backtest.py
 	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/balance.py
+	$(BIN)/python benchmarks/rebalance.py
 	$(BIN)/python benchmarks/equilibrium.py
 	$(BIN)/python benchmarks/pgn.py
 	$(BIN)/python benchmarks/command.py

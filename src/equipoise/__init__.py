@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from equipoise.balance.lobby_split import balance
+    from equipoise.balance.rebalance import rebalance
     from equipoise.data.backtest import Backtest
     from equipoise.data.drift import Drift
     from equipoise.data.effective import EffectiveRating
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from equipoise.data.lobby import Lobby
     from equipoise.data.prediction import Prediction
     from equipoise.data.ratings import Ratings, Trace
+    from equipoise.data.rebalanced import Rebalance
+    from equipoise.data.ruleset import RebalanceRequest, Ruleset
     from equipoise.data.split import Balance
     from equipoise.data.tournament import TournamentPerformance
     from equipoise.data.win_probability import win_probability
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from equipoise.formats import read_history, scan_history, write_history, write_table
     from equipoise.formats.games import read_games, scan_games
     from equipoise.formats.lobby import read_lobby
+    from equipoise.formats.rebalance_request import read_rebalance_request
     from equipoise.performance.averages import complete_performance, linear_performance
     from equipoise.performance.equilibrium import Equilibrium, performance_equilibrium
     from equipoise.performance.fide import fide_performance
@@ -110,12 +114,17 @@ _PLACES = {
     "read_history": "equipoise.formats",
     "read_lobby": "equipoise.formats.lobby",
     "recursive_performance": "equipoise.performance.recursive",
+    "read_rebalance_request": "equipoise.formats.rebalance_request",
+    "rebalance": "equipoise.balance.rebalance",
     "replay": "equipoise.rating.replay",
+    "Rebalance": "equipoise.data.rebalanced",
+    "RebalanceRequest": "equipoise.data.ruleset",
     "Replay": "equipoise.rating.replay",
     "results_of_player": "equipoise.performance.results",
     "scan_games": "equipoise.formats.games",
     "scan_history": "equipoise.formats",
     "Sweep": "equipoise.errors",
+    "Ruleset": "equipoise.data.ruleset",
     "TeamGlicko2": "equipoise.rating.team_glicko2",
     "TopCoder": "equipoise.rating.topcoder",
     "tournament_performance": "equipoise.performance.tpr",
@@ -160,7 +169,10 @@ __all__ = [
     "Prediction",
     "Problem",
     "Ratings",
+    "Rebalance",
+    "RebalanceRequest",
     "Replay",
+    "Ruleset",
     "Sweep",
     "TeamGlicko2",
     "TopCoder",
@@ -184,6 +196,8 @@ __all__ = [
     "read_games",
     "read_history",
     "read_lobby",
+    "read_rebalance_request",
+    "rebalance",
     "recursive_performance",
     "replay",
     "results_of_player",

@@ -16,6 +16,7 @@ from equipoise.cli import (
     plot,
     predict,
     rate,
+    rebalance,
     simulate,
     systems,
 )
@@ -60,5 +61,6 @@ application.command("performance", epilog=performance.EXAMPLE)(performance.perfo
 application.command("plot", epilog=plot.EXAMPLE)(plot.plot)
 application.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 application.command("rate", epilog=rate.EXAMPLE)(rate.rate)
+application.command("rebalance", epilog=rebalance.EXAMPLE)(rebalance.rebalance)
 application.command("simulate", epilog=simulate.EXAMPLE)(simulate.simulate)
 application.command("systems", epilog=systems.EXAMPLE)(systems.systems)

@@ -1,0 +1,189 @@
+"""Rebalanced teams in words and tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from equipoise.cli.report import print_table
+
+if TYPE_CHECKING:
+    from equipoise.data.rebalanced import PartyIds, Rebalance
+    from equipoise.workflows.rebalance import RebalanceAnswer
+    from equipoise.workflows.rebalance_comparison import Compared
+
+#: Letters of a cell, and sequences and steps of a table; `--json` has them all.
+_CELL, _ROWS = 60, 200
+
+
+def print_rebalance(answer: RebalanceAnswer) -> None:
+    """Print why and how, the teams, how even they are, and what was looked at."""
+    result = answer.result
+    _say([f"{result.method.capitalize()}: {result.reason}."])
+    for number in range(len(result.teams)):
+        _print_team(answer, number)
+    _say(["", *_evenness(result), *(f"Note: {note}." for note in result.notes)])
+    if result.steps:
+        _print_steps(result)
+    if result.candidates:
+        _print_candidates(result)
+
+
+def _say(lines: Iterable[str]) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def _print_team(answer: RebalanceAnswer, number: int) -> None:
+    """Print a team as a table under its size and means."""
+    from equipoise.balance.matched import Matched
+
+    request, team = answer.request, answer.result.teams[number]
+    matched = Matched(request)
+    names = [rule.attribute for rule in request.ruleset.rules]
+    known = {party.ids: (path, party) for path, party in request.everyone()}
+    rows, values = [], []
+    for ids in team:
+        path, party = known[ids]
+        own = [[matched.attribute(one, name) for name in names] for one in party.players]
+        values += own
+        label = "" if party.party is None else str(party.party)
+        there = "in session" if path.startswith("session") else ""
+        rows.append([_cut(label), _listed(ids), *_means(own), there])
+    means = ", ".join(
+        f"mean {name} {mean}" for name, mean in zip(names, _means(values), strict=False)
+    )
+    count = sum(len(ids) for ids in team)
+    players = f"{count} player{'s'[: count != 1]}"
+    _say(["", f"Team {number + 1}: {players}{', ' if means else ''}{means}"])
+    if rows:
+        columns = ["party", "players", *names, ""]
+        if not any(row[-1] for row in rows):
+            columns, rows = columns[:-1], [row[:-1] for row in rows]
+        print_table(columns, rows, set(names))
+
+
+def _means(values: Sequence[Sequence[float]]) -> list[str]:
+    """Return the means of columns."""
+    return [f"{sum(column) / len(column):.2f}" for column in zip(*values, strict=True)]
+
+
+def _evenness(result: Rebalance) -> list[str]:
+    """Return how even the teams are, and whether they could be more so."""
+    lines = [
+        f"Members differ by {result.member_count_difference}, the distance is "
+        f"{result.distance:.2f}."
+    ]
+    best = result.optimum
+    if best is not None:
+        same = best.member_count_difference == result.member_count_difference
+        if same and result.distance - best.distance <= 1e-9:
+            more = "No teams are more even." if best.proved else _bound(result)
+        else:
+            more = (
+                f"Members could differ by {best.member_count_difference} at a distance of "
+                f"{best.distance:.2f}."
+            )
+        lines.append(more)
+    if result.sequences > 1:
+        many = "more than 9 x 10^15" if result.sequences >= 2**53 else f"{result.sequences:,}"
+        lines.append(f"Chosen from {many} sequences.")
+    return lines
+
+
+def _bound(result: Rebalance) -> str:
+    best = result.optimum
+    assert best is not None
+    if best.bound_difference == result.member_count_difference:
+        return (
+            "No teams are known to be more even; that none have a distance below "
+            f"{best.bound_distance:.2f} is proved."
+        )
+    return (
+        "No teams are known to be more even; that members differ by "
+        f"{best.bound_difference} at least is proved."
+    )
+
+
+def _print_steps(result: Rebalance) -> None:
+    """Print the steps of the greedy method."""
+    _say(["", "Steps"])
+    rows = [
+        [
+            str(number),
+            _cut("  ".join(f"{team}: {total:g}" for team, total in step.order)),
+            _braces(step.party),
+            f"{step.total:g}",
+            str(step.team),
+        ]
+        for number, step in enumerate(result.steps[:_ROWS], start=1)
+    ]
+    columns = ["step", "totals of teams", "party", "total", "to team"]
+    print_table(columns, rows, {"step", "total", "to team"})
+    _say_more(len(result.steps))
+
+
+def _print_candidates(result: Rebalance) -> None:
+    """Print every sequence; the one that was chosen is marked."""
+    _say(["", "Sequences"])
+    rows = [
+        [
+            f"{number}{' *' if one == result.best else ''}",
+            _cut(" ".join(_braces(party) for party in one.sequence)),
+            *(_cut(" ".join(_braces(party) for party in team)) for team in one.teams),
+            str(one.member_count_difference),
+            f"{one.distance:.2f}",
+        ]
+        for number, one in enumerate(result.candidates[:_ROWS], start=1)
+    ]
+    teams = [f"team {number}" for number in range(1, len(result.teams) + 1)]
+    print_table(["", "sequence", *teams, "members", "distance"], rows, {"members", "distance"})
+    _say_more(len(result.candidates))
+
+
+def _say_more(count: int) -> None:
+    if count > _ROWS:
+        _say([f"... and {count - _ROWS:,} more; --json has them all"])
+
+
+def print_comparison(rows: Sequence[Compared]) -> None:
+    """Print what every method came to."""
+    cells = [
+        [
+            f"{row.method}{' *' if row.chosen else ''}",
+            "" if row.best is None else str(row.best.member_count_difference),
+            "" if row.best is None else f"{row.best.distance:.2f}",
+            _gap(row),
+            f"{1000 * row.seconds:.1f} ms",
+            _remark(row),
+        ]
+        for row in rows
+    ]
+    numbers = {"members", "distance", "gap", "time"}
+    print_table(["method", "members", "distance", "gap", "time", ""], cells, numbers)
+    if any(row.chosen for row in rows):
+        _say(["", "* the method of the ruleset. The gap is to what no teams can go below."])
+
+
+def _gap(row: Compared) -> str:
+    if row.gap_difference:
+        return f"{row.gap_difference} members"
+    return "" if row.gap_distance is None else f"{row.gap_distance:.2f}"
+
+
+def _remark(row: Compared) -> str:
+    if row.objective is not None:
+        return f"J {row.objective:.2f}"
+    return row.note or ("not all sequences looked at" if row.truncated else "")
+
+
+def _braces(party: PartyIds) -> str:
+    return "{" + _listed(party) + "}"
+
+
+def _listed(ids: PartyIds) -> str:
+    return _cut(",".join(str(one) for one in ids))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CELL else f"{text[: _CELL - 3]}..."

@@ -1,0 +1,299 @@
+"""Requests to rebalance: JSON -> ruleset, parties and session.
+
+Source: the table of INTERFACES. Fields that are not known are refused by name, as what they ask for
+would be missed; known fields of rulesets that change nothing here are listed. A problem has the
+path of what is wrong, as `parties[3].players[0].attributes.mmr`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from equipoise.data import request_rules as must
+from equipoise.data.request_rules import Fault, attribute_faults, name_faults, refuse, shown
+from equipoise.data.ruleset import MatchedParty, MatchedPlayer, RebalanceRequest, Rule, Ruleset
+from equipoise.errors import InvalidDataError, require
+
+Made = TypeVar("Made", Rule, Ruleset)
+_REQUEST = ("ruleset", "session", "parties", "default_attributes")
+_RULESET = ("rebalance_enable", "auto_backfill", "alliance", "matching_rule")
+_ALLIANCE = ("min_number", "max_number", "player_min_number", "player_max_number")
+_RULE = ("attribute", "criteria", "reference", "max")
+#: Fields of rulesets that decide who is matched, which is over when teams are made.
+_WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
+    "ruleset": (
+        "alliance_flexing_rule",
+        "batch_size",
+        "blocked_player_option",
+        "bucket_mmr_rule",
+        "disable_bidirectional_latency_after_ms",
+        "extra_attributes",
+        "flexing_rule",
+        "match_options",
+        "match_options_referred_for_backfill",
+        "max_delay_ms",
+        "name",
+        "region_expansion_range_ms",
+        "region_expansion_rate_ms",
+        "region_latency_initial_range_ms",
+        "region_latency_max_ms",
+        "region_latency_rule_weight",
+        "sort_ticket",
+        "sort_tickets",
+        "sub_game_modes",
+        "ticket_observability_enable",
+    ),
+    "alliance": ("combination",),
+    "matching_rule": ("weight",),
+}
+
+
+def read_rebalance_request(source: object) -> RebalanceRequest:
+    """Return the request that a source holds.
+
+    source : path of a JSON file, "-" for standard input, a stream, JSON as bytes, or what JSON
+        becomes: a mapping
+    Raises : InvalidDataError        anything is wrong; lists all of it, each with its path
+    Raises : InvalidParameterError   the source is none of these
+    """
+    if isinstance(source, Mapping):
+        return _request(source, "")
+    data, name = _bytes_of(source)
+    return _request(_document(data, name), name)
+
+
+def _bytes_of(source: object) -> tuple[bytes, str]:
+    """Return what a source holds, and its name."""
+    if isinstance(source, bytes | bytearray):
+        return bytes(source), ""
+    most = must.MOST_MEGABYTES * 1_000_000
+    if isinstance(source, str | os.PathLike) and str(source) != "-":
+        try:
+            with Path(source).open("rb") as file:
+                return file.read(most + 1), str(source)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            refuse([Fault("", "must be a file that can be read", reason)], str(source), str(source))
+    stream: Any = sys.stdin.buffer if source == "-" else source
+    require(hasattr(stream, "read"), "source", "a path, a stream or a mapping", type(source))
+    data = stream.read(most + 1)
+    standard = stream is getattr(sys.stdin, "buffer", None)
+    data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+    return data, "standard input" if standard else ""
+
+
+class _Pairs(dict[str, Any]):
+    """A JSON object that remembers which of its keys came twice."""
+
+    twice: tuple[str, ...] = ()
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
+    found = _Pairs(pairs)
+    if len(found) < len(pairs):
+        times = Counter(key for key, _ in pairs)
+        found.twice = tuple(key for key, number in times.items() if number > 1)
+    return found
+
+
+def _document(data: bytes, name: str) -> Any:
+    """Return what JSON text says; numbers that are none (NaN) come as such and are told later."""
+    where = name or "the request"
+    if len(data) > must.MOST_MEGABYTES * 1_000_000:
+        refuse([Fault("", must.SIZE, "more")], where, name)
+    try:
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_pairs)
+    except UnicodeDecodeError as error:
+        got = f"the byte 0x{error.object[error.start]:02x}"
+        refuse([Fault("", "must be text in UTF-8", got)], where, name)
+    except RecursionError:
+        refuse([Fault("", must.DEPTH, "too many brackets within one another")], where, name)
+    except ValueError as error:
+        refuse([Fault("", must.JSON, str(error))], where, name)
+
+
+def _request(document: object, name: str) -> RebalanceRequest:
+    """Return the request of a document, or raise with every problem."""
+    reader = _Reader()
+    fields = reader.fields(document, "", _REQUEST)
+    ruleset = reader.ruleset(fields.get("ruleset"), "ruleset" in fields)
+    defaults = dict(reader.fields(fields.get("default_attributes", {}), "default_attributes"))
+    session = [
+        [party for _, party in reader.parties(team, f"session.teams[{at}]")]
+        for at, team in enumerate(reader.session(fields.get("session")))
+    ]
+    reader.check(bool(fields.get("parties")), "parties", must.SOME_PARTIES, "none")
+    parties = [party for _, party in reader.parties(fields.get("parties") or [], "parties")]
+    faults = reader.faults
+    if not faults and ruleset is not None:
+        try:
+            return RebalanceRequest(
+                ruleset=ruleset,
+                parties=tuple(parties),
+                session=tuple(tuple(team) for team in session),
+                default_attributes=defaults,
+                notes=reader.notes(),
+            )
+        except InvalidDataError as error:
+            faults = [Fault(one.field, one.rule, one.got) for one in error.problems]
+    else:
+        faults = [*faults, *name_faults(reader.everyone)]
+        names = [rule.attribute for rule in ruleset.rules] if ruleset else []
+        faults += attribute_faults(names, defaults, reader.everyone)
+    refuse(faults, name or "the request", name)
+    raise AssertionError("a request without faults was refused")
+
+
+class _Named(NamedTuple):
+    """A party and its path."""
+
+    path: str
+    party: MatchedParty
+
+
+class _Reader:
+    """Takes a document apart; what is wrong is kept, and what is right goes on."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.everyone: list[_Named] = []
+        self._without_effect: dict[str, None] = {}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was left aside, as sentences."""
+        if not self._without_effect:
+            return ()
+        return (f"without effect on teams: {', '.join(self._without_effect)}",)
+
+    def check(self, holds: bool, path: str, rule: str, got: object) -> bool:
+        """Keep a fault unless a rule holds; return whether it does."""
+        if not holds and len(self.faults) <= must.MOST_PROBLEMS:
+            self.faults.append(Fault(path, rule, got if isinstance(got, str) else shown(got)))
+        return holds
+
+    def fields(
+        self, value: object, path: str, known: tuple[str, ...] | None = None
+    ) -> Mapping[str, Any]:
+        """Return the fields of an object, {} where it is none; None knows all fields."""
+        if not isinstance(value, Mapping):
+            self.check(False, path, must.OBJECT, shown(value))
+            return {}
+        for key in getattr(value, "twice", ()):
+            self.check(False, _path(path, key), must.GIVEN_ONCE, "two")
+        if known is not None:
+            kind = path.rpartition(".")[2].partition("[")[0]
+            for key in value:
+                if key in _WITHOUT_EFFECT.get(kind, ()):
+                    self._without_effect[_path(path.partition("[")[0], str(key))] = None
+                elif key not in known:
+                    got = f"a field that is none of {', '.join(known)}"
+                    self.check(False, _path(path, str(key)[:60]), must.KNOWN, got)
+        return value
+
+    def items(self, value: object, path: str) -> Iterator[tuple[str, Any]]:
+        """Yield what a list holds, with its path."""
+        if self.check(isinstance(value, list | tuple), path, must.LIST, shown(value)):
+            assert isinstance(value, list | tuple)
+            # Whatever is listed in a request, there are no more than players.
+            if not self.check(len(value) <= must.MOST_PLAYERS, path, must.AT_MOST, str(len(value))):
+                return
+            for at, one in enumerate(value):
+                yield f"{path}[{at}]", one
+
+    def ruleset(self, value: object, given: bool) -> Ruleset | None:
+        """Return the ruleset; None where it is wrong."""
+        if not self.check(given, "ruleset", must.GIVEN, "nothing"):
+            return None
+        before = len(self.faults)
+        fields = self.fields(value, "ruleset", _RULESET)
+        rules = [
+            self._rule(one, path)
+            for path, one in self.items(fields.get("matching_rule", []), "ruleset.matching_rule")
+        ]
+        flags = {}
+        for key in ("rebalance_enable", "auto_backfill"):
+            if key in fields:
+                path = f"ruleset.{key}"
+                self.check(
+                    isinstance(fields[key], bool), path, must.TRUE_OR_FALSE, shown(fields[key])
+                )
+                flags[key] = fields[key]
+        alliance: Mapping[str, Any] = {}
+        if self.check("alliance" in fields, "ruleset.alliance", must.GIVEN, "nothing"):
+            alliance = self.fields(fields["alliance"], "ruleset.alliance", _ALLIANCE)
+        for key in _ALLIANCE if alliance else ():
+            self.check(key in alliance, f"ruleset.alliance.{key}", must.GIVEN, "nothing")
+        if not all(key in alliance for key in _ALLIANCE):
+            # An object without any field is told here.
+            self.check(len(self.faults) > before, "ruleset.alliance", must.GIVEN, "nothing in it")
+            return None
+        numbers = {key: alliance[key] for key in _ALLIANCE}
+        good = tuple(rule for rule in rules if rule is not None)
+        return self._made(Ruleset, "ruleset", rules=good, **numbers, **flags)
+
+    def _rule(self, value: object, path: str) -> Rule | None:
+        fields = self.fields(value, path, _RULE)
+        if not fields:
+            return None
+        for key in ("attribute", "criteria"):
+            if not self.check(key in fields, f"{path}.{key}", must.GIVEN, "nothing"):
+                return None
+        return self._made(Rule, path, **{key: fields[key] for key in _RULE if key in fields})
+
+    def _made(self, kind: type[Made], path: str, **values: Any) -> Made | None:
+        """Return a value that checks itself; None where it is wrong."""
+        try:
+            return kind(**values)
+        except InvalidDataError as error:
+            for one in error.problems:
+                self.check(False, f"{path}.{one.field}", one.rule, one.got)
+            return None
+
+    def session(self, value: object) -> list[Any]:
+        """Return the teams of a session, as they came."""
+        if value is None:
+            return []
+        fields = self.fields(value, "session", ("teams",))
+        return [team for _, team in self.items(fields.get("teams", []), "session.teams")]
+
+    def parties(self, value: object, path: str) -> Iterator[_Named]:
+        """Yield the parties of a list."""
+        for where, one in self.items(value, path):
+            if len(self.faults) > must.MOST_PROBLEMS:
+                return
+            fields = self.fields(one, where, ("party", "players"))
+            name = fields.get("party")
+            if name is not None and not self._is_id(name, f"{where}.party"):
+                name = None
+            players: list[MatchedPlayer] = []
+            if fields and self.check(
+                "players" in fields, f"{where}.players", must.GIVEN, "nothing"
+            ):
+                for at, player in self.items(fields["players"], f"{where}.players"):
+                    players += self._player(player, at)
+            found = _Named(where, MatchedParty(players=tuple(players), party=name))
+            self.everyone.append(found)
+            yield found
+
+    def _player(self, value: object, path: str) -> Iterator[MatchedPlayer]:
+        """Yield a player, if it is one."""
+        fields = self.fields(value, path, ("player", "attributes"))
+        if not fields or not self._is_id(fields.get("player"), f"{path}.player"):
+            return
+        attributes = self.fields(fields.get("attributes", {}), f"{path}.attributes")
+        yield MatchedPlayer(player=fields["player"], attributes=dict(attributes))
+
+    def _is_id(self, value: object, path: str) -> bool:
+        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+        text = isinstance(value, str) and value != ""
+        return self.check(whole or text, path, must.ID, shown(value))
+
+
+def _path(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

@@ -1,0 +1,135 @@
+"""Shapes of what rebalancing answers."""
+
+from __future__ import annotations
+
+import msgspec
+
+from equipoise.data.rebalanced import Candidate, Optimum, Rebalance, Step
+
+#: The players of a party.
+Party = list[int | str]
+
+
+class CandidateMessage(msgspec.Struct, frozen=True):
+    """A sequence, and the teams that it leads to."""
+
+    sequence: list[Party]
+    teams: list[list[Party]]
+    member_count_difference: int
+    distance: float
+
+
+class OptimumMessage(msgspec.Struct, frozen=True):
+    """The most even teams known, and what is proved that none are more even than."""
+
+    member_count_difference: int
+    distance: float
+    bound_member_count_difference: int
+    bound_distance: float
+    proved: bool
+
+
+class TotalMessage(msgspec.Struct, frozen=True):
+    """A team's number, from 1, and the total of its attributes."""
+
+    team: int
+    total: float
+
+
+class StepMessage(msgspec.Struct, frozen=True):
+    """A step of the greedy method: teams by their totals, who is placed, and in which team."""
+
+    step: int
+    order: list[TotalMessage]
+    party: Party
+    total: float
+    team: int
+
+
+class RebalanceMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise rebalance --json`.
+
+    `teams` has, for every team, the players of every party. `sequences` is the number of sequences
+    the teams were chosen from (2^53 stands for more), `truncated` tells that not all were looked
+    at or not all are listed. `optimum` is null where it was not searched for, `steps` is empty for
+    all methods but greedy, `candidates` unless asked for.
+    """
+
+    method: str
+    reason: str
+    teams: list[list[Party]]
+    member_count_difference: int
+    distance: float
+    sequences: int
+    truncated: bool
+    optimum: OptimumMessage | None
+    steps: list[StepMessage]
+    notes: list[str]
+    candidates: list[CandidateMessage]
+
+
+class ComparedMessage(msgspec.Struct, frozen=True):
+    """What one method came to; where it came to nothing, `note` says why and the rest is null.
+
+    The gaps are to the bound: 0 where no teams are more even. `objective` is J of `balance`, only
+    for two teams and the method "balance".
+    """
+
+    method: str
+    chosen: bool
+    teams: list[list[Party]] | None
+    member_count_difference: int | None
+    distance: float | None
+    gap_member_count_difference: int | None
+    gap_distance: float | None
+    objective: float | None
+    seconds: float
+    truncated: bool
+    note: str
+
+
+class ComparisonMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise rebalance --compare --json`."""
+
+    methods: list[ComparedMessage]
+
+
+def rebalance_message(found: Rebalance) -> RebalanceMessage:
+    """Return an answer as machines are shown it."""
+    return RebalanceMessage(
+        method=found.method,
+        reason=found.reason,
+        teams=_teams(found.best),
+        member_count_difference=found.member_count_difference,
+        distance=found.distance,
+        sequences=found.sequences,
+        truncated=found.truncated,
+        optimum=None if found.optimum is None else _optimum(found.optimum),
+        steps=[_step(number, step) for number, step in enumerate(found.steps, start=1)],
+        notes=list(found.notes),
+        candidates=[_candidate(one) for one in found.candidates],
+    )
+
+
+def _optimum(found: Optimum) -> OptimumMessage:
+    return OptimumMessage(
+        found.member_count_difference,
+        found.distance,
+        found.bound_difference,
+        found.bound_distance,
+        found.proved,
+    )
+
+
+def _step(number: int, step: Step) -> StepMessage:
+    order = [TotalMessage(team, total) for team, total in step.order]
+    return StepMessage(number, order, list(step.party), step.total, step.team)
+
+
+def _candidate(one: Candidate) -> CandidateMessage:
+    sequence = [list(party) for party in one.sequence]
+    return CandidateMessage(sequence, _teams(one), one.member_count_difference, one.distance)
+
+
+def _teams(candidate: Candidate) -> list[list[Party]]:
+    return [[list(party) for party in team] for team in candidate.teams]

@@ -1,0 +1,205 @@
+"""All methods on one lobby: how even their teams are, how far from the best, in what time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from equipoise.balance.lobby_split import balance
+from equipoise.balance.matched import Matched
+from equipoise.balance.reasons import chosen_method
+from equipoise.data.lobby import Lobby
+from equipoise.data.rebalanced import Candidate, Method, PartyIds, PartyTeams, Rebalance
+from equipoise.data.ruleset import RebalanceRequest
+from equipoise.data.split import Id
+from equipoise.errors import EquipoiseError, InvalidParameterError
+from equipoise.formats.rebalance_request import read_rebalance_request
+from equipoise.messages.rebalance import ComparedMessage, ComparisonMessage
+from equipoise.workflows.rebalance import RebalanceOrder, rebalanced
+
+#: The methods that are compared, in the order they are shown.
+COMPARED: tuple[Method, ...] = ("permutation", "combination", "greedy", "optimal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What a method came to; best is None where it came to nothing, and note says why.
+
+    objective : J of `balance`; seconds : that it took
+    """
+
+    method: str
+    chosen: bool
+    best: Candidate | None
+    gap_difference: int | None
+    gap_distance: float | None
+    objective: float | None
+    seconds: float
+    truncated: bool
+    note: str
+
+
+def compare_methods(order: RebalanceOrder) -> list[Compared]:
+    """Return what every method, and J of `balance` for two teams, makes of a request.
+
+    Gaps are to what is proved that no method goes below. A method that had to give way to another
+    one counts as having come to nothing.
+    """
+    if order.output is not None or order.candidates or order.method is not None:
+        raise InvalidParameterError("--compare stands without --method, --all and --output")
+    request = read_rebalance_request(order.source)
+    chosen, _ = chosen_method(request)
+    found: list[tuple[str, Rebalance | None, float, str]] = []
+    for method in COMPARED:
+        result: Rebalance | None = None
+        note = ""
+        start = time.perf_counter()
+        try:
+            result = rebalanced(request, replace(order, method=method))
+        except EquipoiseError as error:
+            note = str(error).partition("\n")[0]
+        seconds = time.perf_counter() - start
+        if result is not None and result.method != method:
+            note, result = result.reason.partition("; ")[2], None
+        found.append((method, result, seconds, note))
+    best = found[-1][1]
+    rows = [
+        _compared(method, method == chosen, result, seconds, note, best)
+        for method, result, seconds, note in found
+    ]
+    if best is not None and len(best.teams) == 2:
+        rows.append(_by_balance(request, best))
+    return rows
+
+
+def _compared(
+    method: str,
+    chosen: bool,
+    result: Rebalance | None,
+    seconds: float,
+    note: str,
+    best: Rebalance | None,
+) -> Compared:
+    gaps = (None, None) if result is None else _gaps(result.best, best)
+    return Compared(
+        method=method,
+        chosen=chosen,
+        best=None if result is None else result.best,
+        gap_difference=gaps[0],
+        gap_distance=gaps[1],
+        objective=None,
+        seconds=seconds,
+        truncated=result is not None and result.truncated,
+        note=note,
+    )
+
+
+def _gaps(found: Candidate, best: Rebalance | None) -> tuple[int | None, float | None]:
+    """Return how far an arrangement is from the bound; None where sizes differ from it."""
+    if best is None or best.optimum is None or len(found.teams) != len(best.teams):
+        return None, None
+    bound = best.optimum
+    difference = found.member_count_difference - bound.bound_difference
+    return difference, None if difference else max(found.distance - bound.bound_distance, 0.0)
+
+
+def _by_balance(request: RebalanceRequest, best: Rebalance) -> Compared:
+    """Return the teams that J of `balance` makes of the same players, without deviations."""
+    matched = Matched(request)
+    start = time.perf_counter()
+    try:
+        split = balance(
+            _lobby(matched), 2, top_two=False, uneven=False, alternatives=0, costs=False
+        )
+        note, objective = "", split.objective
+        candidate: Candidate | None = _as_candidate(matched, split.teams)
+    except EquipoiseError as error:
+        note, objective, candidate = str(error).partition("\n")[0], None, None
+    seconds = time.perf_counter() - start
+    gaps = (None, None) if candidate is None else _gaps(candidate, best)
+    return Compared(
+        method="balance",
+        chosen=False,
+        best=candidate,
+        gap_difference=gaps[0],
+        gap_distance=gaps[1],
+        objective=objective,
+        seconds=seconds,
+        truncated=False,
+        note=note,
+    )
+
+
+def _lobby(matched: Matched) -> Lobby:
+    """Return players with their values as ratings; members of a session are locked."""
+    rows = [
+        (one.player, matched.value(one), str(number), str(team) if team else None)
+        for number, (team, party) in enumerate(_with_team(matched))
+        for one in party.players
+    ]
+    ids, values, parties, locks = zip(*rows, strict=True)
+    return Lobby(
+        player_ids=np.array(ids, dtype=object),
+        rating=np.array(values),
+        deviation=np.zeros(len(rows)),
+        party=np.array(parties, dtype=object),
+        team=np.array(locks, dtype=object),
+    )
+
+
+def _with_team(matched: Matched) -> list[tuple[int, Any]]:
+    """Return every party with the number of its team in the session from 1; 0 where it arrived."""
+    of_session = [
+        (team, party) for team, parties in enumerate(matched.session, start=1) for party in parties
+    ]
+    return [*of_session, *((0, party) for party in matched.parties)]
+
+
+def _as_candidate(matched: Matched, teams: tuple[tuple[Id, ...], ...]) -> Candidate:
+    """Return teams of players as teams of parties; those of a session keep their number."""
+    team_of = {str(one): team for team, players in enumerate(teams) for one in players}
+    found: list[list[PartyIds]] = [[], []]
+    swap = any(
+        team_of[str(party.ids[0])] != team - 1 for team, party in _with_team(matched) if team
+    )
+    for _, party in _with_team(matched):
+        at = team_of[str(party.ids[0])]
+        found[1 - at if swap else at].append(party.ids)
+    placing = matched.placing(2, 0)
+    of_party = [team_of[str(party.ids[0])] for party in matched.parties]
+    evenness = placing.evenness_of([1 - at if swap else at for at in of_party])
+    return Candidate(
+        sequence=tuple(party.ids for party in matched.parties),
+        teams=cast(PartyTeams, tuple(tuple(team) for team in found)),
+        member_count_difference=evenness.difference,
+        distance=evenness.distance,
+    )
+
+
+def comparison_message(rows: list[Compared]) -> ComparisonMessage:
+    """Return a comparison as machines are shown it."""
+    return ComparisonMessage(
+        [
+            ComparedMessage(
+                method=row.method,
+                chosen=row.chosen,
+                teams=None
+                if row.best is None
+                else [[list(party) for party in team] for team in row.best.teams],
+                member_count_difference=None
+                if row.best is None
+                else row.best.member_count_difference,
+                distance=None if row.best is None else row.best.distance,
+                gap_member_count_difference=row.gap_difference,
+                gap_distance=row.gap_distance,
+                objective=row.objective,
+                seconds=row.seconds,
+                truncated=row.truncated,
+                note=row.note,
+            )
+            for row in rows
+        ]
+    )

@@ -1,0 +1,223 @@
+"""equipoise rebalance as its users run it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from equipoise.cli import run
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = str(ROOT / "examples" / "rebalance.json")
+DOCUMENT: dict[str, Any] = json.loads(Path(EXAMPLE).read_text())
+
+
+def rebalance(*arguments: str) -> int:
+    return run(["rebalance", *arguments])
+
+
+def document(sizes: list[int], alliance: tuple[int, int, int, int]) -> dict[str, Any]:
+    names = ("min_number", "max_number", "player_min_number", "player_max_number")
+    ids = iter(range(1000))
+    return {
+        "ruleset": {
+            "alliance": dict(zip(names, alliance, strict=True)),
+            "matching_rule": DOCUMENT["ruleset"]["matching_rule"],
+        },
+        "parties": [
+            {
+                "players": [
+                    {"player": (one := next(ids)), "attributes": {"mmr": one * 37 % 101}}
+                    for _ in range(size)
+                ]
+            }
+            for size in sizes
+        ],
+    }
+
+
+def write(path: Path, value: object) -> str:
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+def test_the_example_comes_out_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rebalance(EXAMPLE) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.splitlines()[:7] == [
+        "Permutation: a session of 1 player is filled.",
+        "",
+        "Team 1: 3 players, mean mmr 46.67",
+        "party    players    mmr",
+        "Party 1  A        70.00  in session",
+        "Party 2  B        60.00",
+        "Party 3  C        10.00",
+    ]
+    assert "Members differ by 1, the distance is 6.67.\nNo teams are more even." in out
+    assert "Chosen from 6 sequences." in out
+
+
+def test_all_lists_the_documents_rows_and_marks_the_result(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert rebalance(EXAMPLE, "--all") == 0
+    rows = capsys.readouterr().out.partition("Sequences\n")[2].splitlines()
+    assert len(rows) == 7
+    assert rows[1].split() == [
+        "1",
+        "{B}",
+        "{C}",
+        "{D,E}",
+        "{A}",
+        "{C}",
+        "{B}",
+        "{D,E}",
+        "1",
+        "6.67",
+    ]
+    assert rows[6].startswith("6 *  {D,E} {B} {C}")
+    assert rebalance(EXAMPLE, "--all", "--max-sequences", "2", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (len(found["candidates"]), found["truncated"]) == (2, True)
+
+
+def test_json_is_the_answer_and_tables_are_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rebalance(EXAMPLE, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["method"] == "permutation"
+    assert found["teams"] == [[["A"], ["B"], ["C"]], [["D", "E"]]]
+    assert found["candidates"] == []
+
+
+def test_greedy_prints_its_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "r.json", document([3, 3, 2, 2, 1, 1, 1, 1], (2, 2, 7, 7)))
+    assert rebalance(path) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Greedy: the ruleset is strict, 2 x 7 players: 14 in all, more than 12.")
+    assert len(out.partition("Steps\n")[2].splitlines()) == 9
+
+
+def test_methods_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rebalance(EXAMPLE, "--compare") == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[1:6]] == [
+        "permutation",
+        "combination",
+        "greedy",
+        "optimal",
+        "balance",
+    ]
+    assert rebalance(EXAMPLE, "--compare", "--json") == 0
+    found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
+    assert found["permutation"]["chosen"]
+    assert found["optimal"]["gap_distance"] == found["combination"]["gap_distance"] == 0
+    assert found["greedy"]["distance"] == 35
+    assert found["greedy"]["gap_distance"] == pytest.approx(35 - 20 / 3)
+    # J of two teams without uncertainty is the distance, and the session stays in team 1.
+    assert found["balance"]["objective"] == pytest.approx(found["balance"]["distance"])
+    assert ["A"] in found["balance"]["teams"][0]
+    three = write(tmp_path / "r.json", document([1] * 9, (3, 3, 3, 3)))
+    assert rebalance(three, "--compare", "--json") == 0
+    found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
+    assert "balance" not in found
+    assert found["combination"]["chosen"]
+
+
+def test_a_method_that_gives_way_is_said_to_in_a_comparison(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "r.json", document([2, 2, 2, 3, 3, 2], (2, 2, 7, 7)))
+    assert rebalance(path, "--compare", "--json") == 0
+    found = {one["method"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
+    gave_way = [one for one in found.values() if one["teams"] is None]
+    assert all(
+        "combination does" in one["note"] or "no sequence" in one["note"] for one in gave_way
+    )
+    assert found["combination"]["gap_member_count_difference"] == 0
+
+
+def test_standard_input_is_read_and_a_table_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(EXAMPLE).read_bytes())))
+    target = tmp_path / "teams.csv"
+    assert rebalance("-", "--output", str(target)) == 0
+    assert capsys.readouterr().out
+    table = pl.read_csv(target)
+    assert table.columns == ["team", "player", "party", "mmr"]
+    assert table["team"].to_list() == [1, 1, 1, 2, 2]
+    assert table["player"].to_list() == ["A", "B", "C", "D", "E"]
+
+
+def test_no_numba_is_loaded() -> None:
+    """The command answers at once: nothing is compiled, and nothing that could be is loaded."""
+    code = (
+        "import sys\nfrom equipoise.cli import run\n"
+        f"status = run(['rebalance', {EXAMPLE!r}, '--json'])\n"
+        "print(status, sorted({'numba', 'scipy', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 2, "REQUEST"),
+        ([EXAMPLE, "--method", "magic"], 2, "magic"),
+        ([EXAMPLE, "--compare", "--all"], 2, "--compare stands without"),
+        ([EXAMPLE, "--max-sequences", "0"], 2, "max-sequences"),
+        ([EXAMPLE, "--output", "teams.doc"], 2, ".parquet"),
+        (["nowhere.json"], 1, "nowhere.json: must be a file that can be read"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert rebalance(*arguments) == status
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_request_that_breaks_rules_is_refused_with_every_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = json.loads(json.dumps(DOCUMENT))
+    broken["parties"][1]["players"][0]["attributes"]["mmr"] = float("nan")
+    broken["parties"][2]["players"][1]["player"] = "A"
+    path = write(tmp_path / "r.json", broken)
+    assert rebalance(path, "--output", str(tmp_path / "teams.csv")) == 1
+    err = capsys.readouterr().err
+    assert "parties[1].players[0].attributes.mmr: must be a number" in err
+    assert rebalance(path, "--json") == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "invalid-data"
+    assert [(one["file"], one["line"], one["field"]) for one in error["problems"]] == [
+        (path, None, "parties[2].players[1].player"),
+        (path, None, "parties[1].players[0].attributes.mmr"),
+    ]
+    assert not (tmp_path / "teams.csv").exists()
+
+
+def test_parties_that_fit_nowhere_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "r.json", document([3, 3, 2], (2, 2, 4, 4)))
+    assert rebalance(path) == 1
+    err = capsys.readouterr().err
+    assert "the parties fit into no teams that the ruleset allows" in err
+    assert "parties of 2 x 3, 1 x 2 players for 2 teams of 4" in err
