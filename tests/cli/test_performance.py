@@ -90,7 +90,7 @@ def test_a_regularised_answer_is_labelled(capsys: pytest.CaptureFixture[str]) ->
     assert found["regularised"]
     assert all(one["ppr"] is not None for one in found["players"])
     run(["performance", WORLD_CUP, "--prior", "1"])
-    assert "Regularised: everybody was given 1 drawn games" in capsys.readouterr().out
+    assert "Regularised: everybody was given 1 drawn game against" in capsys.readouterr().out
 
 
 def test_superiority_of_named_players(capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,8 +138,8 @@ def test_a_player_held_at_a_rating(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["--scale", "400"], 2, "scale must be in (0, 20]; got 400"),
-        (["--confidence", "2"], 2, "confidence must be above 0 and below 1; got 2"),
+        (["--scale", "400"], 2, "scale must be from 0.001 to 20; got 400"),
+        (["--confidence", "2"], 2, "confidence must be above 0 and at most"),
         (["--anchor", "Fischer"], 2, "--anchor takes a rating, or PLAYER=RATING; got 'Fischer'"),
         (["--anchor", "1", "--anchor", "2"], 2, "one rating for the average"),
         (["--anchor", "Nobody=2000"], 1, "not among the 24 players: Nobody"),

@@ -204,8 +204,8 @@ def test_held_players_may_have_swept_each_other():
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"scale": 400}, "scale must be in"),
-        ({"scale": 0}, "scale must be in"),
+        ({"scale": 400}, "scale must be from"),
+        ({"scale": 0}, "scale must be from"),
         ({"prior": -1}, "prior must be"),
         ({"anchor": math.inf}, "anchor must be"),
         ({"anchors": {1: math.nan}}, "anchors must be"),

@@ -11,7 +11,12 @@ import pytest
 import equipoise as eq
 from equipoise.data.games import Games
 from equipoise.data.tournament import STATUSES, TournamentPerformance
-from equipoise.errors import InvalidParameterError, NoEquilibriumError, NotFoundError
+from equipoise.errors import (
+    InvalidDataError,
+    InvalidParameterError,
+    NoEquilibriumError,
+    NotFoundError,
+)
 from equipoise.performance.equilibrium import performance_equilibrium
 from equipoise.performance.tournament import half_width, performance
 
@@ -122,6 +127,9 @@ def test_a_prior_always_answers_and_is_told() -> None:
     assert found.prior == 1.0
     assert np.all(np.isfinite(found.standing.ppr))
     assert found.standing.ppr[0] == found.standing.ppr.max()
+    # The prior changes no fact: A won everything, and class ratings are of another kind.
+    assert STATUSES[found.standing.status[0]] == "all-won"
+    assert np.all(np.isnan(found.standing.class_ppr))
     assert abs(found.standing.expected[0] - found.standing.points[0]) > 0.1
 
 
@@ -189,9 +197,9 @@ def test_further_columns_are_added_when_asked_for() -> None:
 
 
 def test_wrong_usage_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="confidence must be above 0 and below 1"):
+    with pytest.raises(InvalidParameterError, match="confidence must be above 0 and at most"):
         performance(UPSET, confidence=1.0)
-    with pytest.raises(InvalidParameterError, match=r"scale must be in \(0, 20\]; got 400"):
+    with pytest.raises(InvalidParameterError, match=r"scale must be from 0.001 to 20; got 400"):
         performance(UPSET, scale=400)
     with pytest.raises(NotFoundError, match="not among the 3 players: Z"):
         performance(UPSET, players=["Z"])
@@ -212,3 +220,35 @@ def test_formulas_take_games_or_the_results_of_one_player() -> None:
     ):
         assert formula(alone)[0] == pytest.approx(formula(games)[0], abs=1e-9)
     assert eq.tournament_performance(alone)[0] == pytest.approx(2538.52, abs=0.005)
+
+
+def test_games_that_weigh_too_unevenly_have_no_error_bars() -> None:
+    """Weights 1e9 and 1e-9: elimination would say 0 or anything; the ratings are right even so.
+
+    d is below c by one game of two drawn, and so on along the chain: all are equal.
+    """
+    games = Games.from_arrays(list("abc"), list("bcd"), [5e8, 5e-10, 1.0], weight=[1e9, 1e-9, 2.0])
+    found = performance(games)
+    np.testing.assert_allclose(found.standing.ppr, 0.0, atol=1e-6)
+    assert np.all(np.isnan(found.standing.error))
+
+
+def test_an_advantage_that_runs_away_is_refused() -> None:
+    """White won both of a-b and b-a, and lost once: a - b + h = 0 and psi(b - a + h) = 1."""
+    games = Games.from_arrays(list("aba"), list("bab"), [1.0, 1.0, 0.0], coloured=True)
+    with pytest.raises(InvalidDataError, match="colours and ratings can be told apart"):
+        performance(games, colour_advantage="estimate")
+
+
+def test_a_model_of_draws_leaves_the_ratings_before_the_tournament_alone() -> None:
+    """TPR goes by what the opponents were worth before, on the scale of those ratings."""
+    ratings = {"A": 2450.0, "B": 2200.0, "C": 2000.0}
+    games = games_of("C-B =, C-A 1, B-A =, A-C 1, B-C 1, A-B 1", ratings)
+    plain, drawn = performance(games), performance(games, draws="davidson")
+    assert drawn.draw_parameter > 0
+    np.testing.assert_array_equal(plain.standing.tpr, drawn.standing.tpr)
+
+
+def test_with_players_held_the_reason_is_about_the_others() -> None:
+    found = performance(UPSET, anchors={"A": 2000.0, "B": 2400.0})
+    assert found.reasons[0].startswith("Finite ratings predict the score of everybody whose rating")

@@ -6,6 +6,8 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from equipoise.cli.report import print_table, say
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 SHOWN = 100
 #: Players whose names fit above the columns of a matrix.
 _MATRIX = 20
+
+#: Points by which expected and actual ones may differ, where ratings are said to predict scores.
+_PROMISED = 1e-6
 
 #: Column of the table -> its head and its decimals.
 _NUMBERS = {
@@ -49,7 +54,7 @@ def print_performance(answer: PerformanceAnswer) -> None:
     reasons = found.reasons[1:] if found.exists else found.reasons
     lines = [*_certificate(found), *_labels(found), *reasons]
     sys.stdout.write("\n".join(lines) + "\n")
-    for line in (*_left_out(answer), *answer.reading.notes):
+    for line in (*_left_out(answer), *_unrated(found), *answer.reading.notes):
         say(line)
 
 
@@ -82,9 +87,12 @@ def _cell(name: str, value: object) -> str:
         return ""
     if name not in _NUMBERS or not isinstance(value, float):
         return str(value)
-    if name in ("games", "points") and value != round(value, 1):
+    if name in ("games", "points", "expected") and value != round(value, 1) and value < 0.01:
         return f"{value:.4g}"  # weighted games
-    return f"{value:.{_NUMBERS[name][1]}f}"
+    if name in ("games", "points") and value != round(value, 1):
+        return f"{value:.4g}"
+    text = f"{value:.{_NUMBERS[name][1]}f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text
 
 
 def _certificate(found: TournamentPerformance) -> list[str]:
@@ -92,14 +100,17 @@ def _certificate(found: TournamentPerformance) -> list[str]:
     one = found.standing
     if found.prior:
         return [
-            f"Regularised: everybody was given {found.prior:g} drawn games against an average "
-            "player, so the ratings are pulled together and predict no score exactly."
+            f"Regularised: everybody was given {found.prior:g} drawn "
+            f"{'game' if found.prior == 1 else 'games'} against an average player, so the ratings "
+            "are pulled together and predict no score exactly."
         ]
     rated = [row for row, ppr in enumerate(one.ppr.tolist()) if not math.isnan(ppr)]
     if not rated:
         return []
     free = [row for row in rated if found.player_ids[row] not in found.held or len(found.held) < 2]
     worst = max((abs(one.expected[row] - one.points[row]) for row in free), default=0.0)
+    if worst > _PROMISED:
+        return [f"Expected and actual points differ by up to {worst:.0e}: more than is promised."]
     every = "every score" if found.exists else "the scores of all who have one"
     exception = " but those of the players held" if len(free) < len(rated) else ""
     return [
@@ -111,14 +122,19 @@ def _certificate(found: TournamentPerformance) -> list[str]:
 def _labels(found: TournamentPerformance) -> list[str]:
     """Return what else the ratings rest on."""
     lines = []
-    if not found.exists and not found.prior:
+    one = found.standing
+    apart = not found.exists and not found.prior
+    if apart:
+        bounds = not (np.isnan(one.lower).all() and np.isnan(one.upper).all())
         lines.append(
-            "Without an equilibrium players are compared within their class only; at least and at "
-            "most say what winning or losing every game against another class still tells."
+            "Without an equilibrium players are compared within their class only"
+            + "; at least and at most say what winning or losing every game against another class "
+            "still tells." * bounds + "." * (not bounds)
         )
-    elif found.relative:
+    if found.relative:
+        whose = "ratings within every class" if apart else "PPRs"
         lines.append(
-            "Relative: no rating is known and no --anchor given, so the PPRs have mean 0; only "
+            f"Relative: no rating is known and no --anchor given, so the {whose} have mean 0; only "
             "their differences mean something."
         )
     if found.colour_advantage:
@@ -130,9 +146,14 @@ def _labels(found: TournamentPerformance) -> list[str]:
             f"{100 * nu / (2 + nu):.1f} % of their games."
         )
     if not math.isnan(_some_error(found)):
+        coin = ", each game a coin of its own" if math.isnan(found.draw_parameter) else ""
+        lines.append(f"Error bars hold with {100 * found.confidence:g} % confidence{coin}.")
+    rated = np.isfinite(one.class_ppr if apart else one.ppr)
+    missing = int(np.sum(rated & np.isnan(one.error)))
+    if missing:
         lines.append(
-            f"Error bars hold with {100 * found.confidence:g} % confidence, each game a coin of "
-            "its own."
+            f"{missing:,} players have no error bar: one of a large component costs a system of "
+            "equations (name players with --player), and games that weigh too unevenly allow none."
         )
     return lines
 
@@ -146,6 +167,18 @@ def _left_out(answer: PerformanceAnswer) -> list[str]:
     """Return what is not a game, in one line."""
     counts = [f"{count:,} {reason}" for reason, count in answer.reading.left_out.items() if count]
     return [f"Not counted as games: {', '.join(counts)}."] if counts else []
+
+
+def _unrated(found: TournamentPerformance) -> list[str]:
+    """Return that games against unrated opponents do not count everywhere, where there are some."""
+    one = found.standing
+    unrated = int(np.sum(np.isnan(one.rating) & (one.games > 0)))
+    if not unrated or np.isnan(one.average_opponent).all():
+        return []
+    return [
+        f"{unrated:,} players have no rating before the tournament: games against them count for "
+        "the PPR, and not for TPR, CPR and FIDE's number."
+    ]
 
 
 def _print_superiority(found: TournamentPerformance, matrix: Superiority) -> None:

@@ -26,7 +26,10 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: 
 
     numbers : columns that are aligned to the right
     """
-    if sys.stdout.isatty():
+    cells = [list(columns), *(list(row) for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    # A number cut to fit is worse than a line that wraps.
+    if sys.stdout.isatty() and sum(widths) + 2 * len(widths) <= _terminal_columns():
         from rich.box import SIMPLE_HEAD
         from rich.console import Console
         from rich.table import Table
@@ -38,8 +41,6 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: 
             table.add_row(*row)
         Console(highlight=False, markup=False).print(table)
         return
-    cells = [list(columns), *(list(row) for row in rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     lines = []
     for row in cells:
         aligned = [
@@ -48,6 +49,12 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: 
         ]
         lines.append("  ".join(aligned).rstrip())
     sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _terminal_columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from equipoise.arrays import Flags, Floats
 from equipoise.errors import ConvergenceError, require
 from equipoise.performance.curves import Curve
 from equipoise.performance.pairs import Pairs
-from equipoise.performance.solving import DENSE_PLAYERS, LARGEST_SCALE
+from equipoise.performance.solving import DENSE_PLAYERS, check_scale
 
 #: A root is found when the next step is no longer, rating points over the scale.
 TOLERANCE = 1e-9
@@ -50,7 +50,7 @@ class PerformanceFunction:
         advantage: float = 0.0,
         threads: int = 1,
     ) -> None:
-        require(0 < scale <= LARGEST_SCALE, "scale", f"in (0, {LARGEST_SCALE:g}]", scale)
+        check_scale(scale)
         self._scale = scale
         self._plays = pairs.played(players) > 0
         scored = pairs.scored(players)

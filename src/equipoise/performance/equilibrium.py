@@ -6,7 +6,6 @@ their own, ratings that are held, a prior. READINGS C.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -25,11 +24,15 @@ from equipoise.performance.selection import (
     check_select,
     select_equilibrium,
 )
-from equipoise.performance.solving import LARGEST_SCALE
+from equipoise.performance.solving import check_scale
 from equipoise.performance.uncertainty import Uncertainty
 
 Advantage: TypeAlias = float | Literal["estimate"]
 Draws: TypeAlias = Literal["ignore", "davidson"]
+
+
+#: Drawn games of a prior: with more everybody is average, to the last digit.
+MOST_PRIOR = 1e6
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -42,7 +45,7 @@ class Equilibrium:
     component : shape (N,), from 0: players connected by games; -1 without games
     relative : no rating and no anchor is known, so that means are 0
     iterations, inner_iterations : of Newton's method; of conjugate gradients in it
-    residual : largest |scored - expected| of the equations solved: of players who are not held,
+    residual : largest difference of scored and expected, of the equations solved: of players who are not held,
         drawn games of a prior included
     colour_advantage : rating points added to white; draw_parameter : nu, NaN without draws
     curve, scale : what was expected of a game
@@ -163,10 +166,10 @@ def _check(
     curve: object,
 ) -> None:
     """Refuse parameters outside their range, or that contradict one another."""
-    require(0 < scale <= LARGEST_SCALE, "scale", f"in (0, {LARGEST_SCALE:g}]", scale)
+    check_scale(scale)
     known = anchor is None or abs(anchor) <= LARGEST
     require(known, "anchor", f"from -{LARGEST:g} to {LARGEST:g}", anchor)
-    require(0 <= prior < math.inf, "prior", "a number of games from 0", prior)
+    require(0 <= prior <= MOST_PRIOR, "prior", f"from 0 to {MOST_PRIOR:g} games", prior)
     if colour_advantage != "estimate":
         given = isinstance(colour_advantage, int | float)
         fits = given and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale

@@ -23,8 +23,9 @@ from equipoise.performance.dense import surplus
 from equipoise.performance.pairs import Pairs
 from equipoise.performance.solving import Solution, engine_for, renumbered, solve
 
-#: Largest advantage of white that is believed, rating points over the scale.
-LARGEST_ADVANTAGE = 4_000.0
+#: Largest advantage of white that is believed, rating points over the scale: 99.98 % of the points
+#: between equals. Where colours cannot be told from ratings the estimate runs away beyond it.
+LARGEST_ADVANTAGE = 1_500.0
 #: Largest nu that is believed: 99.8 % of the games between equals are drawn.
 LARGEST_NU = 1_000.0
 #: Solves before giving up.

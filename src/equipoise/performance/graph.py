@@ -30,6 +30,8 @@ Standing: TypeAlias = Literal["same", "above", "below", "incomparable"]
 
 #: Players and pairs together up to which plain Python is faster than loading a compiler.
 PLAIN_LIMIT = 200_000
+#: The same for more than 500 players, whose ratings are computed by compiled code anyway.
+PLAIN_LIMIT_OF_MANY = 20_000
 #: Classes up to which who is above whom is kept as a matrix.
 MATRIX_LIMIT = 2_000
 
@@ -138,7 +140,8 @@ def existence(pairs: Pairs, players: int, *, contracted: Ints | None = None) -> 
     node = _nodes(pairs, players, contracted)
     if node is not None:
         pairs = pairs._replace(first=node[pairs.first], second=node[pairs.second])
-    plain = players + len(pairs.first) <= PLAIN_LIMIT
+    limit = PLAIN_LIMIT if players <= 500 else min(PLAIN_LIMIT, PLAIN_LIMIT_OF_MANY)
+    plain = players + len(pairs.first) <= limit
     component, class_of = components_and_classes(pairs, players, plain=plain)
     classes = int(class_of.max(initial=-1)) + 1
     above, below, games = _condensed(pairs, class_of, classes)

@@ -25,7 +25,7 @@ from equipoise.performance.pairs import Pairs
 #: Up to so many players with games the matrix is written down.
 DENSE_PLAYERS = 500
 #: Largest scale: Elo's 400 points are the curve's own, and somebody who writes 400 is told.
-LARGEST_SCALE = 20.0
+SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 20.0
 #: A gap between groups that is looked into, points over the scale.
 WIDE = 4_000.0
 #: Ratings further apart are no start, points over the scale.
@@ -48,6 +48,12 @@ class Solution:
     iterations: int
     inner_iterations: int
     residual: float
+
+
+def check_scale(scale: float) -> None:
+    """Refuse a scale outside its range. Raises : InvalidParameterError."""
+    rule = f"from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+    require(SMALLEST_SCALE <= scale <= LARGEST_SCALE, "scale", rule, scale)
 
 
 def solve(
@@ -73,7 +79,7 @@ def solve(
     tolerance : of |m - E|, see the top of the file
     Raises : ConvergenceError
     """
-    require(0 < scale <= LARGEST_SCALE, "scale", f"in (0, {LARGEST_SCALE:g}]", scale)
+    check_scale(scale)
     require(0 < tolerance < 1, "tolerance", "in (0, 1)", tolerance)
     played = pairs.played(players)
     begin = start

@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.games import Games
 from equipoise.data.tournament import STATUSES, Standing, Superiority, TournamentPerformance
-from equipoise.errors import NoEquilibriumError, NotFoundError, require
+from equipoise.errors import ConvergenceError, NoEquilibriumError, NotFoundError, require
 from equipoise.performance.averages import (
     average_opponent,
     complete_performance,
@@ -49,6 +49,8 @@ EXTRA: tuple[Extra, ...] = ("linear", "recursive")
 #: Players compared with one another, and whose errors are computed in a large tournament, where
 #: nobody is named: the best so many.
 FIRST_PLAYERS = 20
+#: Beyond, a normal distribution says nothing that its assumptions would bear out.
+MOST_SURE = 1.0 - 1e-9
 #: More are not compared in one matrix.
 MOST_COMPARED = 1_000
 
@@ -122,7 +124,9 @@ def performance(
     Raises : InvalidParameterError, NotFoundError, ConvergenceError
     Raises : InvalidDataError     what is to be estimated cannot be
     """
-    require(0 < confidence < 1, "confidence", "above 0 and below 1", confidence)
+    require(
+        0 < confidence <= MOST_SURE, "confidence", f"above 0 and at most {MOST_SURE}", confidence
+    )
     for name in also:
         require(name in EXTRA, "also", f"one of {', '.join(EXTRA)}", name)
     model = _Model(
@@ -153,7 +157,7 @@ def performance(
         exists=found.exists,
         components=found.components,
         sweeps=_sweeps(context),
-        reasons=tuple(explain(found, games.player_ids)),
+        reasons=_reasons(found, games, held),
         relative=solved.relative,
         confidence=confidence,
         colour_advantage=solved.colour_advantage,
@@ -222,17 +226,18 @@ def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
         expected=np.where(np.isnan(ppr), np.nan, solved.expected),
         rating=games.initial,
         average_opponent=average_opponent(results),
-        tpr=tournament_performance(results, curve=context.curve, scale=model.scale),
+        # Ratings before the tournament know nothing of its draws: their curve is the plain one.
+        tpr=tournament_performance(results, curve=model.curve, scale=model.scale),
         cpr=complete_performance(results, scale=model.scale),
         fide=fide_performance(results),
         ppr=ppr,
-        error=half_width(context.confidence) * solved.errors(),
-        class_ppr=solved.rating,
+        error=half_width(context.confidence) * _errors(solved),
+        class_ppr=solved.rating if solvable == context.found.exists else np.full(len(ppr), np.nan),
         lower=lower,
         upper=upper,
         component=context.found.component,
         class_of=context.found.class_of,
-        status=_status(played, scored, ppr),
+        status=_status(played, scored, _whole(context.found)),
     )
 
 
@@ -241,7 +246,7 @@ def half_width(confidence: float) -> float:
     return NormalDist().inv_cdf(0.5 + 0.5 * confidence)
 
 
-def _whole(found: Existence) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _whole(found: Existence) -> Flags:
     """Return who is in a component of one class, shape (N,)."""
     top = np.full(found.components + 1, -1)
     np.maximum.at(top, found.component + 1, found.class_of)
@@ -250,13 +255,22 @@ def _whole(found: Existence) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.asarray((top == least)[found.component + 1] & (found.component >= 0))
 
 
-def _status(played: Floats, scored: Floats, ppr: Floats) -> Ints:
-    """Return the index into STATUSES of every player."""
+def _errors(solved: Equilibrium, rows: Ints | None = None) -> Floats:
+    """Return standard errors; NaN where a system for one is too hard, which spoils no rating."""
+    try:
+        return solved.errors(rows)
+    except ConvergenceError:
+        count = len(solved.rating) if rows is None else len(rows)
+        return np.full(count, np.nan)
+
+
+def _status(played: Floats, scored: Floats, whole: Flags) -> Ints:
+    """Return the index into STATUSES of everybody; whole : who is in a component of one class."""
     number = {name: index for index, name in enumerate(STATUSES)}
     status = np.full(len(played), number["swept"])
     status[scored == played] = number["all-won"]
     status[scored == 0] = number["none-won"]
-    status[~np.isnan(ppr)] = number["ok"]
+    status[whole] = number["ok"]
     status[played == 0] = number["no-games"]
     return status.astype(np.int64)
 
@@ -275,6 +289,14 @@ def _sweeps(context: _Context) -> tuple[Any, ...]:
         confidence=context.confidence,
     )
     return found.sweeps_of(context.games.player_ids, differences)
+
+
+def _reasons(found: Existence, games: Games, held: Ints) -> tuple[str, ...]:
+    """Return why ratings exist or not, as sentences; players who are held count as one."""
+    head, *others = explain(found, games.player_ids)
+    if found.exists and len(held) > 1:
+        head = "Finite ratings predict the score of everybody whose rating is not held."
+    return (head, *others)
 
 
 def _extra(games: Games, model: _Model, also: Sequence[Extra]) -> dict[str, Floats]:
@@ -301,7 +323,7 @@ def _with_chosen(
     rated = order[~np.isnan(solved.rating[order])]
     chosen = rated[:FIRST_PLAYERS] if not len(named) else order[np.isin(order, named)]
     error = table.standing.error.copy()
-    error[chosen] = half_width(table.confidence) * solved.errors(chosen)
+    error[chosen] = half_width(table.confidence) * _errors(solved, chosen)
     table = replace(table, standing=replace(table.standing, error=error))
     if not superiority:
         return table

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 #: Up to so many players of a component the matrix is inverted: some seconds, half a gigabyte.
 #: In larger ones a system is solved for every player that is asked for.
 DENSE_PLAYERS = 3_000
+#: How much more one pair may tell than another: beyond, elimination loses the digits of the latter,
+#: and no error is better than a wrong one.
+MOST_UNEVEN = 1e11
 
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
@@ -169,7 +172,10 @@ class Uncertainty:
         """Return the covariance matrix of a component by inversion."""
         pairs, t = self._part(number, members)
         size, held = len(members), self._held[members]
-        hessian = laplacian(pairs, pairs.weight * self._curve.slope(t), size)
+        stiffness = pairs.weight * self._curve.slope(t)
+        if float(stiffness.max()) > MOST_UNEVEN * float(stiffness.min()):
+            return np.full((size, size), np.nan)
+        hessian = laplacian(pairs, stiffness, size)
         free = np.flatnonzero(~held)
         inverse = np.zeros((size, size))
         if np.any(held):
