@@ -249,7 +249,7 @@ def test_a_tournament_without_equilibrium_is_not_claimed_to_have_one():
 
 def test_a_scale_of_400_is_refused():
     """400 points are the curve's own; a scale of 400 would be 160,000 of them."""
-    with pytest.raises(InvalidParameterError, match="scale must be from 0.001 to 20; got 400"):
+    with pytest.raises(InvalidParameterError, match=r"scale must be from 0\.001 to 20; got 400"):
         solve(*prepared(random_games(3, 5)), curve=ELO, scale=400)
 
 

@@ -45,8 +45,8 @@ class Equilibrium:
     component : shape (N,), from 0: players connected by games; -1 without games
     relative : no rating and no anchor is known, so that means are 0
     iterations, inner_iterations : of Newton's method; of conjugate gradients in it
-    residual : largest difference of scored and expected, of the equations solved: of players who are not held,
-        drawn games of a prior included
+    residual : largest difference of scored and expected in the equations solved: of players who
+        are not held, drawn games of a prior included
     colour_advantage : rating points added to white; draw_parameter : nu, NaN without draws
     curve, scale : what was expected of a game
     uncertainty : standard errors, covariances, superiority; rows are players
