@@ -46,7 +46,18 @@ KEPT_FOLDERS = 2
 
 #: Layers without kernels, as a test makes sure: editing them does not make compiled code stale.
 KERNEL_FREE = frozenset(
-    {"balance", "charts", "cli", "formats", "messages", "store", "web", "workflows", "client.py"}
+    {
+        "balance",
+        "charts",
+        "cli",
+        "client.py",
+        "formats",
+        "messages",
+        "pages",
+        "store",
+        "web",
+        "workflows",
+    }
 )
 
 

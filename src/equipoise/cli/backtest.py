@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  equipoise backtest examples/contests.csv --system elo-mmr --system elo --from 10%"""
+  equipoise backtest examples/contests.csv --system elo-mmr --system elo --from 10%
+  equipoise backtest examples/contests.csv --system elo-mmr --system elo --report report.html"""
 
 
 def backtest(
+    context: typer.Context,
     history: options.History,
     system: options.Systems = None,
     set_: options.SetOfLabel = None,
@@ -74,6 +76,13 @@ def backtest(
         str | None,
         typer.Option(metavar="FILE", help="The table: .csv, .parquet, .json, .jsonl or .tsv."),
     ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="A page with charts and tables of everything, which needs nothing beside itself.",
+        ),
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="Threads to use; never changes a number. [default: all]"),
@@ -92,6 +101,7 @@ def backtest(
     last row is what is reached without ratings.
     """
     from equipoise._jit import watch_compilation
+    from equipoise.cli.command_line import command_line
     from equipoise.cli.reading import history_request
     from equipoise.cli.report import print_json, progress, say
     from equipoise.numeric.workers import available_cores
@@ -118,6 +128,8 @@ def backtest(
         confidence=confidence,
         seed=seed,
         output=output,
+        report=report,
+        command=command_line(context, ("history", "parameters", "output", "report")),
         threads=threads or available_cores(),
     )
     systems = chosen_systems(system or [], settings, set_ or [])
@@ -130,6 +142,8 @@ def backtest(
         print_json(answer)
         return
     _print(answer, table=output is None, details=details or (output is None and _on_terminal()))
+    if report is not None:
+        say(f"wrote {report}")
     if compilation.kernels:
         say(f"Compiled {compilation.kernels} kernels in {compilation.seconds:.1f} s.")
 

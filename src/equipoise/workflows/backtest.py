@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.data.backtest import Backtest, Calibration, Difference, Interval, SystemScores
+from equipoise.data.files import whole_file
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
@@ -26,7 +27,9 @@ from equipoise.messages.backtest import (
     SliceMessage,
     SystemScoresMessage,
 )
+from equipoise.pages.backtest import backtest_page
 from equipoise.rating.system import RatingSystem
+from equipoise.workflows.backtest_report import check_page, report_of
 from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
 from equipoise.workflows.systems_choice import plain_parameters
 
@@ -38,6 +41,8 @@ class BacktestRequest:
     first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
     seed : of the resamples
     output : path of the table
+    report : path of the page
+    command : what the page says it was made by; "" for nothing
     """
 
     history: HistoryRequest
@@ -48,6 +53,8 @@ class BacktestRequest:
     confidence: float = 0.95
     seed: int = 0
     output: str | None = None
+    report: str | None = None
+    command: str = ""
     threads: int = 1
 
 
@@ -72,13 +79,15 @@ def compare(
     request: BacktestRequest,
     progress: Callable[[int, int], None] | None = None,
 ) -> BacktestAnswer:
-    """Read the history, backtest the systems on it, write the table.
+    """Read the history, backtest the systems on it, write the table and the page.
 
     Raises : EquipoiseError, and then nothing was written
     """
-    check_outputs(request.history, {"--output": request.output})
+    check_outputs(request.history, {"--output": request.output, "--report": request.report})
     if request.output is not None:
         check_target(request.output)
+    if request.report is not None:
+        check_page(request.report)
     history, reading = read(request.history)
     for system in systems.values():
         _check_times(system, history)
@@ -102,9 +111,7 @@ def compare(
         progress=progress,
         finished=finished,
     )
-    if request.output is not None:
-        write_table(found.to_polars(), request.output)
-    return BacktestAnswer(
+    answer = BacktestAnswer(
         history=history,
         reading=reading,
         systems=systems,
@@ -112,6 +119,21 @@ def compare(
         seconds=seconds,
         seed=request.seed,
     )
+    _write(answer, request)
+    return answer
+
+
+def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
+    """Write the outputs asked for, when all that can go wrong without them has not."""
+    page = None
+    if request.report is not None:
+        report = report_of(answer, request.history.source, request.command)
+        page = backtest_page(report).encode()
+    if request.output is not None:
+        write_table(answer.found.to_polars(), request.output)
+    if request.report is not None and page is not None:
+        with whole_file(request.report) as file:
+            file.write(page)
 
 
 def first_scored(text: str, history: History) -> int:

@@ -1,0 +1,76 @@
+"""HTML and SVG as text: elements that escape whatever is put into them.
+
+What is written is well formed as XML too, so that any parser can check it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from typing import TypeAlias
+
+#: Elements that have no content, of HTML and of SVG; all others get an end tag.
+_EMPTY = frozenset({"br", "circle", "hr", "line", "meta", "path", "polyline", "rect"})
+#: Characters that neither HTML nor XML can hold, and halves of pairs, which UTF-8 cannot.
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+class Markup(str):
+    """Text that is markup already; every other text is escaped."""
+
+    __slots__ = ()
+
+
+Content: TypeAlias = "str | Iterable[str] | None"
+
+
+def element(tag: str, *content: Content, **attributes: str | float | None) -> Markup:
+    """Return an element; text in it is escaped, `Markup` is not.
+
+    content : text, markup, several of them, or None for nothing
+    attributes : underscores stand for hyphens, one at the end is dropped (`class_`); numbers have
+        two decimals at most; None leaves the attribute out
+    """
+    given = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escaped(_value(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    if tag in _EMPTY:
+        return Markup(f"<{tag}{given} />")
+    return Markup(f"<{tag}{given}>{joined(*content)}</{tag}>")
+
+
+def joined(*content: Content, by: str = "") -> Markup:
+    """Return all content as one piece of markup."""
+    parts: list[str] = []
+    for one in content:
+        if one is None:
+            continue
+        parts += [one] if isinstance(one, str) else one
+    return Markup(escaped(by).join(map(escaped, parts)))
+
+
+def lines(*content: Content) -> Markup:
+    """Return all content as markup, each on a line of its own."""
+    return joined(*content, by="\n")
+
+
+def escaped(text: str) -> Markup:
+    """Return text as markup; what is markup already stays as it is."""
+    if isinstance(text, Markup):
+        return text
+    return Markup(html.escape(_FORBIDDEN.sub(_REPLACEMENT, text)))
+
+
+def decimals(value: float, most: int = 2) -> str:
+    """Return a number with at most so many decimals, without zeros at its end and never -0."""
+    text = f"{value:.{most}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def _value(value: str | float) -> str:
+    return value if isinstance(value, str) else decimals(value)

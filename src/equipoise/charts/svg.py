@@ -1,0 +1,149 @@
+"""Drawings for a page: SVG that stands in HTML, with text as text and colours by class.
+
+Colours come from the style sheet of the page (`charts/svg_style.py`), so that a drawing follows it
+into the dark and onto paper. Nothing in a drawing refers to anything else: without clip paths,
+markers and gradients, drawings on one page cannot get in each other's way.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from equipoise.charts import theme
+from equipoise.charts.labels import shortened
+from equipoise.charts.markup import Content, Markup, decimals, element, joined
+
+#: Pixels: the width of a drawing, the size of its text, the distance of two lines of text.
+WIDTH = 360.0
+TEXT = 12.0
+LINE = 16.0
+#: Widths of letters in sizes of text: small ones, capitals and digits, those of East Asia; and how
+#: much wider bold ones are. Fonts differ: this is one of the wider ones.
+_SMALL, _CAPITAL, _WIDE = 0.6, 0.7, 1.05
+_BOLD = 1.12
+_SHAPES = 6
+
+
+def drawing(
+    name: str, size: tuple[float, float], title: str, description: str, *marks: Content
+) -> Markup:
+    """Return a drawing that tells its title and description to who cannot see it.
+
+    name : unique on its page; size : width and height
+    """
+    width, height = size
+    return element(
+        "svg",
+        element("title", title, id=f"{name}-title"),
+        element("desc", description, id=f"{name}-about"),
+        *marks,
+        viewBox=f"0 0 {decimals(width)} {decimals(height)}",
+        class_="chart",
+        role="img",
+        aria_labelledby=f"{name}-title {name}-about",
+    )
+
+
+def words(
+    x: float, y: float, text: str, class_: str = "", anchor: str = "start", whole: str = ""
+) -> Markup:
+    """Return text whose base line starts, has its middle or ends at (x, y).
+
+    whole : what the text is short for, shown where the pointer rests
+    """
+    told = element("title", whole) if whole and whole != text else None
+    return element(
+        "text",
+        text,
+        told,
+        x=x,
+        y=y,
+        class_=class_ or None,
+        text_anchor=None if anchor == "start" else anchor,
+    )
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """Return a straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def track(points: Sequence[tuple[float, float]], class_: str) -> Markup:
+    """Return a line through points."""
+    listed = " ".join(f"{decimals(x)},{decimals(y)}" for x, y in points)
+    return element("polyline", points=listed, class_=class_)
+
+
+def dot(x: float, y: float, class_: str, *, shape: int = 0, size: float = 4.0) -> Markup:
+    """Return a dot: a disc, square, diamond, triangle up or down, or cross, after `shape`."""
+    if shape % _SHAPES == 0:
+        return element("circle", cx=x, cy=y, r=size, class_=class_)
+    d = "".join(
+        f"{'L' if number else 'M'}{decimals(x + size * right)} {decimals(y + size * down)}"
+        for number, (right, down) in enumerate(_CORNERS[shape % _SHAPES])
+    )
+    return element("path", d=f"{d}Z", class_=class_)
+
+
+#: Corners of the shapes of dots around their middle, of about the same area.
+_CORNERS: tuple[tuple[tuple[float, float], ...], ...] = (
+    (),
+    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
+    ((0, -1.25), (1.2, 0.85), (-1.2, 0.85)),
+    ((0, 1.25), (1.2, -0.85), (-1.2, -0.85)),
+    (
+        *((-1.2, -0.4), (-0.4, -0.4), (-0.4, -1.2), (0.4, -1.2), (0.4, -0.4), (1.2, -0.4)),
+        *((1.2, 0.4), (0.4, 0.4), (0.4, 1.2), (-0.4, 1.2), (-0.4, 0.4), (-1.2, 0.4)),
+    ),
+)
+
+
+def look(number: int) -> str:
+    """Return the class that colours what belongs to the system of this number."""
+    return f"s{number % len(theme.PALETTE)}"
+
+
+def shape_of(number: int) -> int:
+    """Return the shape of a system's dots; after the last colour, shapes are paired anew."""
+    return (number + number // len(theme.PALETTE)) % _SHAPES
+
+
+def told(mark: Markup, words_: str) -> Markup:
+    """Return a mark that shows words where the pointer rests on it."""
+    return element("g", element("title", words_), mark)
+
+
+def coloured(number: int, marks: Iterable[Markup]) -> Markup:
+    """Return marks in the colour of the system of this number."""
+    return element("g", joined(marks), class_=look(number))
+
+
+def bar(x: float, bottom: float, width: float, height: float) -> Markup:
+    """Return a bar that stands on `bottom`."""
+    return element("rect", x=x, y=bottom - height, width=width, height=height, class_="bar")
+
+
+def fitted(text: str, width: float, bold: bool = False) -> str:
+    """Return text shortened to about so many pixels."""
+    if width_of(text, bold) <= width:
+        return text
+    letters = len(text)
+    while letters > 1 and width_of(shortened(text, letters), bold) > width:
+        letters -= 1
+    return shortened(text, letters)
+
+
+def width_of(text: str, bold: bool = False) -> float:
+    """Return about how wide text is in pixels, rather too much than too little."""
+    return TEXT * (_BOLD if bold else 1.0) * math.fsum(map(_letter, text))
+
+
+def _letter(letter: str) -> float:
+    if unicodedata.combining(letter):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return _WIDE
+    return _CAPITAL if letter.isupper() or letter.isdigit() else _SMALL

@@ -1,0 +1,113 @@
+"""Who predicts best, by how much, and whether noise could explain it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from equipoise.data.backtest import (
+    BASELINE,
+    HIGHER_IS_BETTER,
+    METRICS,
+    Backtest,
+    Interval,
+    SystemScores,
+)
+
+#: Bounds of which nothing is known.
+UNKNOWN: Interval = (math.nan, math.nan)
+
+
+class Rival(NamedTuple):
+    """A system that is behind the best one on a metric, on the same matches.
+
+    behind : how far, from 0, in units of the metric, whichever of more and less is better
+    lower, upper : bounds of that; NaN where nothing was resampled
+    """
+
+    label: str
+    behind: float
+    lower: float
+    upper: float
+
+    @property
+    def beyond_noise(self) -> bool | None:
+        """Whether other matches of this kind would show it too; None where nobody knows."""
+        return None if math.isnan(self.lower) else self.lower > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How systems stand on a metric.
+
+    best, value : label of the best system, the first of equals, and what it reaches
+    rivals : the others, nearest first; the baseline is none of them
+    """
+
+    metric: str
+    best: str
+    value: float
+    rivals: tuple[Rival, ...]
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """Labels of the best system and of those that are level with it."""
+        return (self.best, *(rival.label for rival in self.rivals if rival.behind == 0))
+
+    @property
+    def behind(self) -> tuple[Rival, ...]:
+        """The rivals that are not level with the best, nearest first."""
+        return self.rivals[len(self.leaders) - 1 :]
+
+    @property
+    def not_told_apart(self) -> tuple[str, ...]:
+        """Labels of the rivals that are behind, but perhaps by noise."""
+        return tuple(rival.label for rival in self.behind if rival.beyond_noise is False)
+
+
+def standings(found: Backtest) -> tuple[Standing, ...]:
+    """Return how the systems stand on every metric of which there is a number, in their order."""
+    standing = (_standing(found, metric) for metric in METRICS)
+    return tuple(one for one in standing if one is not None)
+
+
+def _standing(found: Backtest, metric: str) -> Standing | None:
+    sign = 1.0 if metric in HIGHER_IS_BETTER else -1.0
+    scored = [one for one in _systems(found) if not math.isnan(one.metrics[metric])]
+    if not scored:
+        return None
+    # Sorting is stable: of equals the first that was named is best.
+    best, *others = sorted(scored, key=lambda one: -sign * one.metrics[metric])
+    value = best.metrics[metric]
+    return Standing(
+        metric=metric,
+        best=best.label,
+        value=value,
+        rivals=tuple(
+            Rival(
+                one.label,
+                # A difference of nothing is 0, never -0.
+                abs(value - one.metrics[metric]),
+                *_bounds(found, metric, best.label, one.label, sign),
+            )
+            for one in others
+        ),
+    )
+
+
+def _systems(found: Backtest) -> list[SystemScores]:
+    return [one for one in found.systems if one.label != BASELINE]
+
+
+def _bounds(found: Backtest, metric: str, best: str, other: str, sign: float) -> Interval:
+    """Return the interval of how far `other` is behind.
+
+    sign : 1 where more of the metric is better, -1 where less is
+    """
+    for one in found.differences:
+        if {one.first, one.second} == {best, other}:
+            turn = sign if one.first == best else -sign
+            low, high = sorted(turn * bound for bound in one.intervals.get(metric, UNKNOWN))
+            return low + 0.0, high + 0.0
+    return UNKNOWN

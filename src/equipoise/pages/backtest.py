@@ -1,0 +1,222 @@
+"""The page on a backtest: which system predicts best, how sure that is, and from what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from equipoise.charts.markup import Markup, element, joined, lines
+from equipoise.data.backtest import Backtest
+from equipoise.evaluate.standings import Standing, standings
+from equipoise.messages.history import HistoryMessage
+from equipoise.pages import backtest_charts as drawn
+from equipoise.pages import backtest_tables as tables
+from equipoise.pages.backtest_metrics import CALIBRATION, shown_metrics
+from equipoise.pages.backtest_words import against_baseline, counted, lead, scoring
+from equipoise.pages.document import Section, document, given, listed, paragraph, table
+
+#: Problems listed before the rest is only counted, and matches named.
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestReport:
+    """What the page is made of.
+
+    found : the backtest
+    parameters : of every system, by label, and which of them are not the defaults
+    history, source, period : what was read, its name, and the first and last time in it
+    seed : of the resamples
+    command, version : what made it; "" where it was no command
+    """
+
+    found: Backtest
+    parameters: Mapping[str, Mapping[str, object]]
+    chosen: Mapping[str, set[str]]
+    history: HistoryMessage
+    source: str
+    period: tuple[str, str] | None
+    seed: int
+    command: str
+    version: str
+
+
+def backtest_page(report: BacktestReport) -> str:
+    """Return the page as HTML; the same report gives the same text."""
+    standing = _shown_standings(report.found)
+    title = _title(report)
+    sections = [
+        Section("verdict", "Verdict", list(_verdict(report.found, standing))),
+        Section("metrics", "Metrics", list(_metrics(report.found))),
+        Section("calibration", "Calibration", list(_calibration(report.found))),
+        Section("slices", "By experience and size", list(_slices(report.found))),
+        Section("systems", "Systems", [_systems(report)]),
+        Section("history", "History", list(_history(report))),
+        Section("scoring", "How it was scored", [listed(scoring(report.found, report.seed))]),
+    ]
+    if any(one.rivals for one in standing):
+        differences = list(_differences(report.found, standing))
+        sections.insert(2, Section("differences", "Is the difference real?", differences))
+    if report.command:
+        made = element("pre", element("code", report.command))
+        sections.append(Section("command", "Command", [made]))
+    head = [
+        element("h1", title[0], given(title[1]), title[2]),
+        paragraph(_about(report), class_="about"),
+    ]
+    return document("".join(title), f"Equipoise {report.version}", head, sections)
+
+
+def _title(report: BacktestReport) -> tuple[str, str, str]:
+    """Return the question that the page answers, the name of the history in its middle."""
+    if len(report.found.systems) > 2:
+        return "Which system predicts ", report.source, " best?"
+    return f"How well does {report.found.systems[0].label} predict ", report.source, "?"
+
+
+def _shown_standings(found: Backtest) -> list[Standing]:
+    shown = {metric.key for metric in shown_metrics(found)}
+    return [one for one in standings(found) if one.metric in shown]
+
+
+def _about(report: BacktestReport) -> str:
+    found = report.found
+    systems = counted(len(found.systems) - 1, "system", "systems")
+    matches = counted(found.matches, "match", "matches")
+    many = counted(found.participations, "participation", "participations")
+    return f"{systems}, scored on {many} in {matches}"
+
+
+def _verdict(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
+    yield paragraph(lead(found, standing), class_="lead")
+    if standing:
+        yield tables.verdict_table(found, standing)
+        yield from map(paragraph, against_baseline(found))
+    if len(found.systems) > 3 and found.resamples:
+        yield paragraph(
+            "Whoever compares many settings and keeps the best has some luck in its lead, whatever "
+            "the interval says: choose on one part of a history and compare on another.",
+            class_="quiet",
+        )
+
+
+def _metrics(found: Backtest) -> Iterator[Markup]:
+    if found.resamples:
+        share = f"{100 * found.confidence:g}\N{NO-BREAK SPACE}%"
+        yield paragraph(f"Dots are what was measured, whiskers their {share} intervals.")
+    yield drawn.metric_charts(found)
+    yield tables.metrics_table(found)
+    meanings = [
+        element(
+            "div",
+            element("dt", metric.name),
+            element("dd", f"{metric.meaning} {metric.better.capitalize()}."),
+        )
+        for metric in (*shown_metrics(found), CALIBRATION)
+    ]
+    yield element("dl", "\n", lines(meanings), "\n")
+
+
+def _differences(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
+    if found.resamples:
+        yield paragraph(
+            "How far each system is behind the best one, on the same matches. A filled dot is a "
+            "difference beyond noise: other matches of this kind would show it too. A ring is one "
+            "that noise may explain."
+        )
+    else:
+        yield paragraph(
+            "How far each system is behind the best one, on the same matches. Whether noise may "
+            "explain it is not known, as nothing was resampled."
+        )
+    yield drawn.difference_charts(found, standing)
+    yield tables.differences_table(found)
+
+
+def _calibration(found: Backtest) -> Iterator[Markup]:
+    yield paragraph(
+        "A system is calibrated if, of the pairs to which it gives 70\N{NO-BREAK SPACE}%, "
+        "70\N{NO-BREAK SPACE}% are won: then the dots lie on the dashed line. Where observed "
+        "scores are closer to one half than expected ones, it is too sure of itself; where they "
+        "are further away, too cautious. Bars show how many participations there are."
+    )
+    yield drawn.calibration_charts(found)
+    yield tables.calibration_table(found)
+
+
+_KINDS = {
+    "earlier": ("By earlier matches of the player", "Metrics by earlier matches of the player"),
+    "size": ("By size of the match", "Metrics by players or teams of the match"),
+}
+
+
+def _slices(found: Backtest) -> Iterator[Markup]:
+    yield drawn.legend(found)
+    for by, (heading, caption) in _KINDS.items():
+        yield element("h3", heading)
+        parts = tables.parts_of(found.systems[0], by)
+        if len(parts) > 1:
+            yield drawn.slice_charts(found, by)
+            yield tables.slices_table(found, by, caption)
+        else:
+            only = f"{tables.range_of(parts[0])} {tables.COUNTED[by]}"
+            yield paragraph(f"All that was scored is of one kind: {only}.")
+
+
+def _systems(report: BacktestReport) -> Markup:
+    return tables.parameters_table(report.found, report.parameters, report.chosen)
+
+
+def _history(report: BacktestReport) -> Iterator[Markup]:
+    history = report.history
+    rows = [
+        ["source", report.source],
+        ["matches", f"{history.matches:,}"],
+        ["participations", f"{history.participations:,}"],
+        ["players", f"{history.players:,}"],
+        ["period", " to ".join(report.period) if report.period else "without times"],
+        ["scored", _about(report).partition("scored on ")[2]],
+    ]
+    rows += [[name, f"{count:,}"] for name, count in _left_out(history) if count]
+    yield table("history-table", "What was read", ["what", "how much"], rows)
+    if history.dropped_matches:
+        yield paragraph("Matches that were dropped: ", _some(history.dropped_matches), ".")
+    if history.problems:
+        yield _problems(history)
+    if history.notes:
+        yield element("h3", "Notes")
+        yield listed(history.notes)
+
+
+def _left_out(history: HistoryMessage) -> list[tuple[str, int]]:
+    return [
+        ("matches marked as not rated, left out", history.unrated),
+        ("matches filtered out", history.filtered),
+        ("bad matches dropped", len(history.dropped_matches)),
+        ("bad rows dropped from matches that stayed", history.dropped_rows),
+    ]
+
+
+def _some(names: list[str]) -> Markup:
+    """Return names as they stand in a sentence, and how many more there are."""
+    more = len(names) - _SHOWN
+    shown = joined(map(given, names[:_SHOWN]), by=", ")
+    return joined(shown, f" and {more:,} more" if more > 0 else "")
+
+
+def _problems(history: HistoryMessage) -> Markup:
+    """Return what was wrong with what was dropped, the first of it."""
+    rows = [
+        [
+            found.file,
+            "" if found.line is None else str(found.line),
+            found.field,
+            found.rule,
+            found.got,
+        ]
+        for found in history.problems[:_SHOWN]
+    ]
+    columns = ["file", "line", "field", "rule", "got"]
+    more = len(history.problems) - _SHOWN
+    caption = "Problems" + (f", the first {_SHOWN}; there are {more:,} more" if more > 0 else "")
+    return table("problems", caption, columns, rows, frozenset({1}))

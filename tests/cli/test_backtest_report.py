@@ -1,0 +1,141 @@
+"""equipoise backtest --report: the page, as its users get it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from equipoise.cli import run
+from pages.report_by_hand import Balanced, part, rows, tree, words
+
+SAMPLE = Path(__file__).parents[2] / "examples" / "contests.csv"
+TWO = ("--system", "elo-mmr", "--system", "slow=elo", "--set", "slow.k=16")
+
+
+def page_of(folder: Path, *arguments: str, history: Path = SAMPLE) -> str:
+    """Return the page that a run writes into a folder."""
+    target = folder / "found.html"
+    assert run(["backtest", str(history), "--report", str(target), *arguments]) == 0
+    return target.read_text(encoding="utf-8")
+
+
+def test_the_page_shows_what_the_tables_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same numbers as in JSON, which a report does not change; it is told where it went."""
+    page = page_of(tmp_path, *TWO, "--from", "10%")
+    out, err = capsys.readouterr()
+    assert out.startswith("system ")
+    assert f"wrote {tmp_path / 'found.html'}" in err
+    assert run(["backtest", str(SAMPLE), *TWO, "--from", "10%", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for one, row in zip(found["systems"], list(rows(page, "metrics-table"))[1:], strict=True):
+        lower, upper = one["intervals"]["log_loss"]
+        assert row[0] == one["label"]
+        assert row[4] == f"{one['log_loss']:.5f} | {lower:.5f} to {upper:.5f}"
+        assert row[6] == f"{one['calibration']['error']:.5f}"
+    section = words(part(page, "history"))
+    assert "source contests.csv" in section
+    assert "period 2020-01-01 to 2020-09-30" in section
+    assert [words(one) for one in part(page, "systems").iter("strong")] == ["k 16.0"]
+    Balanced(page)
+
+
+def test_with_json_the_answer_is_json_and_the_page_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = page_of(tmp_path, "--system", "elo", "--json")
+    assert json.loads(capsys.readouterr().out)["systems"][0]["label"] == "elo"
+    assert tree(page).get("lang") == "en"
+
+
+def test_the_same_history_gives_the_same_bytes_in_any_folder(tmp_path: Path) -> None:
+    """Neither a clock nor a path of the machine goes into the page, and threads do not show."""
+    pages = []
+    for name in ("here", "there"):
+        folder = tmp_path / name
+        folder.mkdir()
+        copy = Path(shutil.copy(SAMPLE, folder))
+        pages.append(page_of(folder, *TWO, "--resamples", "50", history=copy))
+    assert pages[0] == pages[1]
+    assert str(tmp_path) not in pages[0]
+
+
+def test_the_command_can_be_typed_again(tmp_path: Path) -> None:
+    """As it was given, defaults left out; of files the names, without their folders."""
+    settings = tmp_path / "my settings.toml"
+    settings.write_text('system = "elo"\n[parameters]\nk = 10\n')
+    table = tmp_path / "table.csv"
+    page = page_of(
+        tmp_path,
+        *("--system", "elo", "--system", "<b>=elo", "--parameters", str(settings)),
+        *("--resamples", "20", "--ties-as-authors", "--skip-bad", "--output", str(table)),
+    )
+    command = part(page, "command").find("pre/code")
+    assert command is not None
+    assert command.text == (
+        "equipoise backtest contests.csv --system elo --system '<b>=elo' "
+        "--parameters 'my settings.toml' --ties-as-authors --resamples 20 --output table.csv "
+        "--report found.html --skip-bad"
+    )
+    assert table.exists()
+
+
+def test_bad_rows_are_listed_without_folders(tmp_path: Path) -> None:
+    history = tmp_path / "h.csv"
+    good = "".join(f"{m},a,0\n{m},b,1\n" for m in range(10))
+    history.write_text("match,player,rank\n" + good + "10,a,zero<i>\n10,b,1\n")
+    page = page_of(tmp_path, "--skip-bad=rows", "--resamples", "0", history=history)
+    row = list(rows(page, "problems"))[1]
+    assert row[:3] == ["h.csv", "22", "rank"]
+    assert "zero<i>" in row[4]
+    assert "without times" in words(part(page, "history"))
+    assert "--skip-bad=rows" in words(part(page, "command"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--report", "found.htm"], "--report must be a file that ends in .html; got 'found.htm'"),
+        (["--report", "nowhere/found.html"], "directory of an output"),
+        (["--report", "a.html", "--from", "2090-01-01"], "nothing to score"),
+        (["--report", "a.html", "--output", "found.xlsx"], ".parquet"),
+        (["--report", "a.html", "--output", "a.html"], "name the same file"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_and_nothing_is(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    """Before anything is rated, where that can be known."""
+    monkeypatch.chdir(tmp_path)
+    assert run(["backtest", str(SAMPLE), "--system", "elo", *arguments]) in (1, 2)
+    out, err = capsys.readouterr()
+    assert message in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_history_is_never_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copy(SAMPLE, tmp_path / "contests.html"))
+    before = copy.read_bytes()
+    assert run(["backtest", str(copy), "--format", "csv", "--report", str(copy)]) == 2
+    assert "HISTORY and --report name the same file" in capsys.readouterr().err
+    assert copy.read_bytes() == before
+
+
+def test_an_old_page_stays_where_the_new_one_fails(tmp_path: Path) -> None:
+    old = tmp_path / "found.html"
+    old.write_text("old")
+    arguments = ["--report", str(old), "--min-history", "1000"]
+    assert run(["backtest", str(SAMPLE), *arguments]) == 1
+    assert old.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [old]
