@@ -18,7 +18,7 @@ setup: .venv/.base .venv/.kernels  ## install the package and its libraries, com
 	$(PIP) pip
 
 .venv/.base: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --editable '.[charts]'
+	$(PIP) --editable '.[charts,tune]'
 	@touch $@
 
 .venv/.kernels: .venv/.base

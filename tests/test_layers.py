@@ -14,7 +14,10 @@ from equipoise._jit import KERNEL_FREE
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "equipoise"
 
-HEAVY = ("numpy", "rich", "numba", "polars", "sqlalchemy", "fastapi", "matplotlib", "scipy")
+HEAVY = (
+    *("numpy", "rich", "numba", "polars", "sqlalchemy", "fastapi", "matplotlib", "scipy"),
+    "optuna",
+)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_every_requirement_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = [
         *project["project"]["dependencies"],
-        *project["project"]["optional-dependencies"]["charts"],
+        *(name for extra in project["project"]["optional-dependencies"].values() for name in extra),
         *(name for group in project["dependency-groups"].values() for name in group),
     ]
     pinned = {

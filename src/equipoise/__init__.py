@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from equipoise.data.ruleset import RebalanceRequest, Ruleset
     from equipoise.data.split import Balance
     from equipoise.data.tournament import TournamentPerformance
+    from equipoise.data.tuning import Range, Tuning
     from equipoise.data.win_probability import win_probability
     from equipoise.errors import (
         ConflictError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from equipoise.evaluate.backtest import backtest
     from equipoise.evaluate.drift import drift
     from equipoise.evaluate.placing import PlaceDistribution, place_distribution
+    from equipoise.evaluate.tuning import tune
     from equipoise.formats import read_history, scan_history, write_history, write_table
     from equipoise.formats.games import read_games, scan_games
     from equipoise.formats.lobby import read_lobby
@@ -109,6 +111,7 @@ _PLACES = {
     "predict": "equipoise.rating.replay",
     "Prediction": "equipoise.data.prediction",
     "Problem": "equipoise.errors",
+    "Range": "equipoise.data.tuning",
     "Ratings": "equipoise.data.ratings",
     "read_games": "equipoise.formats.games",
     "read_history": "equipoise.formats",
@@ -132,6 +135,8 @@ _PLACES = {
     "Trace": "equipoise.data.ratings",
     "TrueSkill": "equipoise.rating.trueskill",
     "TrueSkillSPb": "equipoise.rating.trueskill",
+    "tune": "equipoise.evaluate.tuning",
+    "Tuning": "equipoise.data.tuning",
     "what_if": "equipoise.rating.what_if",
     "WhatIf": "equipoise.rating.what_if",
     "win_probability": "equipoise.data.win_probability",
@@ -168,6 +173,7 @@ __all__ = [
     "PoolState",
     "Prediction",
     "Problem",
+    "Range",
     "Ratings",
     "Rebalance",
     "RebalanceRequest",
@@ -180,6 +186,7 @@ __all__ = [
     "Trace",
     "TrueSkill",
     "TrueSkillSPb",
+    "Tuning",
     "WhatIf",
     "backtest",
     "balance",
@@ -204,6 +211,7 @@ __all__ = [
     "scan_games",
     "scan_history",
     "tournament_performance",
+    "tune",
     "what_if",
     "win_probability",
     "write_history",

@@ -19,6 +19,7 @@ from equipoise.cli import (
     rebalance,
     simulate,
     systems,
+    tune,
 )
 
 application = typer.Typer(
@@ -64,3 +65,4 @@ application.command("rate", epilog=rate.EXAMPLE)(rate.rate)
 application.command("rebalance", epilog=rebalance.EXAMPLE)(rebalance.rebalance)
 application.command("simulate", epilog=simulate.EXAMPLE)(simulate.simulate)
 application.command("systems", epilog=systems.EXAMPLE)(systems.systems)
+application.command("tune", epilog=tune.EXAMPLE)(tune.tune)

@@ -53,7 +53,7 @@ def detail_tables(answer: BacktestMessage) -> Iterator[TitledTable]:
     if answer.scoring.resamples:
         yield f"Intervals ({share})", *_intervals(answer)
     if answer.differences:
-        yield f"Differences, first less second ({share})", *_differences(answer)
+        yield f"Differences, first less second ({share})", *difference_table(answer)
     yield "By earlier matches of the player", *_slices(answer, "earlier")
     yield "By players or teams of the match", *_slices(answer, "size")
     yield "Calibration", *_calibration(answer)
@@ -96,7 +96,7 @@ def _intervals(answer: BacktestMessage) -> Table:
     return columns, rows, {"value", "lower", "upper"}
 
 
-def _differences(answer: BacktestMessage) -> Table:
+def difference_table(answer: BacktestMessage) -> Table:
     """Return a row for every pair of systems and metric."""
     columns = ["first", "second", "metric", "difference", "lower", "upper"]
     rows = [

@@ -104,7 +104,7 @@ class Scoring:
         history, tallies = self.scored.history, {}
         total = len(systems) * history.participations
         with ThreadPoolExecutor(1) as beside, Workers(self.threads) as workers:
-            baseline = beside.submit(self._of, ConstantRate(history), False)
+            baseline = beside.submit(self.of_one, ConstantRate(history), False)
             if self.threads == 1:
                 baseline.result()
             for number, (label, system) in enumerate(systems.items()):
@@ -115,12 +115,12 @@ class Scoring:
                         progress(before + done, total)
 
                 replaying = Replaying(system, history, workers)
-                tallies[label] = self._of(replaying, self.ties_as_authors, note)
+                tallies[label] = self.of_one(replaying, self.ties_as_authors, note)
                 if finished is not None:
                     finished(label)
             return {**tallies, BASELINE: baseline.result()}
 
-    def _of(
+    def of_one(
         self,
         predictor: Predictor,
         ties_as_authors: bool,
@@ -128,6 +128,7 @@ class Scoring:
     ) -> Tally:
         """Predict, score and learn piece by piece; return the sums.
 
+        ties_as_authors : see `backtest`
         progress : called with the number of participations done
         """
         history, tally = self.scored.history, Tally(self.scored)

@@ -9,7 +9,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.rating.system import RatingSystem
@@ -122,20 +122,45 @@ def make_system(name: str, settings: Mapping[str, object] | None = None) -> Rati
     Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
     or a value outside its range.
     """
-    kind = system_class(name)
-    hints = typing.get_type_hints(kind)
-    known = {field.name for field in dataclasses.fields(kind)}
-    values: dict[str, object] = {}
-    for parameter, value in (settings or {}).items():
-        if parameter not in known:
-            near = difflib.get_close_matches(parameter, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise InvalidParameterError(
-                f"{name} has no parameter {parameter!r}: it has {', '.join(sorted(known))}{hint}"
-            )
-        values[parameter] = _typed(f"{name}.{parameter}", hints[parameter], value)
-    system: RatingSystem = kind(**values)
+    values = {
+        parameter: setting_of(name, parameter, value)
+        for parameter, value in (settings or {}).items()
+    }
+    system: RatingSystem = system_class(name)(**values)
     return system
+
+
+def setting_of(name: str, parameter: str, value: object) -> Any:
+    """Return a value as the type of a parameter of a system; its range is not looked at.
+
+    Raises : NotFoundError for an unknown system, InvalidParameterError
+    """
+    return _typed(f"{name}.{parameter}", _type_of(name, parameter), value)
+
+
+def kind_of(name: str, parameter: str) -> Literal["number", "whole", "flag"]:
+    """Return which values a parameter of a system takes: numbers, whole ones, or true and false.
+
+    Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
+    """
+    hint = _type_of(name, parameter)
+    options = set(typing.get_args(hint)) or {hint}
+    if bool in options:
+        return "flag"
+    return "number" if float in options else "whole"
+
+
+def _type_of(name: str, parameter: str) -> object:
+    """Return the type of a parameter. Raises : NotFoundError, InvalidParameterError."""
+    kind = system_class(name)
+    known = {field.name for field in dataclasses.fields(kind)}
+    if parameter not in known:
+        near = difflib.get_close_matches(parameter, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InvalidParameterError(
+            f"{name} has no parameter {parameter!r}: it has {', '.join(sorted(known))}{hint}"
+        )
+    return typing.get_type_hints(kind)[parameter]
 
 
 def parameters_of(system: RatingSystem) -> dict[str, Any]:

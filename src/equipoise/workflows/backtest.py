@@ -90,7 +90,7 @@ def compare(
         check_page(request.report)
     history, reading = read(request.history)
     for system in systems.values():
-        _check_times(system, history)
+        check_times(system, history)
     seconds: dict[str, float] = {}
     clock = [time.perf_counter()]
 
@@ -136,24 +136,25 @@ def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
             file.write(page)
 
 
-def first_scored(text: str, history: History) -> int:
+def first_scored(text: str, history: History, option: str = "--from") -> int:
     """Return the number of the first match to score.
 
     text : a share of the matches ("10%", "0.1"), rounded down to whole matches, or a time
+    option : that says so
     Raises : InvalidParameterError
     """
     written = text.strip()
     number = _number(written.removesuffix("%").strip())
     share = None if number is None else number / 100 if written.endswith("%") else number
     if share is not None and (written.endswith("%") or abs(share) < 1):
-        require(0 <= share < 1, "--from", "a share from 0% to less than 100%, or a time", text)
+        require(0 <= share < 1, option, "a share from 0% to less than 100%, or a time", text)
         # A share of 0.29 and 29% are 29 of 100 matches, whatever floats make of them.
         return math.floor(share * history.matches + 1e-9)
-    since = instant(written, "--from")
+    since = instant(written, option)
     if history.time is None:
         raise InvalidParameterError(
-            "--from a time needs a history with times; this one has no time column. A share like "
-            "10% is counted in matches"
+            f"{option} a time needs a history with times; this one has no time column. A share "
+            "like 10% is counted in matches"
         )
     return int(np.searchsorted(history.time, since))
 
@@ -165,7 +166,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _check_times(system: RatingSystem, history: History) -> None:
+def check_times(system: RatingSystem, history: History) -> None:
     """Refuse parameters that count days where there are none."""
     if history.time is None and system.capabilities.needs_time:
         raise InvalidParameterError(

@@ -1,0 +1,163 @@
+"""What a search for parameters tried, and what it found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
+from equipoise.errors import require
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Of a parameter; None where the system takes that.
+Value: TypeAlias = bool | int | float | None
+
+#: A best value within this part of a range from its end is at its edge.
+_EDGE = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """Values of a parameter from `low` to `high`, both included.
+
+    log : whether each doubling is worth as much as the next, instead of each step
+    whole : only whole numbers
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        for name, bound in (("low", self.low), ("high", self.high)):
+            require(math.isfinite(bound), name, "finite", bound)
+            if self.whole:
+                require(bound == int(bound), name, "a whole number", bound)
+        require(self.low < self.high, "high", f"above low, which is {self.low:g}", self.high)
+        require(not self.log or self.low > 0, "low", "positive in a logarithmic range", self.low)
+
+    def place(self, value: float) -> float:
+        """Return where a value lies, 0 at the low and 1 at the high end."""
+        ends = (self.low, self.high)
+        low, high = (math.log(end) for end in ends) if self.log else ends
+        return ((math.log(value) if self.log else value) - low) / (high - low)
+
+
+#: What is tried of a parameter: every one of some values, or samples of a range.
+Choice: TypeAlias = tuple[Value, ...] | Range
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One set of parameters, and how well it predicted.
+
+    number : from 0, in the order in which they were proposed; -1 for the parameters as given
+    parameters : those that were searched
+    status : done, refused by the system, or failed while rating; `reason` says why
+    metrics : of `METRICS`; empty unless it is done
+    """
+
+    number: int
+    parameters: Mapping[str, Value]
+    status: Literal["done", "refused", "failed"] = "done"
+    reason: str = ""
+    metrics: Mapping[str, float]
+
+    def value(self, metric: str) -> float:
+        """Return one metric; NaN unless the trial is done."""
+        return self.metrics.get(metric, math.nan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What a search tried.
+
+    system : its name; metric : what was to be made best
+    choices : what was tried, by parameter
+    given : the parameters from which the search set out, as a trial of their own
+    trials : in the order of their numbers, at least one of them done
+    matches, participations : that were scored in each trial
+    """
+
+    system: str
+    metric: str
+    choices: Mapping[str, Choice]
+    given: Trial
+    trials: tuple[Trial, ...]
+    matches: int
+    participations: int
+
+    @property
+    def best(self) -> Trial:
+        """The best trial; of equal ones the first."""
+        sign = -1.0 if self.higher_is_better else 1.0
+        done = [trial for trial in self.trials if trial.status == "done"]
+        return min(done, key=lambda trial: (sign * trial.value(self.metric), trial.number))
+
+    @property
+    def chosen(self) -> Trial:
+        """The best trial where it is better than the parameters as given; else these."""
+        best, given = self.best.value(self.metric), self.given.value(self.metric)
+        better = best > given if self.higher_is_better else best < given
+        return self.best if better else self.given
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of the metric is better."""
+        return self.metric in HIGHER_IS_BETTER
+
+    def ranked(self) -> list[Trial]:
+        """Return the trials that are done, the best first, equal ones by number."""
+        sign = -1.0 if self.higher_is_better else 1.0
+        done = [trial for trial in self.trials if trial.status == "done"]
+        return sorted(done, key=lambda trial: (sign * trial.value(self.metric), trial.number))
+
+    def at_edges(self) -> dict[str, Value]:
+        """Return the best value of every parameter for which it is at the end of what was tried.
+
+        Better ones may lie beyond. Zero, infinity and ends of fewer than three values say nothing.
+        """
+        return {
+            name: self.best.parameters[name]
+            for name, choice in self.choices.items()
+            if _is_at_edge(choice, self.best.parameters[name])
+        }
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with a row a trial: parameters, status, metrics."""
+        import polars as pl
+
+        frame = pl.DataFrame(
+            {
+                "trial": [trial.number for trial in self.trials],
+                **{
+                    name: pl.Series([trial.parameters[name] for trial in self.trials], strict=False)
+                    for name in self.choices
+                },
+                "status": [trial.status for trial in self.trials],
+                **{
+                    name: pl.Series([trial.value(name) for trial in self.trials], dtype=pl.Float64)
+                    for name in METRICS
+                },
+                "reason": [trial.reason for trial in self.trials],
+            }
+        )
+        return frame.with_columns(pl.col(METRICS).fill_nan(None))
+
+
+def _is_at_edge(choice: Choice, best: Value) -> bool:
+    if best is None or isinstance(best, bool) or best == 0 or math.isinf(best):
+        return False
+    if isinstance(choice, Range):
+        if choice.whole:
+            return best in (choice.low, choice.high)
+        place = choice.place(best)
+        return place < _EDGE or place > 1 - _EDGE
+    numbers = [one for one in choice if one is not None and not isinstance(one, bool)]
+    return len(numbers) > 2 and best in (min(numbers), max(numbers))

@@ -1,0 +1,202 @@
+"""Searching for parameters: the same system with many, each scored by how well it predicts.
+
+Source: [EM]_ section 6.3: a grid of parameters, the first tenth of the data to choose one, the
+rest to compare. This file does the first half: it takes the matches to search on, and the caller
+keeps the others. Departures (READINGS B9): in the search, as everywhere, every match is predicted
+before it is learned from, and players with few earlier matches are not scored. Instead of a grid
+ranges may be sampled.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Protocol
+
+from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
+from equipoise.data.history import History
+from equipoise.data.tuning import Choice, Range, Trial, Tuning
+from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, require
+from equipoise.evaluate.objective import GIVEN, Objective
+from equipoise.evaluate.proposals import Grid, Proposals, Sampler, check_ranges
+from equipoise.evaluate.search_spaces import default_grid, default_ranges, starting_values
+from equipoise.evaluate.trial_workers import Submit, trial_workers
+from equipoise.rating.registry import kind_of, setting_of
+from equipoise.rating.replay import check_fit
+from equipoise.rating.system import RatingSystem
+
+
+class Record(Protocol):
+    """What keeps trials from one run to the next.
+
+    trials : of earlier runs of the same search, in their order
+    """
+
+    @property
+    def trials(self) -> Sequence[Trial]: ...  # noqa: D102  # said above
+
+    def keep(self, trial: Trial) -> None:
+        """Keep a trial that was carried out; called in the order of numbers."""
+        ...
+
+
+def tune(
+    system: RatingSystem,
+    history: History,
+    choices: Mapping[str, Choice] | None = None,
+    *,
+    metric: str = "pair_inversion",
+    trials: int | None = None,
+    seed: int = 0,
+    min_history: int = 5,
+    ties_as_authors: bool = False,
+    workers: int = 1,
+    threads: int = 1,
+    record: Record | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Tuning:
+    """Return how well a system predicts a history with many different parameters.
+
+    system : the parameters from which the search sets out
+    history : to search on; keep later matches to see whether what was found holds for them
+    choices : by parameter the values of a grid, or with `trials` a `Range`; None for the usual
+        ones of this system
+    metric : what is to be made best
+    trials : to sample by Optuna; None tries the whole grid
+    seed : of the samples
+    min_history, ties_as_authors : as in `backtest`
+    workers : processes; more than one changes what a sampler proposes, but nothing else. A script
+        must then be importable (`if __name__ == "__main__"`)
+    threads : to use where there is one worker; never changes a number
+    record : keeps trials, and has those of an earlier run, which are not carried out again
+    progress : called with (trials done, trials in all)
+    Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
+        nothing is left to score, EquipoiseError where no trial succeeds or Optuna is absent
+    """
+    require(metric in METRICS, "metric", f"one of {', '.join(METRICS)}", metric)
+    require(workers >= 1, "workers", "at least 1", workers)
+    require(seed >= 0, "seed", "at least 0", seed)
+    chosen = checked_choices(system, choices, trials)
+    check_fit(system, history)
+    objective = Objective.of(
+        system, history, metric=metric, min_history=min_history, ties_as_authors=ties_as_authors
+    )
+    recorded = () if record is None else record.trials
+    proposals = _proposals(chosen, trials, recorded, metric, seed, workers)
+    given = _given(system, objective, chosen, threads)
+    with trial_workers(objective, min(workers, proposals.count), threads) as submit:
+        found = _carry_out(proposals, submit, record, progress)
+    if not any(trial.status == "done" for trial in found):
+        raise EquipoiseError(f"none of {len(found)} trials succeeded; the first: {found[0].reason}")
+    return Tuning(
+        system=system.name,
+        metric=metric,
+        choices=chosen,
+        given=given,
+        trials=tuple(found),
+        matches=int(objective.scored.scored.sum()),
+        participations=objective.scored.participations(),
+    )
+
+
+def checked_choices(
+    system: RatingSystem, choices: Mapping[str, Choice] | None, trials: int | None
+) -> dict[str, Choice]:
+    """Return what to try, with values as the types of their parameters.
+
+    Raises : InvalidParameterError   an unknown parameter, values where ranges are needed, or
+        ranges where values are
+    """
+    if choices is None:
+        return {**(default_grid(system) if trials is None else default_ranges(system))}
+    require(len(choices) > 0, "choices", "of at least one parameter", dict(choices))
+    if trials is not None:
+        check_ranges(choices, trials)
+    return {name: _checked(system.name, name, choice) for name, choice in choices.items()}
+
+
+def _checked(system: str, name: str, choice: Choice) -> Choice:
+    kind = kind_of(system, name)
+    if not isinstance(choice, Range):
+        return tuple(setting_of(system, name, value) for value in choice)
+    if kind == "flag":
+        raise InvalidParameterError(f"{system}.{name} is true or false and has no range")
+    return Range(low=choice.low, high=choice.high, log=choice.log, whole=kind == "whole")
+
+
+def _proposals(
+    choices: Mapping[str, Choice],
+    trials: int | None,
+    recorded: Sequence[Trial],
+    metric: str,
+    seed: int,
+    workers: int,
+) -> Proposals:
+    ranges = {name: one for name, one in choices.items() if isinstance(one, Range)}
+    if trials is None:
+        if ranges:
+            raise InvalidParameterError(
+                f"a grid is made of values, and {next(iter(ranges))} has a range: say how many "
+                "trials to sample"
+            )
+        values = {name: one for name, one in choices.items() if not isinstance(one, Range)}
+        return Grid(values, recorded, workers)
+    return Sampler(
+        ranges,
+        trials,
+        recorded,
+        metric=metric,
+        higher=metric in HIGHER_IS_BETTER,
+        seed=seed,
+        workers=workers,
+    )
+
+
+def _given(
+    system: RatingSystem, objective: Objective, choices: Mapping[str, Choice], threads: int
+) -> Trial:
+    """Return the trial of the parameters as given, which must succeed.
+
+    It also compiles what has to be compiled before several processes would do so.
+    """
+    trial = objective.trial(GIVEN, {}, threads)
+    if trial.status != "done":
+        raise InvalidDataError([], f"with the parameters as given: {trial.reason}")
+    starting = starting_values(system, choices)
+    return Trial(number=GIVEN, parameters=starting, metrics=trial.metrics)
+
+
+def _carry_out(
+    proposals: Proposals,
+    submit: Submit,
+    record: Record | None,
+    progress: Callable[[int, int], None] | None,
+) -> list[Trial]:
+    """Return all trials. Results count in the order of proposals, whichever comes first."""
+    found: list[Trial] = []
+    waiting: deque[Trial | Future[Trial]] = deque()
+
+    def settle() -> None:
+        first = waiting.popleft()
+        if isinstance(first, Trial):
+            # A grid that has grown since numbers its points anew.
+            trial = replace(first, number=len(found))
+        else:
+            trial = first.result()
+            if record is not None:
+                record.keep(trial)
+        proposals.settle(trial)
+        found.append(trial)
+        if progress is not None:
+            progress(len(found), proposals.count)
+
+    for number in range(proposals.count):
+        if len(waiting) == proposals.ahead:
+            settle()
+        parameters, known = proposals.propose(number)
+        waiting.append(submit(number, parameters) if known is None else known)
+    while waiting:
+        settle()
+    return found

@@ -1,0 +1,82 @@
+"""What a search found, as machines are told."""
+
+from __future__ import annotations
+
+from equipoise.data.tuning import Choice, Range, Trial, Value
+from equipoise.evaluate.objective import GIVEN
+from equipoise.messages.tune import (
+    ChoiceMessage,
+    HeldOutMessage,
+    SearchMessage,
+    TrialMessage,
+    TuneMessage,
+)
+from equipoise.workflows import backtest
+from equipoise.workflows.reading import history_message
+from equipoise.workflows.systems_choice import plain_parameters
+from equipoise.workflows.tune import TuneAnswer, verdict
+
+
+def message_of(answer: TuneAnswer) -> TuneMessage:
+    """Return the answer as machines are told."""
+    found = answer.found
+    held_out = backtest.message_of(answer.held_out)
+    return TuneMessage(
+        system=found.system,
+        parameters=plain_parameters(answer.tuned),
+        improved=found.chosen is not found.given,
+        best=_trial(found.best, found.metric),
+        given=_trial(found.given, found.metric),
+        held_out=HeldOutMessage(
+            systems=held_out.systems,
+            difference=held_out.differences[0],
+            scoring=held_out.scoring,
+            verdict=verdict(answer),
+        ),
+        search=_search(answer),
+        trials=[_trial(trial, found.metric) for trial in found.trials],
+        history=history_message(answer.history, answer.reading),
+    )
+
+
+def _search(answer: TuneAnswer) -> SearchMessage:
+    request, found = answer.request, answer.found
+    edges = found.at_edges()
+    return SearchMessage(
+        metric=found.metric,
+        higher_is_better=found.higher_is_better,
+        choices=[_choice(name, one, name in edges) for name, one in found.choices.items()],
+        first=answer.first,
+        matches=found.matches,
+        participations=found.participations,
+        min_history=request.min_history,
+        ties_as_authors=request.ties_as_authors,
+        seed=None if request.trials is None else request.seed,
+        workers=request.workers,
+        study=request.study,
+        recorded=answer.recorded,
+        seconds=answer.seconds,
+    )
+
+
+def _choice(name: str, choice: Choice, at_edge: bool) -> ChoiceMessage:
+    if isinstance(choice, Range):
+        return ChoiceMessage(name, None, choice.low, choice.high, choice.log, at_edge)
+    return ChoiceMessage(name, [_plain(one) for one in choice], None, None, None, at_edge)
+
+
+def _trial(trial: Trial, metric: str) -> TrialMessage:
+    return TrialMessage(
+        number=None if trial.number == GIVEN else trial.number,
+        parameters={name: _plain(value) for name, value in trial.parameters.items()},
+        status=trial.status,
+        reason=trial.reason,
+        value=trial.metrics.get(metric),
+        # What has no value (no match with a top, say) is left out.
+        metrics={name: value for name, value in trial.metrics.items() if value == value},
+    )
+
+
+def _plain(value: Value) -> object:
+    """Return a value as JSON can hold it: an infinite one as text."""
+    return str(value) if value in (float("inf"), float("-inf")) else value

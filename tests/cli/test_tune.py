@@ -1,0 +1,348 @@
+"""equipoise tune as its users run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from equipoise.cli import run
+from equipoise.data.tuning import Trial
+from equipoise.workflows.studies import Study
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+GRID = ["--grid", "weight_limit=0.1,0.2,0.4", "--grid", "sigma_limit=40,80,160"]
+HALF = ["--first", "50%"]
+
+
+def tune(*arguments: str) -> int:
+    return run(["tune", *arguments])
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert tune(*arguments, "--json") == 0
+    found: dict = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_it_says_what_it_found_and_what_the_other_matches_say(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """On this sample what is best on the first half is worse on the second, and so it says."""
+    assert tune(SAMPLE, "--system", "elo-mmr", *HALF, *GRID) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "On the first 20 matches"
+    assert lines[1].split() == ["trial", "weight_limit", "sigma_limit", "pair_inversion"]
+    assert lines[2].split()[:3] == ["0", "0.1", "40"]
+    # Its defaults, which the parameters themselves leave open.
+    given = next(line for line in lines if line.startswith("given"))
+    assert given.split()[:3] == ["given", "0.2", "80"]
+    assert "\nOn the others\n" in out
+    assert lines[-5].split()[:3] == ["tuned", "given", "pair_inv"]
+    assert "9 trials in " in err
+    assert "found weight_limit=0.1, sigma_limit=40: pair_inversion 82.134" in err
+    assert "at the end of what was tried: weight_limit, sigma_limit" in err
+    assert "on 20 other matches pair_inversion changes by -0.317" in err
+    assert "worse, and hardly by chance: the first matches misled" in err
+
+
+def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    """And the held-out figures are those of a backtest from where the search ended."""
+    found = answer(capsys, SAMPLE, "--system", "elo-mmr", *HALF, *GRID, "--metric", "log_loss")
+    assert set(found) == {
+        *("system", "parameters", "improved", "best", "given", "held_out", "search", "trials"),
+        "history",
+    }
+    search = found["search"]
+    assert (search["metric"], search["higher_is_better"], search["first"]) == (
+        "log_loss",
+        False,
+        20,
+    )
+    assert (search["matches"], search["seed"], search["study"]) == (14, None, None)
+    assert [one["parameter"] for one in search["choices"]] == ["weight_limit", "sigma_limit"]
+    assert search["choices"][0]["values"] == [0.1, 0.2, 0.4]
+    assert len(found["trials"]) == 9
+    values = [trial["value"] for trial in found["trials"]]
+    assert found["best"] == found["trials"][values.index(min(values))]
+    assert (found["given"]["number"], found["given"]["parameters"]["sigma_limit"]) == (None, 80)
+    assert found["improved"] == (min(values) < found["given"]["value"])
+    best = found["best"]["parameters"]
+    assert {name: found["parameters"][name] for name in best} == best
+    backtest = ["backtest", SAMPLE, "--from", "50%", "--json", "--system", "tuned=elo-mmr"]
+    backtest += ["--system", "given=elo-mmr"]
+    backtest += [word for name in best for word in ("--set", f"tuned.{name}={best[name]}")]
+    assert run(backtest) == 0
+    alone = json.loads(capsys.readouterr().out)
+    for part in (*alone["systems"], *found["held_out"]["systems"]):
+        part.pop("seconds")
+    assert found["held_out"]["systems"] == alone["systems"]
+    assert found["held_out"]["difference"] == alone["differences"][0]
+    assert found["held_out"]["verdict"] in ("better", "open", "worse")
+
+
+def test_parameters_given_are_where_it_sets_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not searched stays as given; where nothing is better all of it does."""
+    given = ["--set", "rho=0.04", "--set", "sigma_limit=40", "--set", "weight_limit=0.1"]
+    found = answer(capsys, SAMPLE, "--system", "elo-mmr", *given, *HALF, *GRID)
+    assert not found["improved"]
+    assert found["held_out"]["verdict"] == "same"
+    assert found["parameters"]["rho"] == 0.04
+    assert found["given"]["parameters"] == {"weight_limit": 0.1, "sigma_limit": 40}
+    assert found["given"]["value"] == found["best"]["value"]
+    assert tune(SAMPLE, *given, *HALF, *GRID) == 0
+    err = capsys.readouterr().err
+    assert "no trial beats the parameters given" in err
+    assert "nothing to compare" in err
+
+
+def test_the_files_are_for_the_other_commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The parameters are read by --parameters; table and chart hold every trial."""
+    best, table, chart = (tmp_path / name for name in ("best.toml", "trials.csv", "map.svg"))
+    files = ["--output", str(best), "--trials-output", str(table), "--chart", str(chart)]
+    found = answer(capsys, SAMPLE, "--system", "elo-mmr", *HALF, *GRID, *files)
+    assert best.read_text().startswith("# pair_inversion 82.1341 on the first 20 matches")
+    assert run(["backtest", SAMPLE, "--from", "50%", "--parameters", str(best), "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)["systems"][0]
+    assert alone["parameters"]["sigma_limit"] == 40
+    assert alone["pair_inversion"] == found["held_out"]["systems"][0]["pair_inversion"]
+    frame = pl.read_csv(table)
+    assert frame.columns[:4] == ["trial", "weight_limit", "sigma_limit", "status"]
+    assert frame["pair_inversion"].to_list() == [one["value"] for one in found["trials"]]
+    assert ET.parse(chart).getroot().tag.endswith("svg")
+    before = chart.read_bytes()
+    assert tune(SAMPLE, "--system", "elo-mmr", *HALF, *GRID, "--chart", str(chart)) == 0
+    assert chart.read_bytes() == before
+
+
+def test_the_figure_of_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
+    """docs/figures/tuning.svg is not edited by hand."""
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / "tuning.py"))
+    target = tmp_path / "tuning.svg"
+    assert script["main"](target) == 0
+    shapes = [
+        [element.tag for element in ET.parse(path).getroot().iter()]
+        for path in (target, ROOT / "docs" / "figures" / "tuning.svg")
+    ]
+    assert shapes[0] == shapes[1]
+
+
+def test_what_a_system_refuses_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(SAMPLE, "--system", "elo", *HALF, "--grid", "k=-5,0,20") == 0
+    assert "2 trials were refused by the system; the first: k must be positive" in (
+        capsys.readouterr().err
+    )
+    assert tune(SAMPLE, "--system", "elo", *HALF, "--grid", "k=-5,0") == 1
+    assert "none of 2 trials succeeded; the first: k must be positive" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--grid", "k=1,,2"], "--grid takes NAME=V1,V2"),
+        (["--grid", "k=1,2", "--grid", "k=3"], "--grid names 'k' twice"),
+        (["--grid", "k=1,2,1.0"], "names the value 1.0 of k twice"),
+        (["--grid", "q=1"], "elo has no parameter 'q'"),
+        (["--grid", "k=slow"], "elo.k must be a number"),
+        (["--grid", "k=1,2", "--trials", "5"], "Use one or the other"),
+        (["--range", "k=1:2"], "--range needs --trials"),
+        (["--range", "k=1", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
+        (["--range", "k=1:2:cubic", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
+        (["--range", "k=9:2", "--trials", "5"], "--range k=9:2: high must be above low"),
+        (["--range", "k=0:2:log", "--trials", "5"], "positive in a logarithmic range"),
+        (["--range", "k=none:2", "--trials", "5"], "--range k=none:2: elo.k must have a value"),
+        (["--grid", "k=1,2", "--metric", "luck"], "--metric must be one of pair_inversion"),
+        (["--grid", "k=1,2", "--first", "0%"], "--first must leave matches to search on"),
+        (["--grid", "k=1,2", "--first", "100%"], "--first must be a share from 0%"),
+        (["--grid", "k=1,2", "--output", "best.csv"], "must end in .toml"),
+        (["--grid", "k=1,2", "--chart", "map.csv"], "the name of a chart"),
+        (["--grid", "k=1,2", "--confidence", "1"], "--confidence must be in (0, 1)"),
+    ],
+)
+def test_wrong_usage_is_refused_with_the_reason(
+    arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(SAMPLE, "--system", "elo", "--first", "50%", *arguments) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_too_few_matches_to_search_on_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A tenth of forty matches is four, in which nobody has five earlier ones."""
+    assert tune(SAMPLE, "--system", "elo", "--grid", "k=1,2") == 1
+    assert "the first 4 matches (10%; see --first): nothing to score" in capsys.readouterr().err
+
+
+def test_a_grid_needs_no_optuna(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Samples and studies do, and say how to get it."""
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    elo = (SAMPLE, "--system", "elo", *HALF)
+    assert tune(*elo, "--grid", "k=10,20") == 0
+    capsys.readouterr()
+    assert tune(*elo, "--trials", "3") == 1
+    assert "pip install 'equipoise[tune]'" in capsys.readouterr().err
+    assert tune(*elo, "--grid", "k=10,20", "--study", str(tmp_path / "s.db")) == 1
+    assert "pip install 'equipoise[tune]'" in capsys.readouterr().err
+
+
+def test_a_study_of_a_grid_may_grow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("optuna")
+    elo = (SAMPLE, "--system", "elo", *HALF, "--study", str(tmp_path / "s.db"))
+    first = answer(capsys, *elo, "--grid", "k=10,20,-1")
+    assert first["search"]["recorded"] == 0
+    again = answer(capsys, *elo, "--grid", "k=10,20,-1")
+    assert again["search"]["recorded"] == 3
+    assert again["trials"] == first["trials"]
+    grown = answer(capsys, *elo, "--grid", "k=10,15,20,-1")
+    straight = answer(capsys, SAMPLE, "--system", "elo", *HALF, "--grid", "k=10,15,20,-1")
+    assert grown["search"]["recorded"] == 3
+    assert grown["trials"] == straight["trials"]
+
+
+def test_studies_keep_infinity_and_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna")
+    mmr = (SAMPLE, "--system", "elo-mmr", *HALF, "--study", str(tmp_path / "s.db"))
+    grid = ("--grid", "rho=1,inf", "--grid", "opponents=none,5", "--grid", "split_ties=true,false")
+    first = answer(capsys, *mmr, *grid)
+    again = answer(capsys, *mmr, *grid)
+    assert (len(first["trials"]), again["search"]["recorded"]) == (8, 8)
+    assert again["trials"] == first["trials"]
+    assert {one["parameters"]["rho"] for one in first["trials"]} == {1.0, "inf"}
+
+
+def test_a_study_about_something_else_is_not_gone_on_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna")
+    elo = (SAMPLE, "--system", "elo", "--study", str(tmp_path / "s.db"))
+    samples = ("--trials", "2", "--range", "k=4:40")
+    assert tune(*elo, *HALF, *samples) == 0
+    capsys.readouterr()
+    for others, what in (
+        ((*HALF, *samples, "--seed", "4"), "it differs in seed (seed was 0, now 4)"),
+        ((*HALF, *samples, "--set", "scale=300"), "it differs in parameters"),
+        ((*HALF, "--trials", "2", "--range", "k=4:50"), "it differs in ranges"),
+        ((*HALF, "--grid", "k=5"), "ranges"),
+        (("--first", "60%", *samples), "it differs in history"),
+    ):
+        assert tune(*elo, *others) == 1
+        err = capsys.readouterr().err
+        assert what in err
+        assert "another --study-name" in err
+    # Of another name or metric there may be more in one file, and a study may go on.
+    assert tune(*elo, *HALF, *samples, "--seed", "4", "--study-name", "again") == 0
+    assert tune(*elo, *HALF, *samples, "--metric", "ndcg") == 0
+    capsys.readouterr()
+    longer = answer(capsys, *elo, *HALF, "--trials", "3", "--range", "k=4:40")
+    assert (longer["search"]["recorded"], len(longer["trials"])) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("study", "why"),
+    [
+        ("nowhere/s.db", "the directory of an output must exist"),
+        ("martian://host/s", "cannot be opened"),
+    ],
+)
+def test_a_database_that_is_none_is_wrong_usage(
+    study: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna")
+    assert tune(SAMPLE, "--system", "elo", *HALF, "--grid", "k=5", "--study", study) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_ctrl_c_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is in the study stays there, and the same command ends as if nothing had happened."""
+    pytest.importorskip("optuna")
+    database = str(tmp_path / "s.db")
+    elo = (SAMPLE, "--system", "elo", *HALF, "--grid", "k=5,10,20,40")
+    keep = Study.keep
+
+    def stopped(study: Study, trial: Trial) -> None:
+        if trial.number == 2:
+            raise KeyboardInterrupt
+        keep(study, trial)
+
+    with monkeypatch.context() as pressed:
+        pressed.setattr(Study, "keep", stopped)
+        assert tune(*elo, "--study", database) == 130
+    assert f"kept in {database}: the same command goes on from there" in capsys.readouterr().err
+    gone_on = answer(capsys, *elo, "--study", database)
+    assert gone_on["search"]["recorded"] == 2
+    assert gone_on["trials"] == answer(capsys, *elo)["trials"]
+
+
+def test_two_searches_at_once_do_not_mix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever finds trials of another run in the study stops."""
+    pytest.importorskip("optuna")
+    elo = ["tune", SAMPLE, "--system", "elo", *HALF, "--grid", "k=5,10", "--study"]
+    elo.append(str(tmp_path / "s.db"))
+    keep = Study.keep
+
+    def beside(study: Study, trial: Trial) -> None:
+        monkeypatch.setattr(Study, "keep", keep)
+        assert run(elo) == 0
+        keep(study, trial)
+
+    monkeypatch.setattr(Study, "keep", beside)
+    assert run(elo) == 1
+    assert "another search writes to this study" in capsys.readouterr().err
+
+
+def trials_in(database: Path) -> int:
+    """Return how many trials a study has, read without its library."""
+    try:
+        with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM trials").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
+def test_killed_midway_and_resumed_it_is_the_same_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A real process, killed without warning after a few trials."""
+    pytest.importorskip("optuna")
+    elo = ["tune", SAMPLE, "--system", "elo", *HALF, "--trials", "30", "--range", "k=4:160:log"]
+    elo += ["--range", "scale=100:1000:log", "--seed", "7", "--json"]
+    database = tmp_path / "killed.db"
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "equipoise", *elo, "--study", f"sqlite:///{database}"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while trials_in(database) < 12 and begun.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    begun.send_signal(signal.SIGKILL)
+    assert begun.wait() == -signal.SIGKILL
+    assert 12 <= trials_in(database) < 30
+    resumed = answer(capsys, *elo[1:-1], "--study", str(database))
+    straight = answer(capsys, *elo[1:-1])
+    assert 12 <= resumed["search"]["recorded"] < 30
+    assert resumed["trials"] == straight["trials"]
+    assert resumed["best"] == straight["best"]
+    assert trials_in(database) == 30
