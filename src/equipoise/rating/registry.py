@@ -84,6 +84,12 @@ SYSTEMS: dict[str, Entry] = {
         "two teams of any size; performance within the team, form, inactivity",
         "team-glicko2",
     ),
+    "topcoder": Entry(
+        "equipoise.rating.topcoder",
+        "TopCoder",
+        "contests of any size, as the platform rates them; volatility",
+        "TopCoder",
+    ),
     "trueskill": Entry(
         "equipoise.rating.trueskill",
         "TrueSkill",
@@ -95,12 +101,6 @@ SYSTEMS: dict[str, Entry] = {
         "TrueSkillSPb",
         "the same with places between the teams: for contests with many ties",
         "Nikolenko and Sirotkin 2010",
-    ),
-    "topcoder": Entry(
-        "equipoise.rating.topcoder",
-        "TopCoder",
-        "contests of any size, as the platform rates them; volatility",
-        "TopCoder",
     ),
 }
 
