@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -43,8 +45,34 @@ def machine() -> str:
     return f"{processor}, {cores} cores; Python {platform.python_version()}; {', '.join(found)}"
 
 
+class Part(NamedTuple):
+    """A table with a heading and a word after it; either may be empty."""
+
+    heading: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
 def report(name: str, question: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table and keep it as results/NAME.md."""
+    report_parts(name, question, [Part("", columns, rows)])
+
+
+def report_parts(name: str, question: str, parts: Sequence[Part]) -> None:
+    """Print several tables and keep them as results/NAME.md."""
+    paragraphs = [f"# {name}", question, machine()]
+    for part in parts:
+        heading = f"## {part.heading}" if part.heading else ""
+        paragraphs += [heading, lines_of(part.columns, part.rows), part.note]
+    text = "\n\n".join(one for one in paragraphs if one) + "\n"
+    print(text)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(text)
+
+
+def lines_of(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown, its columns aligned."""
     widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
 
     def line(cells: Sequence[str]) -> str:
@@ -52,11 +80,13 @@ def report(name: str, question: str, columns: Sequence[str], rows: Sequence[Sequ
         return f"| {' | '.join(padded)} |"
 
     rule = f"|{'|'.join('-' * (width + 2) for width in widths)}|"
-    table = "\n".join([line(columns), rule, *(line(row) for row in rows)])
-    text = f"# {name}\n\n{question}\n\n{machine()}\n\n{table}\n"
-    print(text)
+    return "\n".join([line(columns), rule, *(line(row) for row in rows)])
+
+
+def keep_numbers(name: str, numbers: object) -> None:
+    """Keep numbers that a chart of the documentation is drawn from, as results/NAME.json."""
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.md").write_text(text)
+    (RESULTS / f"{name}.json").write_text(json.dumps(numbers, indent=1) + "\n")
 
 
 def needs(path: Path) -> Path:

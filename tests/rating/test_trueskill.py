@@ -105,6 +105,38 @@ def test_a_contest_of_thousands_with_a_large_tie_converges() -> None:
         assert np.all(state.column("deviation") < 160.0)
 
 
+@pytest.mark.parametrize("apart", [300.0, 3000.0, 30000.0])
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_places_that_were_never_in_doubt_change_nobody(count: int, apart: float) -> None:
+    """Further apart than any performance reaches, results say nothing: only the drift is left.
+
+    The places then hear nothing of one another: their precision is 0, or what rounding leaves.
+    """
+    system = TrueSkillSPb(eps=11.5, beta=40.0, sigma_drift=10.0)
+    mean, deviation = -apart * np.arange(count), np.full(count, 20.0)
+    state = rated(system, mean, deviation, list(range(count)))
+    # 300 points are 4.7 deviations of a difference, less the places' width 4.
+    tolerance = 0.5 if apart < 1000.0 else 1e-9 * apart
+    np.testing.assert_allclose(state.column("rating"), mean, rtol=0, atol=tolerance)
+    widened = np.sqrt(20.0**2 + 10.0**2)
+    np.testing.assert_allclose(state.column("deviation"), widened, rtol=0, atol=tolerance)
+
+
+def test_the_trace_without_expected_scores_is_the_same_otherwise() -> None:
+    """A backtest asks for what was known before only: no sum over the field is taken."""
+    history = Match(np.random.default_rng(3), 8, 1, 400.0).history()
+    wanted = ("rating_before", "deviation_before", "rating", "deviation")
+    traces = []
+    for names in (wanted, (*wanted, "expected")):
+        trace = {name: np.full(history.participations, np.nan) for name in names}
+        system = TrueSkillSPb()
+        system.run(system.initial(history.players), history, 0, 1, trace)
+        traces.append(trace)
+    for name in wanted:
+        np.testing.assert_array_equal(traces[0][name], traces[1][name])
+    assert np.isfinite(traces[1]["expected"]).all()
+
+
 def test_messages_that_do_not_settle_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     """No match is known that does this, so the kernel is made to say that one did."""
     monkeypatch.setattr(trueskill, "rate_matches", lambda *arguments: (0, 0.25))

@@ -67,7 +67,8 @@ def distribution(
     return Distribution(
         players=len(rating),
         edges=edges,
-        counts=np.histogram(rating, edges)[0].astype(np.int64),
+        # A rating that only rounding puts past an end belongs to the bar there.
+        counts=np.histogram(np.clip(rating, edges[0], edges[-1]), edges)[0].astype(np.int64),
         mean=float(rating.mean()),
         median=float(np.median(rating)),
         percentiles={one: float(np.percentile(rating, one)) for one in PERCENTILES},

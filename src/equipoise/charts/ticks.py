@@ -36,7 +36,8 @@ def round_numbers(low: float, high: float, most: int) -> Floats:
     power = 10.0 ** np.floor(np.log10(least))
     step = next(power * one for one in (1, 2, 5, 10, 20) if power * one >= least)
     first, last = np.ceil(low / step), np.floor(high / step)
-    return np.asarray(step * np.arange(first, last + 1), dtype=np.float64)
+    found = np.asarray(step * np.arange(first, last + 1), dtype=np.float64)
+    return found[(found >= low) & (found <= high)]  # where low/step underflows
 
 
 def round_moments(low: int, high: int, columns: int) -> tuple[Ids, list[str]]:

@@ -85,7 +85,7 @@ class TrueSkillSystem:
     ) -> None:
         """Rate matches start:stop. Raises : ConvergenceError."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
-        arrays = trace_arrays(TraceArrays, trace, low, high)
+        arrays = trace_arrays(TraceArrays, trace, low, high, optional=("expected",))
         matches = self.columns(history, start, stop)
         failed, moved = rate_matches(state.table, matches, stop - start, self.settings(), arrays)
         if failed >= 0:

@@ -30,6 +30,10 @@ RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
 #: Passes through all messages after which inference has failed.
 MAX_SWEEPS = 2000
 
+#: Precision, in units of 1/eps^2, below which it makes no difference to a message: the variance
+#: that is left of the difference would be below what `difference_message` can tell from 0.
+_NOTHING = 3e-12
+
 
 class Settings(NamedTuple):
     """Parameters as kernels take them.
@@ -59,7 +63,10 @@ class Matches(NamedTuple):
 
 
 class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
+    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted.
+
+    `expected` alone may be empty too: it takes far longer than all else where ratings spread far.
+    """
 
     expected: Floats
     rating_before: Floats
@@ -155,6 +162,21 @@ def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
 
 
 @inner_kernel
+def _near_place(
+    mean: float, variance: float, beside: float, beside_mean: float, eps: float
+) -> tuple[float, float]:
+    """Return the message that a performance N(mean, variance) is within eps of its place.
+
+    beside, beside_mean : what the place hears from everyone else, a precision and that times mean;
+        next to nothing where it is sure to be last (or first), or less by rounding
+    """
+    if beside * eps * eps > _NOTHING:
+        return difference_message(mean - beside_mean / beside, variance + 1.0 / beside, eps, True)
+    # As beside goes to 0: uniform within eps either way.
+    return 3.0 / (eps * eps), 0.0
+
+
+@inner_kernel
 def _to_place(
     t: int, place: int, teams: Teams, chain: Chain, stars: Floats, stars_mean: Floats, eps: float
 ) -> None:
@@ -165,12 +187,7 @@ def _to_place(
     beside += chain.prior[place] - precision
     beside_mean += chain.prior_mean[place] - weighted
     variance = teams.variance[t]
-    if beside > 0.0:
-        between = teams.mean[t] - beside_mean / beside
-        mine, mine_mean = difference_message(between, variance + 1.0 / beside, eps, True)
-    else:
-        # Nothing else is known: uniform within eps either way.
-        mine, mine_mean = 3.0 / (eps * eps), 0.0
+    mine, mine_mean = _near_place(teams.mean[t], variance, beside, beside_mean, eps)
     widened = 1.0 + mine * variance
     stars[t] = mine / widened
     stars_mean[t] = (mine * teams.mean[t] - mine_mean) / widened
@@ -204,15 +221,14 @@ def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
     for t in range(count):
         place = teams.rank[t]
         beside, beside_mean = message_to(chain, place)
-        beside += chain.prior[place] - stars[t]
+        beside = max(beside + (chain.prior[place] - stars[t]), 0.0)
         beside_mean += chain.prior_mean[place] - stars_mean[t]
-        between = teams.mean[t] - beside_mean / beside
-        mine, mine_mean = difference_message(
-            between, teams.variance[t] + 1.0 / beside, settings.margin, True
+        mine, mine_mean = _near_place(
+            teams.mean[t], teams.variance[t], beside, beside_mean, settings.margin
         )
-        widened = 1.0 + mine / beside
-        found.worse[t] = mine / widened
-        found.worse_mean[t] = (mine_mean + mine * beside_mean / beside) / widened
+        # A place that hears nothing has nothing to say.
+        found.worse[t] = mine * beside / (mine + beside)
+        found.worse_mean[t] = (mine_mean * beside + mine * beside_mean) / (mine + beside)
     return found, moved
 
 
@@ -251,7 +267,7 @@ def rate_matches(
         if not moved <= settings.tolerance:
             return m, moved
         expected = np.empty(0)
-        if traced:
+        if len(trace.expected):
             expected = normal_scores_against_field(teams.mean, 1.0 / np.sqrt(teams.variance))
         for i in range(start, stop):
             t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
@@ -260,8 +276,9 @@ def rate_matches(
             weighted = weight * (found.better_mean[t] + found.worse_mean[t])
             added = precision / (1.0 + precision * (teams.variance[t] - variance))
             after = 1.0 / (1.0 / variance + added)
-            if traced:
+            if len(trace.expected):
                 trace.expected[i] = expected[t] / (len(teams.rank) - 1.0)
+            if traced:
                 trace.rating_before[i] = player[RATING]
                 trace.deviation_before[i] = player[DEVIATION]
             player[RATING] += after * part_of(precision, weighted, teams, t, variance)

@@ -1,0 +1,33 @@
+"""The page on which system predicts best says what the benchmarks found, and shows it."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "guides" / "which-system.md"
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def test_every_figure_of_the_page_is_one_that_a_benchmark_kept() -> None:
+    """Figures of two decimals or more, without their signs; benchmarks/results is the truth."""
+    kept = "".join((RESULTS / f"{name}.md").read_text() for name in ("tables", "team_games"))
+    known = set(re.findall(r"\d+\.\d\d+", kept))
+    shown = re.findall(r"\d+\.\d\d+", PAGE.read_text())
+    assert len(shown) > 100
+    assert [one for one in shown if one not in known] == []
+
+
+def test_the_figure_in_the_page_is_what_its_script_draws(tmp_path: Path) -> None:
+    """docs/figures/which_system.svg is not edited by hand."""
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / "which_system.py"))
+    target = tmp_path / "which_system.svg"
+    script["draw"](target)
+    shapes = [
+        [element.tag for element in ET.parse(path).getroot().iter()]
+        for path in (target, ROOT / "docs" / "figures" / "which_system.svg")
+    ]
+    assert shapes[0] == shapes[1]
