@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from equipoise.data.explanation import Explanation
     from equipoise.data.games import Games
     from equipoise.data.history import History
+    from equipoise.data.incentives import Incentive
     from equipoise.data.lobby import Lobby
     from equipoise.data.prediction import Prediction
     from equipoise.data.ratings import Ratings, Trace
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     )
     from equipoise.evaluate.backtest import backtest
     from equipoise.evaluate.drift import drift
+    from equipoise.evaluate.incentives import incentives
     from equipoise.evaluate.placing import PlaceDistribution, place_distribution
     from equipoise.evaluate.tuning import tune
     from equipoise.formats import read_history, scan_history, write_history, write_table
@@ -95,10 +97,12 @@ _PLACES = {
     "Glicko": "equipoise.rating.glicko",
     "Glicko2": "equipoise.rating.glicko2",
     "History": "equipoise.data.history",
+    "Incentive": "equipoise.data.incentives",
     "InvalidDataError": "equipoise.errors",
     "InvalidParameterError": "equipoise.errors",
     "linear_performance": "equipoise.performance.averages",
     "Lobby": "equipoise.data.lobby",
+    "incentives": "equipoise.evaluate.incentives",
     "make_system": "equipoise.rating.registry",
     "NoEquilibriumError": "equipoise.errors",
     "NotFoundError": "equipoise.errors",
@@ -163,6 +167,7 @@ __all__ = [
     "Glicko",
     "Glicko2",
     "History",
+    "Incentive",
     "InvalidDataError",
     "InvalidParameterError",
     "Lobby",
@@ -194,6 +199,7 @@ __all__ = [
     "drift",
     "explain",
     "fide_performance",
+    "incentives",
     "linear_performance",
     "make_system",
     "performance",

@@ -1,0 +1,210 @@
+"""equipoise audit incentives as its users run it."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import equipoise as eq
+from equipoise.cli import run
+from equipoise.data.incentives import COLUMNS
+from equipoise.evaluate.incentives import Effort, incentives
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+LEAGUE = ROOT / "examples" / "league.csv"
+QUICK = ("--matches", "12", "--budget", "60")
+FARMED = ("--system", "plackett-luce", "--player", "heath-hare", *QUICK)
+
+
+def audit(*arguments: str) -> int:
+    return run(["audit", "incentives", *arguments])
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "30")
+
+
+def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(SAMPLE, *FARMED, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    (system,) = answer["systems"]
+    (one,) = system["players"]
+    (found,) = incentives(
+        eq.PlackettLuce(),
+        eq.read_history(SAMPLE),
+        ["heath-hare"],
+        effort=Effort(matches=12, budget=60),
+    )
+    assert (system["label"], one["player"]) == ("plackett-luce", "heath-hare")
+    assert (one["gain"], one["planned"]) == (found.gain, found.planned[-1])
+    assert [match["planned"] for match in one["matches"]] == found.planned.tolist()
+    assert [match["thrown"] for match in one["matches"]] == found.thrown.tolist()
+    assert one["thrown"] == found.thrown.sum() > 0
+    assert (answer["others"], answer["last_matches"], answer["replays"]) == ("frozen", 12, None)
+    assert answer["history"]["matches"] == 40
+
+
+def test_a_gain_is_a_chart_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(SAMPLE, *FARMED, "--details") == 0
+    out, err = capsys.readouterr()
+    rows = out.splitlines()
+    assert rows[0] == "What heath-hare gains by doing worse (plackett-luce)"
+    head = next(n for n, row in enumerate(rows) if row.startswith("player"))
+    assert max(map(len, rows[:head])) <= 80
+    cells = dict(zip(rows[head].split(), rows[head + 1].split(), strict=True))
+    assert float(cells["by_plan"]) - float(cells["honest"]) == pytest.approx(
+        float(cells["gain"]), abs=0.11
+    )
+    assert cells["considered"] == "12"
+    assert len(rows) - head - 4 == int(cells["thrown"])
+    assert f"heath-hare gains {float(cells['gain']):.1f} points by throwing" in err
+    assert "Finding none proves nothing" in err
+
+
+def test_where_nothing_is_gained_there_is_no_chart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(SAMPLE, *QUICK, "--system", "elo-mmr", "--system", "elo") == 0
+    out, err = capsys.readouterr()
+    rows = out.splitlines()
+    assert rows[0].startswith("system")
+    assert [row.split()[0] for row in rows[1:]] == ["elo-mmr"] * 4 + ["elo"] * 4
+    assert all(" +0.0 " in row for row in rows[1:])
+    assert "elo-mmr: no plan gains anything" in err
+    # The two most active, and two of medium activity.
+    assert [row.split()[1] for row in rows[1:5]] == [row.split()[1] for row in rows[5:]]
+
+
+def test_where_all_plans_were_tried_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(SAMPLE, "--matches", "2", "--player", "jade-ibis") == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].endswith("(all)")
+    assert "proves nothing" not in err
+
+
+def test_replayed_gains_stand_beside_frozen_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    """The plan that docs/guides/incentives.md names."""
+    assert audit(SAMPLE, "--player", "jade-ibis", "--others", "replayed", "--budget", "60") == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1].split()[-3:] == ["+1.7", "+0.0", "20"]
+    assert "20 of them with everything replayed" in err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
+def test_a_table_has_all_matches(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / f"plan.{suffix}"
+    assert audit(SAMPLE, *FARMED, "--system", "elo", "--output", str(target)) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"wrote {target}" in err
+    read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "json": pl.read_json}[suffix]
+    table = read(target)  # type: ignore[operator]
+    assert table.columns == ["system", "player", "match", "time", *COLUMNS]
+    assert len(table) == 24
+    fair = table.filter(~pl.col("thrown"))
+    np.testing.assert_array_equal(fair["place"], fair["planned_place"])
+    assert (table.filter("thrown")["planned_place"] > table.filter("thrown")["place"]).any()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+)
+def test_a_chart_is_the_same_each_time(
+    tmp_path: Path, suffix: str, start: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, again = (tmp_path / f"{name}.{suffix}" for name in ("first", "again"))
+    for target in (first, again):
+        assert audit(SAMPLE, *FARMED, "--chart", str(target)) == 0
+    assert first.read_bytes().startswith(start)
+    assert first.read_bytes() == again.read_bytes()
+    out, err = capsys.readouterr()
+    assert out.startswith("player")
+    assert f"drew {first}" in err
+
+
+def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
+    """docs/figures/incentives.svg is not edited by hand."""
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / "incentives.py"))
+    target = tmp_path / "incentives.svg"
+    script["draw"](target)
+    shapes = [
+        [element.tag for element in ET.parse(path).getroot().iter()]
+        for path in (target, ROOT / "docs" / "figures" / "incentives.svg")
+    ]
+    assert shapes[0] == shapes[1]
+
+
+def test_the_league_is_what_its_script_makes(tmp_path: Path) -> None:
+    """examples/league.csv is not edited by hand."""
+    script = runpy.run_path(str(ROOT / "examples" / "make_league.py"))
+    target = tmp_path / "league.csv"
+    eq.write_history(script["league"](), str(target))
+    assert target.read_bytes() == LEAGUE.read_bytes()
+
+
+def test_the_table_in_the_guide_is_what_the_command_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """docs/guides/incentives.md prints this table."""
+    systems = [
+        word
+        for name in ("elo-mmr", "elo-mmx", "codeforces", "topcoder", "glicko", "plackett-luce")
+        for word in ("--system", name)
+    ]
+    assert audit(SAMPLE, *systems, "--player", "jade-ibis", "--budget", "200") == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    table = rows[next(n for n, row in enumerate(rows) if row[:2] == ["system", "player"]) :]
+    text = (ROOT / "docs" / "guides" / "incentives.md").read_text(encoding="utf-8")
+    printed = [line.split() for line in text.splitlines()]
+    assert len(table) == 7
+    assert all(row in printed for row in table)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--others", "frozn"], 2, "--others must be one of frozen, replayed"),
+        (["--matches", "0"], 2, "matches must be at least 1"),
+        (["--budget", "0"], 2, "budget must be at least 1"),
+        (["--replays", "0"], 2, "replays must be at least 1"),
+        (["--seed", "-1"], 2, "--seed must be at least 0"),
+        (["--player", "nobody"], 1, "no player 'nobody'"),
+        (["--output", "plan.doc"], 2, "must end in"),
+        (["--chart", "plan.csv"], 2, "the name of a chart must be a file that ends in"),
+        (["--chart", "nowhere/plan.svg"], 2, "directory of an output"),
+        (["--system", "glicko2"], 1, "glicko2 cannot rate"),
+        (["--system", "elo", "--system", "elo"], 2, "two systems are called 'elo'"),
+    ],
+)
+def test_wrong_usage_is_a_sentence_and_nothing_is_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert audit(SAMPLE, *arguments) == status
+    out, err = capsys.readouterr()
+    assert message in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+    assert audit(SAMPLE, *arguments, "--json") == status
+    assert message in json.loads(capsys.readouterr().err)["error"]["message"]
+
+
+def test_audit_alone_names_both_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "drift" in out
+    assert "incentives" in out

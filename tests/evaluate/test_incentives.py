@@ -1,0 +1,362 @@
+"""Incentives: plans are judged as slow and obvious code judges them, and found where they exist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import equipoise as eq
+from equipoise.data.history import History
+from equipoise.data.incentives import LEAST_GAIN
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.evaluate.incentive_courses import FrozenCourse, ReplayedCourse, walk
+from equipoise.evaluate.incentive_players import entered_matches, rated_matches, sample
+from equipoise.evaluate.incentives import Effort, incentives, throwing
+from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
+from equipoise.numeric.workers import Workers
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
+from equipoise.workflows.reading import with_performance
+from rating.histories import Contest, contests, every_model, examples, history_of, parameters
+from reference import incentives as slow
+
+DAY = 86_400_000_000
+WEIGHTS = {"kills": 1.0, "deaths": -1.0, "damage": 1 / 220}
+
+
+def tiny(seed: int, size: int = 4, matches: int = 4, players: int = 4) -> History:
+    """Return a few contests with ties."""
+    rng = np.random.default_rng(seed)
+    drawn = [
+        Contest(
+            tuple(rng.permutation(players)[:size].tolist()),
+            tuple(rng.integers(0, size, size).tolist()),
+            time=float(day),
+        )
+        for day in range(matches)
+    ]
+    return history_of(drawn, players)
+
+
+def duels(seed: int) -> History:
+    return tiny(seed, size=2, matches=10, players=4)
+
+
+def teams(seed: int) -> History:
+    model = TeamModel(players=8, matches=8, sizes=((2, 2),), draw_margin=60)
+    history, _ = simulate_teams(model, rng=np.random.default_rng(seed))
+    return with_performance(history, WEIGHTS)
+
+
+CASES = [
+    ("bradley-terry", {}, teams),
+    ("codeforces", {}, tiny),
+    ("elo", {"k": 40}, tiny),
+    ("elo", {}, teams),
+    ("elo-mmr", {"rate_all_ties": True}, tiny),
+    ("elo-mmr", {"drift_per_day": 3, "rho": 0.04, "rate_all_ties": True}, tiny),
+    ("elo-mmx", {"rate_all_ties": True}, tiny),
+    ("glicko", {}, tiny),
+    ("glicko2", {"tau": 1.2}, duels),
+    ("glicko2", {"period_days": 3, "initial_volatility": 0.5}, duels),
+    ("plackett-luce", {}, tiny),
+    ("team-glicko2", {}, teams),
+    ("topcoder", {"rate_all_ties": True}, tiny),
+    ("trueskill", {}, teams),
+]
+
+every_case = pytest.mark.parametrize(("name", "chosen", "history_of_seed"), CASES)
+
+
+def busiest(history: History) -> int:
+    return int(np.bincount(history.player).argmax())
+
+
+@every_case
+@pytest.mark.parametrize("others", ["frozen", "replayed"])
+def test_what_is_found_is_the_best_of_all_places(  # type: ignore[no-untyped-def]
+    name, chosen, history_of_seed, others
+) -> None:
+    """Every combination of worse places in the last matches, by brute force.
+
+    1e-9 points: the slow code meets players in another order of rows, which changes sums by
+    rounding only.
+    """
+    system, history = make_system(name, chosen), history_of_seed(1)
+    player = busiest(history)
+    last = slow.matches_of(history, player)[-2:]
+    expected, plans = slow.best(system, history, player, last, frozen=others == "frozen")
+    (found,) = incentives(
+        system,
+        history,
+        [history.player_ids[player]],
+        others=others,
+        effort=Effort(matches=2, budget=200, replays=200),
+    )
+    assert found.complete
+    assert found.plans == plans
+    honest = slow.replayed_ratings(system, history, player, {})
+    assert found.honest[-1] == pytest.approx(honest[-1], abs=1e-9)
+    assert honest[-1] + found.gain == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["elo-mmr", "plackett-luce", "glicko"])
+def test_four_matches_of_four_players_are_tried_in_all_places(name: str) -> None:
+    """All placements, ties included, against brute force."""
+    system, history = make_system(name), tiny(5)
+    chosen = {"rate_all_ties": True} if name == "elo-mmr" else {}
+    system = make_system(name, chosen)
+    player = 0
+    expected, plans = slow.best(
+        system, history, player, slow.matches_of(history, player), frozen=True
+    )
+    (found,) = incentives(system, history, [player], effort=Effort(budget=5000))
+    assert found.complete
+    assert found.plans == plans
+    assert found.honest[-1] + found.gain == pytest.approx(expected, abs=1e-6)
+
+
+def courses(
+    system: RatingSystem, history: History, player: int, matches: int = 100
+) -> tuple[FrozenCourse, ReplayedCourse, list[int]]:
+    entered = entered_matches(history, rated_matches(history, system.capabilities), player, matches)
+    first = int(entered.match[0])
+    walked = walk(system, history, set(entered.match.tolist()), {first}, Workers())
+    fields = [walked.fields[match] for match in entered.match.tolist()]
+    frozen = FrozenCourse(system, entered, fields, Workers())
+    start = walked.states[first]
+    replayed = ReplayedCourse(system, history, entered, start, frozen.placements, Workers())
+    return frozen, replayed, entered.match.tolist()
+
+
+@every_case
+def test_ratings_of_a_plan_are_those_of_its_definition(  # type: ignore[no-untyped-def]
+    name, chosen, history_of_seed
+) -> None:
+    """The whole pool put back before every match, and the whole history replayed."""
+    system, history = make_system(name, chosen), history_of_seed(2)
+    player = busiest(history)
+    frozen, replayed, matches = courses(system, history, player)
+    assert matches == slow.matches_of(history, player)
+    rng = np.random.default_rng(4)
+    for _ in range(6):
+        plan = tuple(int(rng.integers(options)) for options in frozen.options)
+        changed = {
+            match: one.ranks[option]
+            for match, one, option in zip(matches, frozen.placements, plan, strict=True)
+        }
+        expected = slow.frozen_ratings(system, history, player, changed)
+        np.testing.assert_allclose(frozen.ratings(plan), expected, rtol=0, atol=1e-9)
+        expected = slow.replayed_ratings(system, history, player, changed)
+        np.testing.assert_array_equal(replayed.ratings(plan), expected)
+
+
+@every_case
+def test_the_honest_plan_is_the_history_to_the_bit(  # type: ignore[no-untyped-def]
+    name, chosen, history_of_seed
+) -> None:
+    """Frozen or replayed: where nothing is thrown, ratings are those of a replay."""
+    system, history = make_system(name, chosen), history_of_seed(3)
+    player = busiest(history)
+    frozen, replayed, matches = courses(system, history, player, matches=3)
+    honest = eq.replay(system, history).ratings.rating[player]
+    plan = (0,) * len(matches)
+    assert frozen.ratings(plan)[-1] == replayed.ratings(plan)[-1] == honest
+
+
+@every_model
+@examples(25)
+@given(contests(smallest=2, max_players=6, max_contests=5, timed=True, weighted=True), parameters())
+def test_elo_mmr_never_pays_for_worse_places(model, played, chosen) -> None:  # type: ignore[no-untyped-def]
+    """Theorem 5.5 of [EM]_: no plan gains anything while the others are frozen (READINGS B13).
+
+    1e-6 points: a place in an early contest may by now weigh less than the rounding of a rating.
+    """
+    history, system = history_of(played), model(**chosen)
+    rated = rated_matches(history, system.capabilities)
+    for player in np.unique(history.player[rated[history.match_rows()]])[:2]:
+        (found,) = incentives(system, history, [player], effort=Effort(budget=150))
+        assert found.gain == 0
+        assert not found.thrown.any()
+        assert found.failed == 0
+
+
+def test_elo_mmr_may_pay_when_everything_is_replayed() -> None:
+    """READINGS B13: a thrown match changes the ratings of opponents that are met again.
+
+    jade-ibis of the sample season comes in last in the first contest: newcomers who are then rated
+    higher are worth more when she beats them later.
+    """
+    history = eq.read_history("examples/contests.csv")
+    known = throwing(eq.EloMMR(), history, "jade-ibis", [1], others="replayed")
+    assert known.gain == pytest.approx(1.719, abs=5e-4)
+    assert known.gain_frozen < 0
+    effort = Effort(budget=60)
+    (found,) = incentives(eq.EloMMR(), history, ["jade-ibis"], others="replayed", effort=effort)
+    assert found.gain_frozen == 0
+    assert found.gain >= known.gain
+
+
+LEAGUE = {"tau": 1.2, "period_days": 7}
+
+
+def weeks_thrown(history: History, weeks: int) -> list[int]:
+    """Return ada's matches in every other one of the first weeks."""
+    assert history.time is not None
+    week = (history.time - history.time[0]) // (7 * DAY)
+    mine = np.unique(history.match_rows()[history.player == history.player_row("ada")])
+    return [int(history.match_ids[m]) for m in mine if week[m] < weeks and week[m] % 2 == 0]
+
+
+def test_glicko2_pays_for_the_published_pattern() -> None:
+    """Farming volatility (Pokemon Go, 2020): bad weeks and good weeks by turns, then one's best.
+
+    The numbers are those of docs/guides/incentives.md.
+    """
+    history = eq.read_history("examples/league.csv")
+    thrown = weeks_thrown(history, 20)
+    found = throwing(make_system("glicko2", LEAGUE), history, "ada", thrown)
+    assert found.thrown.sum() == 97
+    assert found.honest[-1] == pytest.approx(1777.1, abs=0.05)
+    assert found.gain == pytest.approx(184.1, abs=0.05)
+    anew = throwing(make_system("glicko2", LEAGUE), history, "ada", thrown, others="replayed")
+    assert anew.gain == pytest.approx(268.6, abs=0.05)
+    assert anew.gain_frozen == found.gain
+
+
+@pytest.mark.parametrize("name", ["elo", "elo-mmr", "elo-mmx", "glicko", "trueskill", "topcoder"])
+def test_others_do_not_pay_for_the_same_weeks(name: str) -> None:
+    """The same 97 defeats cost a little or much in every other system.
+
+    topcoder gives duels next to nothing; its volatility takes contests.
+    """
+    history = eq.read_history("examples/league.csv")
+    found = throwing(make_system(name), history, "ada", weeks_thrown(history, 20))
+    assert found.gain < 0
+
+
+def test_glicko2_can_be_driven_until_it_has_no_rating() -> None:
+    """Nothing bounds its volatility: after 14 such weeks float64 holds no rating any more."""
+    history = eq.read_history("examples/league.csv")
+    found = throwing(make_system("glicko2", LEAGUE), history, "ada", weeks_thrown(history, 28))
+    assert found.failed == 1
+    assert np.isnan(found.planned[-1])
+
+
+def test_a_gain_is_what_the_altered_history_gives() -> None:
+    """What a plan promises is had by rating the table with the ranks it names."""
+    history = eq.read_history("examples/contests.csv")
+    system = make_system("topcoder")
+    (found,) = incentives(
+        system, history, ["jade-ibis"], others="replayed", effort=Effort(budget=200)
+    )
+    assert found.gain > 10
+    player = history.player_row("jade-ibis")
+    changed = {}
+    for match_id, place, tied, thrown in zip(
+        found.match_ids, found.planned_place, found.planned_tied, found.thrown, strict=True
+    ):
+        if thrown:
+            match = int(np.flatnonzero(history.match_ids == match_id)[0])
+            for ranks in slow.all_ranks(history, match, player):
+                at = history.player[history.offsets[match] : history.offsets[match + 1]] == player
+                mine = ranks[at][0]
+                if np.sum(ranks < mine) + 1 == place and np.sum(ranks == mine) - 1 == tied:
+                    changed[match] = ranks
+    altered = slow.with_ranks(history, changed)
+    assert eq.replay(system, altered).ratings.rating[player] == found.planned[-1]
+
+
+def test_more_budget_never_finds_less_and_the_same_seed_finds_the_same() -> None:
+    history, system = eq.read_history("examples/contests.csv"), make_system("plackett-luce")
+
+    def gain(budget: int, seed: int = 0) -> float:
+        effort = Effort(budget=budget, matches=12)
+        (found,) = incentives(system, history, ["heath-hare"], effort=effort, seed=seed)
+        assert found.plans <= budget
+        return found.gain
+
+    assert gain(60) == gain(60)
+    assert gain(1) == 0
+    assert gain(300) > 10
+
+
+def test_threads_never_change_a_number() -> None:
+    history, system = eq.read_history("examples/contests.csv"), make_system("glicko")
+    one, two = (
+        incentives(system, history, ["dune-hare"], effort=Effort(budget=40), threads=threads)[0]
+        for threads in (1, 2)
+    )
+    np.testing.assert_array_equal(one.planned, two.planned)
+    assert one.gain > LEAST_GAIN
+
+
+def test_contests_that_change_nothing_are_not_considered() -> None:
+    """READINGS B7: who ties with all others in a contest has no place in it that counts."""
+    played = [Contest((0, 1, 2), (0, 0, 0)), Contest((0, 1, 2), (0, 1, 2)), Contest((0,), (0,))]
+    (found,) = incentives(eq.EloMMR(), history_of(played), [0])
+    assert found.match_ids.tolist() == [1]
+    assert found.played == 1
+    (found,) = incentives(eq.EloMMR(rate_all_ties=True), history_of(played), [0])
+    assert found.match_ids.tolist() == [0, 1]
+
+
+def test_players_are_the_busiest_and_some_between() -> None:
+    activity = np.array([3, 50, 12, 0, 40, 11, 10, 12, 60, 20])
+    assert sample(activity, 4) == [8, 1, 9, 5]
+    assert sample(activity, 1) == [8]
+    assert sample(np.array([2, 0, 5]), 4) == [2, 0]
+    assert sample(np.zeros(3, np.int64), 4) == []
+
+
+def test_who_never_played_a_rated_match_is_named() -> None:
+    history = history_of([Contest((0, 1), (0, 1)), Contest((2,), (0,))])
+    with pytest.raises(NotFoundError, match="2 has no match that changes ratings"):
+        incentives(eq.Elo(), history, [2])
+    with pytest.raises(NotFoundError, match="no player '9'"):
+        incentives(eq.Elo(), history, [9])
+    with pytest.raises(NotFoundError, match="no rated match 7"):
+        throwing(eq.Elo(), history, 0, [7])
+
+
+def test_a_history_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidDataError, match="glicko2 cannot rate"):
+        incentives(eq.Glicko2(), tiny(1))
+
+
+@pytest.mark.parametrize("name", ["matches", "budget", "replays"])
+def test_effort_is_at_least_one(name: str) -> None:
+    with pytest.raises(InvalidParameterError, match=f"{name} must be at least 1"):
+        Effort(**{name: 0})
+
+
+@given(st.integers(0, 50))
+@examples(10)
+def test_nothing_is_gained_in_elo_by_duels(seed: int) -> None:
+    """Its changes only shrink with a worse score, and K is constant: 2 points less now, never more.
+
+    With frozen others and K = 32 at a scale of 400, a rating that is lower by d gains at most
+    d K ln 10/1600 < d more in the next match.
+    """
+    (found,) = incentives(eq.Elo(), duels(seed), [0], effort=Effort(budget=100))
+    assert found.gain == 0
+
+
+def test_weights_and_ceilings_stay_with_their_match() -> None:
+    """A slice of one match keeps all that the history says of it."""
+    base = tiny(6)
+    history = replace(
+        base,
+        weight=np.array([0.5, 1.0, 2.0, 1.0]),
+        performance_ceiling=np.array([np.nan, 1400.0, np.nan, 1600.0]),
+    )
+    system = eq.EloMMR(rate_all_ties=True)
+    frozen, _, matches = courses(system, history, 0)
+    plan = tuple(options - 1 for options in frozen.options)
+    changed = {match: one.ranks[-1] for match, one in zip(matches, frozen.placements, strict=True)}
+    expected = slow.frozen_ratings(system, history, 0, changed)
+    np.testing.assert_allclose(frozen.ratings(plan), expected, rtol=0, atol=1e-9)
