@@ -238,3 +238,15 @@ def test_the_next_level_is_the_best_of_what_is_less_even(asked: RebalanceRequest
     assert found.evenness is not None
     assert found.evenness.difference == best(rest).difference
     assert found.evenness.distance == pytest.approx(best(rest).distance, abs=1e-9)
+
+
+def test_a_better_member_count_wins_whatever_the_distance() -> None:
+    """H waits in team 1; four and four at distance 2.5 come before five and three at 2.
+
+    The search starts from the latter, whose distance must not rule out the former.
+    """
+    asked = request((1, 2, 0, 5), ["H20"], ["A10 B10 C10", "D10 E10", "F10 G10"])
+    solution = Table(Matched(asked).placing(2, 0), Effort()).solution
+    assert solution.evenness is not None
+    assert solution.evenness.difference == 0
+    assert solution.evenness.distance == pytest.approx(2.5)

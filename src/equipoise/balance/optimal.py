@@ -215,7 +215,8 @@ class _Search:
         # What is too close to the excluded distance for floats is left to exact sums.
         excluded = self._beyond(high - low) + self.placing.tolerance
         limit = float(np.min(far, where=far > excluded + self.rounding, initial=np.inf))
-        if self.best is not None:
+        # Of a best one with another difference the distance does not matter: that counts first.
+        if self.best is not None and self.best.difference == high - low:
             limit = min(limit, self.best.distance)
         at = np.flatnonzero((far <= limit + self.slack) & (far > excluded - self.rounding))
         at = at[np.argsort(far[at], kind="stable")]
