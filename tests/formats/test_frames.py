@@ -207,3 +207,20 @@ def test_whole_numbers_beyond_64_bits_are_kept_as_text():
     for values in ([large, 1], [10**30, 1]):
         history = read_history(TABLE | {"code": [*values, 2, None]})
         assert history.attributes["code"].tolist() == [*map(str, values), "2", None]
+
+
+def test_a_column_called_like_a_pattern_is_one_column() -> None:
+    """`*` and `^m.*$` are names of columns here, and a column without a name is left out."""
+    frame = pl.DataFrame(
+        {
+            "match": [1, 1],
+            "player": ["a", "b"],
+            "rank": [0, 1],
+            "*": [7, 8],
+            "^m.*$": [5, 6],
+            "": [0, 0],
+        }
+    )
+    history = read_history(frame)
+    assert history.matches == 1
+    assert set(history.attributes) == {"*", "^m.*$"}

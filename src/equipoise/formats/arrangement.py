@@ -22,10 +22,9 @@ def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple
     hidden = [name for name in frame.columns if name in names and name not in moved]
     kept = [name for name in frame.columns if name not in moved and name not in names and name]
     if names or len(kept) < len(frame.columns):
-        frame = frame.select(
-            *(pl.col(name) for name in kept),
-            *(pl.col(old).alias(new) for new, old in options.columns.items()),
-        )
+        # Column by column: as an expression a name such as * or ^a.*$ would mean several.
+        renamed = [frame[old].alias(new) for new, old in options.columns.items()]
+        frame = pl.DataFrame([*(frame[name] for name in kept), *renamed])
     for name in options.statistics:
         _require_column(frame, name, "statistics")
     problems = list(_column_problems(frame, table.name))
