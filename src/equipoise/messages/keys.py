@@ -1,0 +1,36 @@
+"""Shapes of keys of the service. A key's secret is shown once, when it is made."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+#: Each role may do what the one before it may: read; post matches; amend, make pools and keys.
+Role: TypeAlias = Literal["reader", "writer", "admin"]
+
+
+class KeyMessage(msgspec.Struct, frozen=True):
+    """A key without its secret; `pool` null is for all pools."""
+
+    key: int
+    name: str
+    role: str
+    pool: str | None
+    created: str
+    expires: str | None
+    revoked: str | None
+    last_used: str | None
+
+
+class NewKeyMessage(msgspec.Struct, frozen=True):
+    """A key that was just made; `secret` goes into `Authorization: Bearer` and is not kept."""
+
+    key: KeyMessage
+    secret: str
+
+
+class KeyList(msgspec.Struct, frozen=True):
+    """All keys, newest first."""
+
+    keys: list[KeyMessage]

@@ -1,0 +1,148 @@
+"""Shapes of matches as they are posted to the service, and of what it says of them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+#: Ids and times as they may be posted; the service answers ids as text.
+Id: TypeAlias = str | int
+Moment: TypeAlias = int | str
+
+
+class ParticipationRequest(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A player in a match; a player of whom nothing else is said may be the bare id.
+
+    performance : score within the team or match, where it is not made of statistics
+    statistics : what the pool's weights make the performance of
+    share : from 0 to 1, scales the player's change: who left early
+    role, side, at_home : as the columns of a history
+    attributes : kept with the match and shown; no system reads them
+    """
+
+    player: Id
+    performance: float | None = None
+    statistics: dict[str, float] = {}
+    share: float | None = None
+    role: str | None = None
+    side: str | None = None
+    at_home: bool | None = None
+    attributes: dict[str, str | int | float | bool | None] = {}
+
+
+class TeamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Players who share one rank: lower is better, equal is a tie, only the order counts."""
+
+    players: list[ParticipationRequest | Id]
+    rank: int
+    team: Id | None = None
+
+
+class MatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A match to be rated.
+
+    match : its id; the same id and content again changes nothing and gets the same answer
+    time : seconds since 1970, or ISO 8601 (without a zone: UTC); absent: the time it was received
+    weight, performance_ceiling : as the columns of a history
+    rated : false keeps the match in the log without rating it
+    """
+
+    match: Id
+    teams: list[TeamRequest]
+    time: Moment | None = None
+    weight: float = 1.0
+    performance_ceiling: float | None = None
+    rated: bool = True
+
+
+class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A player in a recorded match, and what the match did to the rating.
+
+    counted : false for a player who was disqualified at the time, or a match that is not rated
+    expected : score expected against the other teams, from 0 to 1
+    performance : as posted, or the performance rating that the system inferred
+    extra : further numbers of the system, by name of its trace's columns
+    """
+
+    player: str
+    counted: bool
+    rating_before: float | None
+    deviation_before: float | None
+    rating: float | None
+    deviation: float | None
+    change: float | None
+    expected: float | None
+    performance: float | None
+    extra: dict[str, float | None] = {}
+
+
+class TeamMessage(msgspec.Struct, frozen=True):
+    """A team of a recorded match; `rank` is the place from 1."""
+
+    rank: int
+    team: str | None
+    players: list[ChangeMessage]
+
+
+class MatchMessage(msgspec.Struct, frozen=True):
+    """A recorded match as it counts now.
+
+    seq : number of its entry in the pool's log, from 1
+    time : as the pool writes times; null in pools without times
+    received : ISO 8601
+    status : "rated"; "unrated" (posted so); "void"; "pending", recorded, but ratings await a
+        replay that is under way
+    corrected : seq of the correction that counts, null where there is none
+    """
+
+    match: str
+    seq: int
+    time: int | str | None
+    received: str
+    status: str
+    corrected: int | None
+    weight: float
+    teams: list[TeamMessage]
+
+
+class MatchLine(msgspec.Struct, frozen=True):
+    """A match in a list, without its players' changes."""
+
+    match: str
+    seq: int
+    time: int | str | None
+    received: str
+    status: str
+    players: int
+    teams: int
+
+
+class MatchPage(msgspec.Struct, frozen=True):
+    """Matches of a pool, newest first; `next` is the cursor of the page after, null at the end."""
+
+    matches: list[MatchLine]
+    next: str | None
+
+
+class PostedMessage(msgspec.Struct, frozen=True):
+    """The answer to many matches posted at once: all recorded, or none.
+
+    new, known : matches recorded now, and those that were already
+    seq : of the pool's last entry
+    """
+
+    new: int
+    known: int
+    seq: int
+
+
+class StreamLine(msgspec.Struct, frozen=True):
+    """A line of the answer to a stream: everything up to line `through` of it is recorded."""
+
+    through: int
+    new: int
+    known: int
+    seq: int

@@ -1,0 +1,88 @@
+"""Shapes of a pool's players: the leaderboard, one player, and a player's matches."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class LeaderboardRow(msgspec.Struct, frozen=True):
+    """A player on the leaderboard.
+
+    place : from 1 among those listed, null where a filter makes it unknown
+    display : rating shown, rating - k x deviation
+    last_time : as the pool writes times
+    """
+
+    place: int | None
+    player: str
+    display: float
+    rating: float
+    deviation: float | None
+    matches: int
+    last_time: int | str | None
+    provisional: bool
+
+
+class LeaderboardMessage(msgspec.Struct, frozen=True):
+    """A page of the leaderboard.
+
+    players_in_pool : all, listed or not
+    previous, next : cursors of the pages before and after, null where there is none
+    """
+
+    pool: str
+    generation: int
+    players_in_pool: int
+    players: list[LeaderboardRow]
+    previous: str | None
+    next: str | None
+
+
+class PlayerMessage(msgspec.Struct, frozen=True):
+    """A player of a pool.
+
+    place : on the leaderboard, null where not listed
+    at : time for which the numbers hold, null: that of the last match
+    extra : further numbers of the system: volatility, form, effective_rating, ...
+    disqualified : from when, null where the player may be rated
+    """
+
+    pool: str
+    player: str
+    place: int | None
+    display: float
+    rating: float
+    deviation: float | None
+    matches: int
+    last_time: int | str | None
+    at: int | str | None
+    provisional: bool
+    disqualified: int | str | None
+    extra: dict[str, float | None]
+
+
+class PlayerMatch(msgspec.Struct, frozen=True):
+    """What one match did to a player; `rank` from 1 among `teams` teams."""
+
+    match: str
+    seq: int
+    time: int | str | None
+    rank: int
+    teams: int
+    rating_before: float
+    deviation_before: float | None
+    rating: float
+    deviation: float | None
+    change: float
+    expected: float | None
+    performance: float | None
+    extra: dict[str, float | None]
+
+
+class PlayerHistory(msgspec.Struct, frozen=True):
+    """A player's rated matches, newest first; `next` is the cursor of the page after."""
+
+    pool: str
+    player: str
+    matches: list[PlayerMatch]
+    next: str | None

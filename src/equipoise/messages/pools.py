@@ -1,0 +1,89 @@
+"""Shapes of pools: how they are made, and how they stand."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+#: What happens to a match older than the pool's last one.
+LatePolicy: TypeAlias = Literal["reject", "append", "replay"]
+#: How a pool writes times; a pool with "none" rates in the order in which matches come.
+PoolTimes: TypeAlias = Literal["seconds", "datetime", "none"]
+
+
+class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a pool is made with; none of it changes later but what `PoolChange` names.
+
+    system, parameters : as in `equipoise rate --system NAME --set NAME=VALUE`
+    statistics : weights that make a performance of statistics, as `--stat NAME=WEIGHT`
+    times : how times are answered; both ways of writing them are read
+    late : a match older than the last one is refused ("reject"), rated as if it took place at
+        the time of the last one ("append"), or put in its place and the pool replayed ("replay")
+    public : anybody may read without a key
+    display_deviations : k of the rating shown, rating - k x deviation
+    placement_matches : with fewer matches than these a player is provisional
+    inactive_days : without a match for so many days before the pool's last one a player is
+        inactive; null for never
+    """
+
+    system: str = "elo-mmr"
+    parameters: dict[str, Any] = {}
+    statistics: dict[str, float] = {}
+    times: PoolTimes = "seconds"
+    late: LatePolicy = "reject"
+    public: bool = False
+    display_deviations: float = 0.0
+    placement_matches: int = 0
+    inactive_days: float | None = None
+
+
+class PoolMessage(msgspec.Struct, frozen=True):
+    """A pool as it is set and as it stands.
+
+    matches : in the log, void and unrated ones included; last_seq : of its last entry
+    generation : counts replays that were swapped in
+    pending : an amendment or a late match waits for its replay
+    code : version of the code that rated
+    """
+
+    pool: str
+    system: str
+    parameters: dict[str, Any]
+    statistics: dict[str, float]
+    times: str
+    late: str
+    public: bool
+    display_deviations: float
+    placement_matches: int
+    inactive_days: float | None
+    created: str
+    players: int
+    matches: int
+    last_seq: int
+    last_time: int | str | None
+    generation: int
+    pending: bool
+    code: str
+
+
+class PoolList(msgspec.Struct, frozen=True):
+    """The pools that a key may read."""
+
+    pools: list[PoolMessage]
+
+
+class VerifyMessage(msgspec.Struct, frozen=True):
+    """Whether a full replay of the log gives what is stored, bit for bit.
+
+    differences : sentences, at most 20; `different` counts them all
+    """
+
+    pool: str
+    identical: bool
+    matches: int
+    players: int
+    changes: int
+    different: int
+    differences: list[str]
+    seconds: float
