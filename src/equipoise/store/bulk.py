@@ -1,0 +1,92 @@
+"""Many rows in one statement, as fast as each database takes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Column, Connection, Double, Integer, LargeBinary, Table
+
+#: Types of the arrays in which PostgreSQL takes columns.
+_ARRAYS: dict[type, str] = {
+    BigInteger: "bigint",
+    Integer: "integer",
+    Double: "double precision",
+    Boolean: "boolean",
+    LargeBinary: "bytea",
+}
+
+
+def insert(
+    connection: Connection,
+    table: Table,
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    replace: bool = False,
+) -> None:
+    """Insert rows given as columns of equal length.
+
+    replace : overwrite rows that have the same primary key
+    """
+    if not len(next(iter(columns.values()))):
+        return
+    names = tuple(columns)
+    if connection.dialect.name == "sqlite":
+        statement = _for_sqlite(table, names, replace)
+        # SQLAlchemy's own loop over parameters costs more than SQLite's over rows.
+        cursor = connection.connection.cursor()
+        cursor.executemany(statement, list(zip(*columns.values(), strict=True)))
+        cursor.close()
+    else:
+        statement = _for_postgresql(table, names, replace)
+        cursor = connection.connection.cursor()
+        cursor.execute(statement, [list(values) for values in columns.values()])
+        cursor.close()
+
+
+def among(column: Column[Any], values: Iterable[str], connection: Connection) -> Any:
+    """Return the condition that a text column has one of many values."""
+    from sqlalchemy import ARRAY, Text, bindparam, func, literal, select
+
+    wanted = list(values)
+    if connection.dialect.name == "sqlite":
+        each = func.json_each(literal(json.dumps(wanted))).table_valued("value")
+        return column.in_(select(each.c.value))
+    return column == func.any(bindparam(None, wanted, ARRAY(Text), unique=True))
+
+
+@lru_cache(maxsize=64)
+def _for_sqlite(table: Table, names: tuple[str, ...], replace: bool) -> str:
+    places = ", ".join("?" * len(names))
+    start = f"INSERT INTO {table.name} ({_listed(names)}) VALUES ({places})"
+    return start + _update(table, names, replace)
+
+
+@lru_cache(maxsize=64)
+def _for_postgresql(table: Table, names: tuple[str, ...], replace: bool) -> str:
+    arrays = ", ".join(f"%s::{_array(table.c[name])}[]" for name in names)
+    return (
+        f"INSERT INTO {table.name} ({_listed(names)}) "
+        f"SELECT * FROM unnest({arrays}){_update(table, names, replace)}"
+    )
+
+
+def _array(column: Column[Any]) -> str:
+    """Return the element type of the array for a column."""
+    return _ARRAYS.get(type(column.type), "text")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names of columns, quoted: some are words of SQL."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _update(table: Table, names: Sequence[str], replace: bool) -> str:
+    """Return what happens to rows that are there already."""
+    if not replace:
+        return ""
+    key = [column.name for column in table.primary_key.columns]
+    rest = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in key)
+    return f" ON CONFLICT ({_listed(key)}) DO UPDATE SET {rest}"

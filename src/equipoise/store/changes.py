@@ -1,0 +1,147 @@
+"""What every match did to every player in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, literal, or_, select, tuple_
+
+from equipoise.store.bulk import among, insert
+from equipoise.store.pools import PoolRecord, Position
+from equipoise.store.schema import changes
+
+#: Changes looked at in one step of clearing out.
+_PIECE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change as the table has it; `rank` from 0, `extra` packed float64."""
+
+    player: str
+    time: int
+    seq: int
+    rank: int
+    teams: int
+    rating_before: float
+    deviation_before: float | None
+    rating: float
+    deviation: float | None
+    expected: float | None
+    performance: float | None
+    extra: bytes
+
+
+_SHOWN = [changes.c[name] for name in ChangeRow.__dataclass_fields__]
+
+
+def put(
+    connection: Connection, pool: int, generation: int, columns: dict[str, Sequence[Any]]
+) -> None:
+    """Write changes, given as columns: those of `ChangeRow`."""
+    rows = len(columns["player"])
+    fixed = {"pool": [pool] * rows, "generation": [generation] * rows}
+    insert(connection, changes, {**fixed, **columns})
+
+
+def changes_of_match(
+    connection: Connection, pool: PoolRecord, position: Position, players: Iterable[str]
+) -> dict[str, ChangeRow]:
+    """Return what a match did to these players, by id."""
+    query = select(*_SHOWN).where(
+        changes.c.pool == pool.id,
+        among(changes.c.player, players, connection),
+        changes.c.time == position[0],
+        changes.c.seq == position[1],
+        _counts(pool),
+    )
+    return {row[0]: ChangeRow(*row) for row in connection.execute(query)}
+
+
+def changes_of_player(
+    connection: Connection, pool: PoolRecord, player: str, before: Position | None, limit: int
+) -> list[ChangeRow]:
+    """Return a player's last changes before a position, newest first."""
+    query = select(*_SHOWN).where(
+        changes.c.pool == pool.id, changes.c.player == player, _counts(pool)
+    )
+    if before is not None:
+        query = query.where(_position() < _literal(before))
+    query = query.order_by(changes.c.time.desc(), changes.c.seq.desc()).limit(limit)
+    return [ChangeRow(*row) for row in connection.execute(query)]
+
+
+def all_changes(connection: Connection, pool: PoolRecord) -> Iterator[list[ChangeRow]]:
+    """Give all changes that count, by player and position, some thousands at a time."""
+    after = ("", 0, 0)
+    here = tuple_(changes.c.player, changes.c.time, changes.c.seq)
+    while True:
+        query = (
+            select(*_SHOWN)
+            .where(
+                changes.c.pool == pool.id,
+                here > tuple_(*(literal(value) for value in after)),
+                _counts(pool),
+            )
+            .order_by(changes.c.player, changes.c.time, changes.c.seq)
+            .limit(_PIECE)
+        )
+        rows = [ChangeRow(*row) for row in connection.execute(query)]
+        if rows:
+            yield rows
+        if len(rows) < _PIECE:
+            return
+        after = (rows[-1].player, rows[-1].time, rows[-1].seq)
+
+
+def forget_generation(connection: Connection, pool: int, generation: int, limit: int) -> int:
+    """Delete at most `limit` changes of a replay that was given up; return how many."""
+    found = _keys(connection, pool, changes.c.generation == generation, limit)
+    _delete(connection, pool, found)
+    return len(found)
+
+
+def forget_replaced(connection: Connection, pool: PoolRecord, limit: int) -> int:
+    """Delete at most `limit` changes that newer ones have replaced; return how many."""
+    replaced = and_(changes.c.generation < pool.generation, _position() >= _literal(pool.begins))
+    found = _keys(connection, pool.id, replaced, limit)
+    _delete(connection, pool.id, found)
+    return len(found)
+
+
+def _keys(connection: Connection, pool: int, which: Any, limit: int) -> list[tuple[Any, ...]]:
+    key = (changes.c.player, changes.c.time, changes.c.seq, changes.c.generation)
+    query = select(*key).where(changes.c.pool == pool, which).limit(limit)
+    return [tuple(row) for row in connection.execute(query)]
+
+
+def _delete(connection: Connection, pool: int, keys: list[tuple[Any, ...]]) -> None:
+    """Delete rows by their keys, one statement with many parameters."""
+    if not keys:
+        return
+    from sqlalchemy import bindparam
+
+    names = ("player", "time", "seq", "generation")
+    one = delete(changes).where(
+        changes.c.pool == pool, *(changes.c[name] == bindparam(f"the_{name}") for name in names)
+    )
+    rows = [dict(zip((f"the_{name}" for name in names), key, strict=True)) for key in keys]
+    connection.execute(one, rows)
+
+
+def _counts(pool: PoolRecord) -> Any:
+    """Return the condition that a change is one that readers see."""
+    return or_(
+        changes.c.generation == pool.generation,
+        and_(changes.c.generation < pool.generation, _position() < _literal(pool.begins)),
+    )
+
+
+def _position() -> Any:
+    return tuple_(changes.c.time, changes.c.seq)
+
+
+def _literal(position: Position) -> Any:
+    return tuple_(literal(position[0]), literal(position[1]))

@@ -1,0 +1,149 @@
+"""A database of the service: how it is opened, read from and written to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+
+from equipoise.errors import InvalidParameterError, NotFoundError
+
+#: Database of a service of which none is named.
+DEFAULT_URL = "sqlite:///equipoise.db"
+
+#: How long a writer waits for another process to finish, milliseconds.
+_BUSY_TIMEOUT = 30_000
+
+_SQLITE_PRAGMAS = (
+    "PRAGMA journal_mode = WAL",
+    # A commit is on the disk before it is acknowledged.
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    f"PRAGMA busy_timeout = {_BUSY_TIMEOUT}",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -65536",
+    "PRAGMA wal_autocheckpoint = 4000",
+)
+
+
+class Store:
+    """A database with the current schema.
+
+    Threads may share it. SQLite has one writer: within a process they wait for one another here,
+    between processes in SQLite itself.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.is_sqlite = engine.dialect.name == "sqlite"
+        moment = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        self._reading = engine.execution_options(**moment)
+        self._writing = engine.execution_options(equipoise_writes=True)
+        self._writer = threading.Lock()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a connection on which all statements see the same moment."""
+        with self._reading.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Give a connection whose statements are one transaction: all of it, or none."""
+        if not self.is_sqlite:
+            with self._writing.begin() as connection:
+                yield connection
+            return
+        with self._writer, self._writing.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections; a SQLite database is then one file."""
+        self.engine.dispose()
+
+
+def open_store(url: str = DEFAULT_URL, *, migrate: bool = True) -> Store:
+    """Return the database at a URL, brought to the current schema.
+
+    url : "sqlite:///FILE" or "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
+    migrate : create or upgrade the schema; otherwise another than the current one is refused
+    Raises : InvalidParameterError for a URL that is none of these; NotFoundError where the
+        database cannot be reached; ConflictError where its schema is newer than this code
+    """
+    from equipoise.store.migrating import check_schema, migrate_schema
+
+    parsed = _checked(url)
+    engine = _engine(parsed)
+    try:
+        if migrate:
+            migrate_schema(engine)
+        else:
+            check_schema(engine)
+    except OperationalError as error:
+        engine.dispose()
+        reason = str(error.orig).strip().partition("\n")[0]
+        raise NotFoundError(f"no database at {parsed.render_as_string()}: {reason}") from error
+    except BaseException:
+        engine.dispose()
+        raise
+    return Store(engine)
+
+
+def _checked(url: str) -> URL:
+    """Return the URL in parts. Raises : InvalidParameterError, NotFoundError."""
+    rule = (
+        "the database must be sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; "
+        f"got {url!r}"
+    )
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise InvalidParameterError(rule) from error
+    if parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername not in ("sqlite", "postgresql+psycopg"):
+        raise InvalidParameterError(rule)
+    if parsed.drivername == "sqlite":
+        if not parsed.database or parsed.database == ":memory:":
+            raise InvalidParameterError("a SQLite database must be a file: sqlite:///FILE")
+        folder = Path(parsed.database).resolve().parent
+        if not folder.is_dir():
+            raise NotFoundError(f"no folder {folder} for the database")
+    return parsed
+
+
+def _engine(url: URL) -> Engine:
+    """Return an engine. Raises : InvalidParameterError where a library is not installed."""
+    options: dict[str, Any] = {"pool_size": 16, "max_overflow": 16, "pool_timeout": 30}
+    try:
+        if url.drivername == "sqlite":
+            engine = create_engine(url, connect_args={"check_same_thread": False}, **options)
+            event.listen(engine, "connect", _set_up_sqlite)
+            event.listen(engine, "begin", _begin_sqlite)
+            return engine
+        return create_engine(url, pool_pre_ping=True, **options)
+    except (ModuleNotFoundError, NoSuchModuleError) as error:
+        raise InvalidParameterError(
+            f"{url.drivername} needs the extra 'postgresql': pip install 'equipoise[postgresql]'"
+        ) from error
+
+
+def _set_up_sqlite(connection: Any, record: object) -> None:
+    """Set up a connection; transactions are begun by `_begin_sqlite` alone."""
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in _SQLITE_PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin; a writer takes the lock at once, as one that first reads could not get it later."""
+    writes = connection.get_execution_options().get("equipoise_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

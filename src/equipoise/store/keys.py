@@ -1,0 +1,115 @@
+"""Keys of the service: random secrets, of which only a hash is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
+
+from equipoise.errors import NotFoundError
+from equipoise.store.connection import Store
+from equipoise.store.schema import keys
+
+#: How a secret begins, so that people and scanners know what it is.
+PREFIX = "eqp"
+
+#: A key's last use is written down at most this often, microseconds.
+_LAST_USED_EVERY = 60_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """A key; `pool` None is for all pools; times in microseconds since 1970."""
+
+    id: int
+    name: str
+    role: str
+    pool: str | None
+    created: int
+    expires: int | None
+    revoked: int | None
+    last_used: int | None
+
+
+_SHOWN = [keys.c[name] for name in KeyRecord.__dataclass_fields__]
+
+
+def create_key(
+    store: Store, name: str, role: str, pool: str | None, expires: int | None, now: int
+) -> tuple[KeyRecord, str]:
+    """Return a new key and its secret, which is kept nowhere."""
+    random = secrets.token_urlsafe(32)
+    with store.write() as connection:
+        made = insert(keys).values(
+            name=name, role=role, pool=pool, hash=_hash(random), created=now, expires=expires
+        )
+        number = int(connection.execute(made.returning(keys.c.id)).scalar_one())
+    return (
+        KeyRecord(number, name, role, pool, now, expires, None, None),
+        f"{PREFIX}_{number}_{random}",
+    )
+
+
+def find_key(store: Store, secret: str, now: int) -> KeyRecord | None:
+    """Return the key of a secret, None if there is none or it is revoked or expired."""
+    prefix, _, rest = secret.partition("_")
+    number, _, random = rest.partition("_")
+    known = prefix == PREFIX and number.isascii() and number.isdecimal() and len(number) < 10
+    with store.read() as connection:
+        found = connection.execute(_ONE, {"wanted": int(number) if known else 0}).first()
+    # The comparison takes as long whether or not there is such a key.
+    stored = bytes(32) if found is None else bytes(found[-1])
+    if not hmac.compare_digest(stored, _hash(random)) or found is None:
+        return None
+    key = KeyRecord(*found[:-1])
+    if key.revoked is not None or (key.expires is not None and key.expires <= now):
+        return None
+    return key
+
+
+def note_use(store: Store, key: KeyRecord, now: int) -> None:
+    """Write down that a key was used, now and then."""
+    if key.last_used is None or now - key.last_used > _LAST_USED_EVERY:
+        with store.write() as connection:
+            connection.execute(update(keys).where(keys.c.id == key.id).values(last_used=now))
+
+
+def list_keys(store: Store) -> list[KeyRecord]:
+    """Return all keys, newest first."""
+    with store.read() as connection:
+        return [_key(row) for row in connection.execute(select(*_SHOWN).order_by(keys.c.id.desc()))]
+
+
+def revoke_key(store: Store, number: int, now: int) -> KeyRecord:
+    """Revoke a key for good, and return it; one that is revoked stays as it is.
+
+    Raises : NotFoundError
+    """
+    with store.write() as connection:
+        found = _by_number(connection, number)
+        if found.revoked is None:
+            connection.execute(update(keys).where(keys.c.id == number).values(revoked=now))
+        return _by_number(connection, number)
+
+
+def _by_number(connection: Connection, number: int) -> KeyRecord:
+    row = connection.execute(select(*_SHOWN).where(keys.c.id == number)).first()
+    if row is None:
+        raise NotFoundError(f"no key {number}")
+    return _key(row)
+
+
+def _key(row: Row[Any]) -> KeyRecord:
+    values: tuple[Any, ...] = row._tuple()
+    return KeyRecord(*values)
+
+
+def _hash(random: str) -> bytes:
+    return hashlib.sha256(random.encode("utf-8", "surrogatepass")).digest()
+
+
+_ONE = select(*_SHOWN, keys.c.hash).where(keys.c.id == bindparam("wanted"))

@@ -1,0 +1,172 @@
+"""The log of a pool: what was posted and amended, in the order in which it came. It only grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+from sqlalchemy import Connection, Row, bindparam, func, literal, select, tuple_
+
+from equipoise.store.bulk import among, insert
+from equipoise.store.pools import Position
+from equipoise.store.schema import log
+
+Kind: TypeAlias = Literal["match", "void", "restore", "correct", "disqualify", "reinstate"]
+
+#: Entries read at a time.
+_PIECE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a pool's log, as the table has it."""
+
+    seq: int
+    kind: Kind
+    match: str | None
+    player: str | None
+    content: str
+    posted_time: int | None
+    time: int
+    needs_replay: bool
+    received: int
+    key: int | None
+
+    @property
+    def position(self) -> Position:
+        """Where a match stands in the order of rating."""
+        return self.time, self.seq
+
+
+_NAMES = tuple(Entry.__dataclass_fields__)
+_COLUMNS = [log.c[name] for name in _NAMES]
+_MATCH = log.c.kind == "match"
+
+
+def append(connection: Connection, pool: int, entries: Sequence[Entry]) -> None:
+    """Append entries; their numbers must go on from the last one."""
+    columns: dict[str, list[Any]] = {"pool": [pool] * len(entries)}
+    for name in _NAMES:
+        columns[name] = [getattr(entry, name) for entry in entries]
+    insert(connection, log, columns)
+
+
+def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, Entry]:
+    """Return the entries of those matches that are in the log, by id."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH, among(log.c.match, ids, connection))
+    return {cast(str, entry.match): entry for entry in _entries(connection.execute(query))}
+
+
+def match_by_id(connection: Connection, pool: int, match: str) -> Entry | None:
+    """Return the entry of a match, or None."""
+    found = connection.execute(_ONE_MATCH, {"of_pool": pool, "wanted": match}).first()
+    return None if found is None else _entry(found)
+
+
+def entry_at(connection: Connection, pool: int, seq: int) -> Entry | None:
+    """Return the entry of this number, or None."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)
+    found = connection.execute(query).first()
+    return None if found is None else _entry(found)
+
+
+def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[Entry]:
+    """Return everything in the log that is not a match, oldest first."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH).order_by(log.c.seq)
+    if through is not None:
+        query = query.where(log.c.seq <= through)
+    return list(_entries(connection.execute(query)))
+
+
+def amendments_before(
+    connection: Connection, pool: int, before: int | None, limit: int
+) -> list[Entry]:
+    """Return the newest amendments with a number below `before`."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH)
+    if before is not None:
+        query = query.where(log.c.seq < before)
+    return list(_entries(connection.execute(query.order_by(log.c.seq.desc()).limit(limit))))
+
+
+def matches_after(
+    connection: Connection, pool: int, after: Position, limit: int = _PIECE
+) -> list[Entry]:
+    """Return the next matches in the order of their original positions."""
+    query = (
+        select(*_COLUMNS)
+        .where(log.c.pool == pool, _MATCH, _position() > _literal(after))
+        .order_by(log.c.time, log.c.seq)
+        .limit(limit)
+    )
+    return list(_entries(connection.execute(query)))
+
+
+def matches_before(
+    connection: Connection, pool: int, before: Position | None, limit: int
+) -> list[Entry]:
+    """Return the newest matches before a position, newest first."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
+    if before is not None:
+        query = query.where(_position() < _literal(before))
+    query = query.order_by(log.c.time.desc(), log.c.seq.desc()).limit(limit)
+    return list(_entries(connection.execute(query)))
+
+
+def any_match_from(connection: Connection, pool: int, position: Position) -> bool:
+    """Return whether a match stands at or after a position."""
+    query = select(literal(1)).where(log.c.pool == pool, _MATCH, _position() >= _literal(position))
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def first_waiting(connection: Connection, pool: int, after: int) -> Position | None:
+    """Return the first position of the matches after entry `after` that wait for a replay."""
+    query = select(log.c.time, log.c.seq).where(
+        log.c.pool == pool, _MATCH, log.c.needs_replay, log.c.seq > after
+    )
+    return min(((time, seq) for time, seq in connection.execute(query)), default=None)
+
+
+def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[Entry]:
+    """Give all entries in the order in which they came."""
+    while True:
+        query = (
+            select(*_COLUMNS)
+            .where(log.c.pool == pool, log.c.seq > after)
+            .order_by(log.c.seq)
+            .limit(_PIECE)
+        )
+        piece = list(_entries(connection.execute(query)))
+        yield from piece
+        if len(piece) < _PIECE:
+            return
+        after = piece[-1].seq
+
+
+def count_of(connection: Connection, pool: int) -> int:
+    """Return the number of entries."""
+    found = connection.execute(select(func.count()).select_from(log).where(log.c.pool == pool))
+    return int(found.scalar_one())
+
+
+def _position() -> Any:
+    return tuple_(log.c.time, log.c.seq)
+
+
+def _literal(position: Position) -> Any:
+    return tuple_(literal(position[0]), literal(position[1]))
+
+
+def _entries(rows: Iterable[Row[Any]]) -> Iterator[Entry]:
+    for row in rows:
+        yield _entry(row)
+
+
+def _entry(row: Row[Any]) -> Entry:
+    values: tuple[Any, ...] = row._tuple()
+    return Entry(*values)
+
+
+_ONE_MATCH = select(*_COLUMNS).where(
+    log.c.pool == bindparam("of_pool"), _MATCH, log.c.match == bindparam("wanted")
+)

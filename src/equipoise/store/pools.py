@@ -1,0 +1,161 @@
+"""Pools: how they are made, found, and locked while something is rated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from equipoise.arrays import Floats
+from equipoise.errors import NotFoundError
+from equipoise.store.schema import pools
+
+#: A place in a pool's order of rating: (time, seq).
+Position = tuple[int, int]
+
+#: The position before all matches.
+START: Position = (-(2**62), 0)
+
+#: Participations between two checkpoints at first; doubled whenever there are too many of them.
+CHECKPOINT_INTERVAL = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRecord:
+    """A pool as it stands; times in microseconds since 1970.
+
+    settings : JSON, as the pool was made
+    last_time, last_seq : of the last entry of its log; last_time None before the first match
+    last_rated : seq of the match that was rated last in the order of rating
+    shared : what the system knows of no single player
+    begins : position from which on only changes of this generation count
+    dirty : position from which a replay is wanted
+    """
+
+    id: int
+    name: str
+    settings: str
+    created: int
+    code: str
+    last_seq: int
+    matches: int
+    amendments: int
+    players: int
+    last_time: int | None
+    last_rated: int
+    shared: dict[str, Floats]
+    generation: int
+    begins: Position
+    dirty: Position | None
+    replay_generation: int | None
+    replay_owner: str | None
+    replay_until: int | None
+    garbage: bool
+    checkpoint_interval: int
+    checkpoint_due: int
+
+
+def add_pool(connection: Connection, name: str, settings: str, code: str, now: int) -> None:
+    """Add an empty pool; its name must be new."""
+    connection.execute(
+        insert(pools).values(
+            name=name,
+            settings=settings,
+            created=now,
+            code=code,
+            last_seq=0,
+            matches=0,
+            amendments=0,
+            players=0,
+            last_rated=0,
+            shared="{}",
+            generation=1,
+            from_time=START[0],
+            from_seq=START[1],
+            garbage=False,
+            checkpoint_interval=CHECKPOINT_INTERVAL,
+            checkpoint_due=0,
+        )
+    )
+
+
+def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRecord | None:
+    """Return a pool, or None.
+
+    lock : no other transaction may change it before this one ends
+    """
+    found = connection.execute((_LOCKED if lock else _BY_NAME), {"wanted": name}).first()
+    return None if found is None else _record(found)
+
+
+def get_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRecord:
+    """Return a pool. Raises : NotFoundError."""
+    found = find_pool(connection, name, lock=lock)
+    if found is None:
+        raise NotFoundError(f"no pool {name!r}")
+    return found
+
+
+def all_pools(connection: Connection) -> list[PoolRecord]:
+    """Return all pools by name."""
+    return [_record(row) for row in connection.execute(select(pools).order_by(pools.c.name))]
+
+
+def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
+    """Return pools that want a replay, a checkpoint or a clearing out, and nobody is at it."""
+    wanted = (
+        pools.c.dirty_time.is_not(None)
+        | pools.c.garbage
+        | (pools.c.checkpoint_due >= pools.c.checkpoint_interval)
+    )
+    free = pools.c.replay_until.is_(None) | (pools.c.replay_until < now)
+    rows = connection.execute(select(pools).where(wanted, free).order_by(pools.c.id))
+    return [_record(row) for row in rows]
+
+
+def change_pool(connection: Connection, pool: int, **columns: Any) -> None:
+    """Set columns of a pool; positions and what is shared in the form of `PoolRecord`."""
+    if "shared" in columns:
+        columns["shared"] = _shared_out(columns["shared"])
+    if "begins" in columns:
+        columns["from_time"], columns["from_seq"] = columns.pop("begins")
+    if "dirty" in columns:
+        dirty = columns.pop("dirty")
+        columns["dirty_time"], columns["dirty_seq"] = (None, None) if dirty is None else dirty
+    connection.execute(update(pools).where(pools.c.id == pool).values(**columns))
+
+
+def _record(row: Row[Any]) -> PoolRecord:
+    values = dict(row._mapping)
+    values["shared"] = _shared_in(values["shared"])
+    values["begins"] = (values.pop("from_time"), values.pop("from_seq"))
+    time, seq = values.pop("dirty_time"), values.pop("dirty_seq")
+    values["dirty"] = None if time is None else (time, seq)
+    return PoolRecord(**values)
+
+
+def _shared_out(shared: Mapping[str, Floats]) -> str:
+    """Return numbers as JSON; Python writes floats so that they come back to the bit."""
+    return json.dumps({name: values.tolist() for name, values in shared.items()})
+
+
+def _shared_in(text: str) -> dict[str, Floats]:
+    import numpy as np
+
+    if text == "{}":
+        return {}
+    return {name: np.array(values, np.float64) for name, values in json.loads(text).items()}
+
+
+def _by_name() -> Any:
+    from sqlalchemy import bindparam
+
+    return select(pools).where(pools.c.name == bindparam("wanted"))
+
+
+_BY_NAME = _by_name()
+# SQLite ignores it: there, whoever writes holds the whole database.
+_LOCKED = _BY_NAME.with_for_update()

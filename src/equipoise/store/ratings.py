@@ -1,0 +1,254 @@
+"""Ratings of a pool's players: what the system knows of each, and the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    bindparam,
+    delete,
+    false,
+    func,
+    literal,
+    select,
+    tuple_,
+    union_all,
+)
+
+from equipoise.store.bulk import among, insert
+from equipoise.store.schema import ratings
+
+#: Players read at a time.
+_PIECE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRow:
+    """A player's rating as the table has it; `ordering` is minus the rating that is shown."""
+
+    player: str
+    ordering: float
+    rating: float
+    deviation: float | None
+    matches: int
+    last_time: int | None
+    provisional: bool
+
+
+_SHOWN = [ratings.c[name] for name in RatingRow.__dataclass_fields__]
+
+
+def states_of(
+    connection: Connection, pool: int, generation: int, players: Iterable[str]
+) -> dict[str, bytes]:
+    """Return the packed states of those players that have one."""
+    query = select(ratings.c.player, ratings.c.state).where(
+        ratings.c.pool == pool,
+        ratings.c.generation == generation,
+        among(ratings.c.player, players, connection),
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def all_states(
+    connection: Connection, pool: int, generation: int
+) -> Iterator[Sequence[tuple[str, bytes]]]:
+    """Give all players and their packed states by id, some thousands at a time."""
+    after = ""
+    while True:
+        query = (
+            select(ratings.c.player, ratings.c.state)
+            .where(
+                ratings.c.pool == pool,
+                ratings.c.generation == generation,
+                ratings.c.player > after,
+            )
+            .order_by(ratings.c.player)
+            .limit(_PIECE)
+        )
+        rows = [(row[0], row[1]) for row in connection.execute(query)]
+        if rows:
+            yield rows
+        if len(rows) < _PIECE:
+            return
+        after = rows[-1][0]
+
+
+def put(
+    connection: Connection,
+    pool: int,
+    generation: int,
+    columns: dict[str, Sequence[Any]],
+    *,
+    replace: bool = True,
+) -> None:
+    """Write players' ratings, given as columns: those of `RatingRow`, and `state`."""
+    rows = len(columns["player"])
+    fixed = {"pool": [pool] * rows, "generation": [generation] * rows}
+    insert(connection, ratings, {**fixed, **columns}, replace=replace)
+
+
+def rating_of(connection: Connection, pool: int, generation: int, player: str) -> RatingRow | None:
+    """Return a player's rating, or None."""
+    values = {"of_pool": pool, "of_generation": generation, "wanted": player}
+    found = connection.execute(_ONE, values).first()
+    return None if found is None else RatingRow(*found)
+
+
+def ratings_of(
+    connection: Connection, pool: int, generation: int, players: Iterable[str]
+) -> dict[str, RatingRow]:
+    """Return the ratings of those players that have one, by id."""
+    query = select(*_SHOWN).where(
+        ratings.c.pool == pool,
+        ratings.c.generation == generation,
+        among(ratings.c.player, players, connection),
+    )
+    return {row[0]: RatingRow(*row) for row in connection.execute(query)}
+
+
+def leaderboard(
+    connection: Connection,
+    pool: int,
+    generation: int,
+    *,
+    after: tuple[float, str] | None,
+    limit: int,
+    provisional: bool,
+    active_since: int | None = None,
+    backwards: bool = False,
+) -> list[RatingRow]:
+    """Return players in the order of the leaderboard.
+
+    after : (ordering, player) of the one before the first; None from the top
+    provisional : list those too
+    active_since : only players whose last match was then or later
+    backwards : those before `after` instead, nearest first
+    """
+    values: dict[str, Any] = {"of_pool": pool, "of_generation": generation, "many": limit}
+    if after is not None:
+        values |= {"ordering": after[0], "player": after[1]}
+    if active_since is not None:
+        values["since"] = active_since
+    query = _page(after is not None, provisional, active_since is not None, backwards)
+    return [RatingRow(*row) for row in connection.execute(query, values)]
+
+
+def place_of(
+    connection: Connection,
+    pool: int,
+    generation: int,
+    row: RatingRow,
+    *,
+    provisional: bool,
+    active_since: int | None = None,
+) -> int:
+    """Return the place of a player among those listed, from 1."""
+    query = select(func.count()).where(
+        ratings.c.pool == pool,
+        ratings.c.generation == generation,
+        tuple_(ratings.c.ordering, ratings.c.player)
+        < tuple_(literal(row.ordering), literal(row.player)),
+    )
+    if not provisional:
+        query = query.where(ratings.c.provisional == false())
+    if active_since is not None:
+        query = query.where(ratings.c.last_time >= active_since)
+    return 1 + int(connection.execute(query).scalar_one())
+
+
+def count_players(connection: Connection, pool: int, generation: int) -> int:
+    """Return the number of rated players."""
+    query = select(func.count()).where(ratings.c.pool == pool, ratings.c.generation == generation)
+    return int(connection.execute(query).scalar_one())
+
+
+def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[list[RatingRow]]:
+    """Give all ratings by id, some thousands at a time."""
+    after = ""
+    while True:
+        query = (
+            select(*_SHOWN)
+            .where(
+                ratings.c.pool == pool,
+                ratings.c.generation == generation,
+                ratings.c.player > after,
+            )
+            .order_by(ratings.c.player)
+            .limit(_PIECE)
+        )
+        rows = [RatingRow(*row) for row in connection.execute(query)]
+        if rows:
+            yield rows
+        if len(rows) < _PIECE:
+            return
+        after = rows[-1].player
+
+
+def forget(connection: Connection, pool: int, generation: int, limit: int) -> int:
+    """Delete at most `limit` ratings of other generations than this and newer; return how many."""
+    old = (
+        select(ratings.c.generation, ratings.c.player)
+        .where(ratings.c.pool == pool, ratings.c.generation < generation)
+        .limit(limit)
+    )
+    found = [tuple(row) for row in connection.execute(old)]
+    for number in {one for one, _ in found}:
+        players = [player for one, player in found if one == number]
+        connection.execute(
+            delete(ratings).where(
+                ratings.c.pool == pool,
+                ratings.c.generation == number,
+                among(ratings.c.player, players, connection),
+            )
+        )
+    return len(found)
+
+
+_ONE = select(*_SHOWN).where(
+    ratings.c.pool == bindparam("of_pool"),
+    ratings.c.generation == bindparam("of_generation"),
+    ratings.c.player == bindparam("wanted"),
+)
+
+_pages: dict[tuple[bool, bool, bool, bool], Any] = {}
+
+
+def _page(after: bool, provisional: bool, active: bool, backwards: bool) -> Any:
+    """Return the query of a page; each form is built once."""
+    key = (after, provisional, active, backwards)
+    if key not in _pages:
+        _pages[key] = (
+            _merged(*key[:1], *key[2:]) if provisional else _listed(False, *key[:1], *key[2:])
+        )
+    return _pages[key]
+
+
+def _listed(provisional: bool, after: bool, active: bool, backwards: bool) -> Any:
+    """Return the query for those who are provisional, or for those who are not."""
+    here = tuple_(ratings.c.ordering, ratings.c.player)
+    query = select(*_SHOWN).where(
+        ratings.c.pool == bindparam("of_pool"),
+        ratings.c.generation == bindparam("of_generation"),
+        ratings.c.provisional == literal(provisional, literal_execute=True),
+    )
+    if after:
+        mark = tuple_(bindparam("ordering"), bindparam("player"))
+        query = query.where(here < mark if backwards else here > mark)
+    if active:
+        query = query.where(ratings.c.last_time >= bindparam("since"))
+    columns = (ratings.c.ordering, ratings.c.player)
+    order = [column.desc() for column in columns] if backwards else list(columns)
+    return query.order_by(*order).limit(bindparam("many"))
+
+
+def _merged(after: bool, active: bool, backwards: bool) -> Any:
+    """Return the query for all: the first of either kind, put in order."""
+    parts = [select(_listed(kind, after, active, backwards).subquery()) for kind in (False, True)]
+    both = union_all(*parts).subquery()
+    columns = (both.c.ordering, both.c.player)
+    order = [column.desc() for column in columns] if backwards else list(columns)
+    return select(both).order_by(*order).limit(bindparam("many"))

@@ -1,0 +1,218 @@
+"""The tables of the service.
+
+`log` only ever grows; `ratings`, `changes` and `checkpoints` follow from it and can be made anew.
+Times are whole microseconds since 1970 UTC. A position is (time, seq): a pool's matches are rated
+in that order, `time` being 0 throughout in pools without times.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
+
+#: Text that is compared by its bytes, so that both databases sort ids alike.
+Name = Text().with_variant(Text(collation="C"), "postgresql")
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def _of_pool() -> Column[int]:
+    """Return the column that says to which pool a row belongs.
+
+    It is no foreign key: pools are never deleted, and PostgreSQL would look each row's pool up.
+    """
+    return Column("pool", Integer, nullable=False, primary_key=True)
+
+
+pools = Table(
+    "pools",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Name, nullable=False, unique=True),
+    # What the pool was made with, as JSON of messages.pools.PoolRequest.
+    Column("settings", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    # Version of the code that rated what is stored.
+    Column("code", Text, nullable=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("matches", BigInteger, nullable=False),
+    Column("amendments", BigInteger, nullable=False),
+    Column("players", BigInteger, nullable=False),
+    # Position of the last match that was rated at once, and what all players share: JSON.
+    Column("last_time", BigInteger),
+    Column("last_rated", BigInteger, nullable=False),
+    Column("shared", Text, nullable=False),
+    # Readers see the ratings of this generation, and of the changes those of this generation and
+    # older ones from before the position at which it began.
+    Column("generation", BigInteger, nullable=False),
+    Column("from_time", BigInteger, nullable=False),
+    Column("from_seq", BigInteger, nullable=False),
+    # A replay is wanted from this position on; null for none.
+    Column("dirty_time", BigInteger),
+    Column("dirty_seq", BigInteger),
+    # The replay under way: its generation, who is at it and until when that holds.
+    Column("replay_generation", BigInteger),
+    Column("replay_owner", Text),
+    Column("replay_until", BigInteger),
+    # Whether rows of older generations are still to be deleted.
+    Column("garbage", Boolean, nullable=False),
+    # Participations between two checkpoints, and those rated since the last one.
+    Column("checkpoint_interval", BigInteger, nullable=False),
+    Column("checkpoint_due", BigInteger, nullable=False),
+)
+
+log = Table(
+    "log",
+    metadata,
+    _of_pool(),
+    Column("seq", BigInteger, primary_key=True),
+    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate".
+    Column("kind", Text, nullable=False),
+    Column("match", Name),
+    Column("player", Name),
+    # JSON: of a match or correction what was posted but its time, of others the reason.
+    Column("content", Text, nullable=False),
+    # The time that was posted, null where there was none, and the one at which it counts.
+    Column("posted_time", BigInteger),
+    Column("time", BigInteger, nullable=False),
+    # Whether it counts only once the pool is replayed: late matches, amendments of the past.
+    Column("needs_replay", Boolean, nullable=False),
+    Column("received", BigInteger, nullable=False),
+    Column("key", Integer),
+    Index(
+        "ix_log_match",
+        "pool",
+        "match",
+        unique=True,
+        sqlite_where=text("kind = 'match'"),
+        postgresql_where=text("kind = 'match'"),
+    ),
+    Index(
+        "ix_log_position",
+        "pool",
+        "time",
+        "seq",
+        sqlite_where=text("kind = 'match'"),
+        postgresql_where=text("kind = 'match'"),
+    ),
+    Index(
+        "ix_log_waiting",
+        "pool",
+        "seq",
+        sqlite_where=text("needs_replay"),
+        postgresql_where=text("needs_replay"),
+    ),
+    Index(
+        "ix_log_amendments",
+        "pool",
+        "seq",
+        sqlite_where=text("kind <> 'match'"),
+        postgresql_where=text("kind <> 'match'"),
+    ),
+)
+
+ratings = Table(
+    "ratings",
+    metadata,
+    _of_pool(),
+    Column("generation", BigInteger, primary_key=True),
+    Column("player", Name, primary_key=True),
+    # Minus the rating that is shown: ascending order is then that of the leaderboard.
+    Column("ordering", Double, nullable=False),
+    Column("rating", Double, nullable=False),
+    Column("deviation", Double),
+    Column("matches", BigInteger, nullable=False),
+    Column("last_time", BigInteger),
+    Column("provisional", Boolean, nullable=False),
+    # All that the system knows of the player: rating.state_bytes.
+    Column("state", LargeBinary, nullable=False),
+    Index(
+        "ix_ratings_leaderboard",
+        "pool",
+        "generation",
+        "provisional",
+        "ordering",
+        "player",
+    ),
+)
+
+changes = Table(
+    "changes",
+    metadata,
+    _of_pool(),
+    Column("player", Name, primary_key=True),
+    Column("time", BigInteger, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("generation", BigInteger, primary_key=True),
+    Column("rank", Integer, nullable=False),
+    Column("teams", Integer, nullable=False),
+    Column("rating_before", Double, nullable=False),
+    Column("deviation_before", Double),
+    Column("rating", Double, nullable=False),
+    Column("deviation", Double),
+    Column("expected", Double),
+    Column("performance", Double),
+    # The system's further columns of a trace, float64 in their order.
+    Column("extra", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    _of_pool(),
+    # Position of the last match that it has seen.
+    Column("time", BigInteger, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("participations", BigInteger, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+replays = Table(
+    "replays",
+    metadata,
+    _of_pool(),
+    Column("generation", BigInteger, primary_key=True),
+    # The last entry of the log that it took into account, and where it began.
+    Column("through_seq", BigInteger, nullable=False),
+    Column("from_time", BigInteger, nullable=False),
+    Column("from_seq", BigInteger, nullable=False),
+    Column("started", BigInteger, nullable=False),
+    Column("finished", BigInteger, nullable=False),
+    # JSON of messages.amendments.DifferenceMessage.
+    Column("difference", Text, nullable=False),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    # Name of the pool it is for; null for all.
+    Column("pool", Name),
+    # SHA-256 of the secret, which has 256 random bits and needs no salt.
+    Column("hash", LargeBinary, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger),
+    Column("revoked", BigInteger),
+    Column("last_used", BigInteger),
+)
