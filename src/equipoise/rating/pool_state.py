@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import io
 import json
 import os
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -62,18 +63,36 @@ class PoolState:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to one .npz file, whole or not at all."""
-        parts = self._parts()
         with whole_file(path) as file:
-            # NumPy types savez for arrays alone; **parts is just that.
-            np.savez(file, **parts)  # type: ignore[arg-type]
+            self._write(file)
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        file = io.BytesIO()
+        self._write(file)
+        return file.getvalue()
+
+    def _write(self, file: IO[bytes]) -> None:
+        # NumPy types savez for arrays alone; **parts is just that.
+        np.savez(file, **self._parts())  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PoolState:
         """Return a saved state. Raises : InvalidDataError, NotFoundError."""
         if not Path(path).is_file():
             raise NotFoundError(f"no saved state at {path}")
+        with open(path, "rb") as opened:
+            return cls._read(opened, path)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str) -> PoolState:
+        """Return what `to_bytes` gave; `name` is for errors. Raises : InvalidDataError."""
+        return cls._read(io.BytesIO(content), name)
+
+    @classmethod
+    def _read(cls, opened: IO[bytes], path: str | os.PathLike[str]) -> PoolState:
         try:
-            with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
+            with np.load(opened, allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
             header = json.loads(parts.pop("header").tobytes())
             if header["schema"] != SCHEMA:

@@ -64,6 +64,12 @@ def match_by_id(connection: Connection, pool: int, match: str) -> Entry | None:
     return None if found is None else _entry(found)
 
 
+def match_ids(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, str]:
+    """Return the ids of matches by the numbers of their entries."""
+    query = select(log.c.seq, log.c.match).where(log.c.pool == pool, log.c.seq.in_(seqs))
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
 def entry_at(connection: Connection, pool: int, seq: int) -> Entry | None:
     """Return the entry of this number, or None."""
     query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from equipoise.store.pools import Position
 from equipoise.store.schema import replays
@@ -41,6 +41,14 @@ def add_replay(connection: Connection, pool: int, replay: ReplayRecord) -> None:
             difference=replay.difference,
         )
     )
+
+
+def last_through(connection: Connection, pool: int) -> int:
+    """Return the last entry of the log that a replay took into account; 0 before the first."""
+    found = connection.execute(
+        select(func.max(replays.c.through_seq)).where(replays.c.pool == pool)
+    )
+    return int(found.scalar() or 0)
 
 
 def first_replay_with(connection: Connection, pool: int, seq: int) -> ReplayRecord | None:

@@ -1,0 +1,105 @@
+"""A match of the log, with what it did to its players, as it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from equipoise.messages.matches import (
+    ChangeMessage,
+    MatchLine,
+    MatchMessage,
+    MatchRequest,
+    ParticipationRequest,
+    TeamMessage,
+)
+from equipoise.store.changes import ChangeRow
+from equipoise.store.log import Entry
+from equipoise.workflows.match_history import players_of
+from equipoise.workflows.pools import iso, written
+from equipoise.workflows.posted_matches import PoolRules
+from equipoise.workflows.rated_rows import unpack_extra
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a match counts now.
+
+    request, time : as corrected, if it was; status, corrected : as in MatchMessage
+    """
+
+    request: MatchRequest
+    time: int
+    status: str
+    corrected: int | None = None
+
+
+def match_message(
+    entry: Entry, standing: Standing, changes: Mapping[str, ChangeRow], rules: PoolRules
+) -> MatchMessage:
+    """Return a match as it is shown; changes : of the players whose rating it changed."""
+    request = standing.request
+    places = {rank: place for place, rank in enumerate(sorted({t.rank for t in request.teams}), 1)}
+    return MatchMessage(
+        match=str(request.match),
+        seq=entry.seq,
+        time=written(standing.time, rules),
+        received=iso(entry.received),
+        status=standing.status,
+        corrected=standing.corrected,
+        weight=request.weight,
+        teams=[
+            TeamMessage(
+                rank=places[team.rank],
+                team=None if team.team is None else str(team.team),
+                players=[_change(one, changes, rules) for one in team.players],
+            )
+            for team in request.teams
+        ],
+    )
+
+
+def match_line(entry: Entry, standing: Standing, rules: PoolRules) -> MatchLine:
+    """Return a match as a line of a list."""
+    return MatchLine(
+        match=str(standing.request.match),
+        seq=entry.seq,
+        time=written(standing.time, rules),
+        received=iso(entry.received),
+        status=standing.status,
+        players=len(players_of(standing.request)),
+        teams=len(standing.request.teams),
+    )
+
+
+def _change(
+    one: ParticipationRequest | str | int, changes: Mapping[str, ChangeRow], rules: PoolRules
+) -> ChangeMessage:
+    """Return what a match did to a player; without numbers where it did nothing."""
+    posted = one if isinstance(one, ParticipationRequest) else None
+    player = str(one.player if isinstance(one, ParticipationRequest) else one)
+    found = changes.get(player)
+    if found is None:
+        return ChangeMessage(
+            player=player,
+            counted=False,
+            rating_before=None,
+            deviation_before=None,
+            rating=None,
+            deviation=None,
+            change=None,
+            expected=None,
+            performance=None if posted is None else posted.performance,
+        )
+    return ChangeMessage(
+        player=player,
+        counted=True,
+        rating_before=found.rating_before,
+        deviation_before=found.deviation_before,
+        rating=found.rating,
+        deviation=found.deviation,
+        change=found.rating - found.rating_before,
+        expected=found.expected,
+        performance=found.performance,
+        extra=unpack_extra(rules.system, found.extra),
+    )

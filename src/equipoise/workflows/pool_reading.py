@@ -1,0 +1,352 @@
+"""Reading a pool: its leaderboard, its players, their matches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.arrays import Floats
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.messages.matches import MatchMessage, MatchPage, Moment
+from equipoise.messages.players import (
+    LeaderboardMessage,
+    LeaderboardRow,
+    PlayerHistory,
+    PlayerMatch,
+    PlayerMessage,
+)
+from equipoise.rating.state_bytes import unpack_players
+from equipoise.store import changes, log, ratings, replays
+from equipoise.store.changes import ChangeRow
+from equipoise.store.connection import Store
+from equipoise.store.log import Entry
+from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.ratings import RatingRow
+from equipoise.workflows.amended_log import Amendments, amendments_of
+from equipoise.workflows.cursors import cursor_in, cursor_out
+from equipoise.workflows.match_history import players_of
+from equipoise.workflows.match_messages import Standing, match_line, match_message
+from equipoise.workflows.pools import iso, rules_of, written
+from equipoise.workflows.posted_matches import PoolRules, days, moment
+from equipoise.workflows.rated_rows import display, unpack_extra
+
+#: Rows of a page at most.
+MOST_ROWS = 1000
+
+#: Numbers of a player that have a place of their own in the answer.
+_FIXED = ("rating", "deviation", "matches", "last_time")
+
+
+def leaderboard(
+    store: Store,
+    pool: str,
+    *,
+    cursor: str | None = None,
+    limit: int = 50,
+    provisional: bool = False,
+    inactive: bool = True,
+    around: str | None = None,
+) -> LeaderboardMessage:
+    """Return a page of the leaderboard: ratings as of each player's last match, best first.
+
+    cursor : of an earlier answer; None is the top
+    limit : rows, from 1 to 1000
+    provisional, inactive : whether those are listed too
+    around : a player in the middle of the page, instead of a cursor
+    Raises : NotFoundError, InvalidParameterError
+    """
+    _check_limit(limit)
+    if cursor is not None and around is not None:
+        raise InvalidParameterError("give either cursor or around")
+    place = cursor_in(cursor, tuple[bool, float, str, int | None])
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        view = _View(connection, record, provisional, _active_since(record, rules, inactive))
+        if around is not None:
+            rows, first = view.around(around, limit)
+        else:
+            rows, first = view.page(place, limit)
+        more = bool(rows) and bool(view.after(rows[-1], 1))
+    begins = bool(rows) and (first == 1 or (first is None and place is None))
+    return LeaderboardMessage(
+        pool=pool,
+        generation=record.generation,
+        players_in_pool=record.players,
+        players=_board_rows(rows, first, rules),
+        previous=None if begins or not rows else cursor_out((True, *_mark(rows[0]), first)),
+        next=cursor_out((False, *_mark(rows[-1]), None if first is None else first + len(rows)))
+        if more
+        else None,
+    )
+
+
+class _View:
+    """The players whom a leaderboard lists."""
+
+    def __init__(
+        self, connection: Connection, pool: PoolRecord, provisional: bool, since: int | None
+    ) -> None:
+        self._connection, self._pool = connection, pool
+        self._provisional, self._since = provisional, since
+
+    def page(
+        self, place: tuple[bool, float, str, int | None] | None, limit: int
+    ) -> tuple[list[RatingRow], int | None]:
+        """Return the rows after or before a place, and the place of the first."""
+        if place is None:
+            return self._rows(None, limit), 1
+        backwards, ordering, player, number = place
+        rows = self._rows((ordering, player), limit, backwards)
+        if not backwards:
+            return rows, number
+        # Whoever has joined above since then is met at the top: the places are then counted anew.
+        first = None if number is None else max(number - len(rows), 1)
+        return rows[::-1], 1 if len(rows) < limit else first
+
+    def around(self, player: str, limit: int) -> tuple[list[RatingRow], int | None]:
+        """Return the rows around a player, and the place of the first. Raises : NotFoundError."""
+        row = _rating(self._connection, self._pool, player)
+        above = self._rows(_mark(row), limit // 2, backwards=True)[::-1]
+        below = self._rows(_mark(row), limit - len(above) - 1)
+        return [*above, row, *below], self.place(row) - len(above)
+
+    def after(self, row: RatingRow, limit: int) -> list[RatingRow]:
+        """Return the rows after one."""
+        return self._rows(_mark(row), limit)
+
+    def place(self, row: RatingRow) -> int:
+        """Return the place that a player has, or would have, among those listed."""
+        return ratings.place_of(
+            self._connection,
+            self._pool.id,
+            self._pool.generation,
+            row,
+            provisional=self._provisional,
+            active_since=self._since,
+        )
+
+    def _rows(
+        self, mark: tuple[float, str] | None, limit: int, backwards: bool = False
+    ) -> list[RatingRow]:
+        if limit < 1:
+            return []
+        return ratings.leaderboard(
+            self._connection,
+            self._pool.id,
+            self._pool.generation,
+            after=mark,
+            limit=limit,
+            provisional=self._provisional,
+            active_since=self._since,
+            backwards=backwards,
+        )
+
+
+def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None) -> PlayerMessage:
+    """Return a player's numbers, as of a time or of the last match.
+
+    Raises : NotFoundError, InvalidParameterError
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        row = _rating(connection, record, player_id)
+        packed = ratings.states_of(connection, record.id, record.generation, [player_id])
+        listed = not row.provisional
+        place = _View(connection, record, False, None).place(row) if listed else None
+        barred = amendments_of(connection, record).eligibility.barred_now(player_id)
+    when = None if at is None else moment(at, "at")
+    if when is not None and not rules.timed:
+        raise InvalidParameterError("at must be left out: this pool has no times")
+    if when is not None and row.last_time is not None and when < row.last_time:
+        raise InvalidParameterError(
+            f"at must not be before the player's last match, {written(row.last_time, rules)}"
+        )
+    state = unpack_players(rules.system, [packed[player_id]])
+    state.shared = record.shared
+    now = rules.system.at(state, np.zeros(1, np.int64), None if when is None else days(when))
+    return PlayerMessage(
+        pool=pool,
+        player=player_id,
+        place=place,
+        display=float(display(rules, now["rating"], now["deviation"])[0]),
+        rating=float(now["rating"][0]),
+        deviation=_number(now["deviation"]),
+        matches=row.matches,
+        last_time=written(row.last_time, rules),
+        at=written(when, rules),
+        provisional=row.provisional,
+        disqualified=None if barred is None else _since(barred.since, barred.received, rules),
+        extra={name: _number(column) for name, column in now.items() if name not in _FIXED},
+    )
+
+
+def player_history(
+    store: Store, pool: str, player_id: str, *, cursor: str | None = None, limit: int = 50
+) -> PlayerHistory:
+    """Return a player's rated matches, newest first.
+
+    Raises : NotFoundError, InvalidParameterError
+    """
+    _check_limit(limit)
+    before = cursor_in(cursor, tuple[int, int])
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        _rating(connection, record, player_id)
+        rows = changes.changes_of_player(connection, record, player_id, before, limit + 1)
+        shown = rows[:limit]
+        ids = log.match_ids(connection, record.id, [row.seq for row in shown])
+    last = shown[-1] if len(rows) > limit else None
+    return PlayerHistory(
+        pool=pool,
+        player=player_id,
+        matches=[_player_match(row, ids[row.seq], rules) for row in shown],
+        next=None if last is None else cursor_out((last.time, last.seq)),
+    )
+
+
+def match(store: Store, pool: str, match_id: str) -> MatchMessage:
+    """Return a match and what it did. Raises : NotFoundError."""
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        found = stored_matches(connection, record, rules_of(record.settings), [match_id])
+    if match_id not in found:
+        raise NotFoundError(f"no match {match_id!r} in pool {pool!r}")
+    return found[match_id]
+
+
+def matches(store: Store, pool: str, *, cursor: str | None = None, limit: int = 50) -> MatchPage:
+    """Return matches as they were posted, newest first. Raises : NotFoundError."""
+    _check_limit(limit)
+    before = cursor_in(cursor, tuple[int, int])
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        entries = log.matches_before(connection, record.id, before, limit + 1)
+        amendments = amendments_of(connection, record)
+        through = _replayed(connection, record)
+    shown = entries[:limit]
+    more = len(entries) > limit
+    return MatchPage(
+        matches=[match_line(one, standing(one, amendments, through), rules) for one in shown],
+        next=cursor_out(shown[-1].position) if more else None,
+    )
+
+
+def stored_matches(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, ids: Iterable[str]
+) -> dict[str, MatchMessage]:
+    """Return those matches that are in the log, with what they did, by id."""
+    entries = log.matches_by_id(connection, pool.id, ids)
+    amendments = amendments_of(connection, pool)
+    through = _replayed(connection, pool)
+    found = {}
+    for match_id, entry in entries.items():
+        stands = standing(entry, amendments, through)
+        # While a correction waits for its replay, the changes are those of what it corrects.
+        place = (stands.time, entry.seq)
+        names = players_of(stands.request)
+        rows = changes.changes_of_match(connection, pool, place, names)
+        found[match_id] = match_message(entry, stands, rows, rules)
+    return found
+
+
+def standing(entry: Entry, amendments: Amendments, through: int | None) -> Standing:
+    """Return how a match counts now.
+
+    through : last entry that ratings take into account; None: all
+    """
+    request = amendments.request(entry)
+    name = str(entry.match)
+    waits = through is not None and (
+        (entry.needs_replay and entry.seq > through) or amendments.touched.get(name, 0) > through
+    )
+    status = "void" if name in amendments.void else "rated" if request.rated else "unrated"
+    correction = amendments.corrections.get(name)
+    return Standing(
+        request=request,
+        time=amendments.time(entry),
+        status="pending" if waits else status,
+        corrected=None if correction is None else correction.seq,
+    )
+
+
+def _replayed(connection: Connection, pool: PoolRecord) -> int | None:
+    """Return the last entry that ratings take into account, None where that is all of them."""
+    return None if pool.dirty is None else replays.last_through(connection, pool.id)
+
+
+def _rating(connection: Connection, pool: PoolRecord, player_id: str) -> RatingRow:
+    """Return a player's rating. Raises : NotFoundError."""
+    found = ratings.rating_of(connection, pool.id, pool.generation, player_id)
+    if found is None:
+        raise NotFoundError(f"no player {player_id!r} in pool {pool.name!r}")
+    return found
+
+
+def _active_since(pool: PoolRecord, rules: PoolRules, inactive: bool) -> int | None:
+    """Return the time before which a last match makes a player inactive; None: all are listed."""
+    within = rules.settings.inactive_days
+    if inactive or within is None or pool.last_time is None or not rules.timed:
+        return None
+    return pool.last_time - int(within * MICROSECONDS_PER_DAY)
+
+
+def _board_rows(rows: list[RatingRow], first: int | None, rules: PoolRules) -> list[LeaderboardRow]:
+    return [
+        LeaderboardRow(
+            place=None if first is None else first + number,
+            player=row.player,
+            # Minus zero is no rating to show.
+            display=0.0 - row.ordering,
+            rating=row.rating,
+            deviation=row.deviation,
+            matches=row.matches,
+            last_time=written(row.last_time, rules),
+            provisional=row.provisional,
+        )
+        for number, row in enumerate(rows)
+    ]
+
+
+def _player_match(row: ChangeRow, match_id: str, rules: PoolRules) -> PlayerMatch:
+    return PlayerMatch(
+        match=match_id,
+        seq=row.seq,
+        time=written(row.time, rules),
+        rank=row.rank + 1,
+        teams=row.teams,
+        rating_before=row.rating_before,
+        deviation_before=row.deviation_before,
+        rating=row.rating,
+        deviation=row.deviation,
+        change=row.rating - row.rating_before,
+        expected=row.expected,
+        performance=row.performance,
+        extra=unpack_extra(rules.system, row.extra),
+    )
+
+
+def _mark(row: RatingRow) -> tuple[float, str]:
+    return row.ordering, row.player
+
+
+def _since(since: int | None, received: int, rules: PoolRules) -> int | str:
+    """Return from when on a player is barred; by the clock where no time was named."""
+    found = written(since, rules)
+    return iso(received) if found is None else found
+
+
+def _number(column: Floats) -> float | None:
+    value = float(column[0])
+    return None if math.isnan(value) else value
+
+
+def _check_limit(limit: int) -> None:
+    require(1 <= limit <= MOST_ROWS, "limit", f"from 1 to {MOST_ROWS}", limit)

@@ -1,0 +1,149 @@
+"""Making pools, and how they stand."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+import equipoise
+from equipoise._jit import source_hash
+from equipoise.errors import (
+    ConflictError,
+    InvalidDataError,
+    InvalidParameterError,
+    NotFoundError,
+    Problem,
+)
+from equipoise.messages.pools import PoolMessage, PoolRequest
+from equipoise.rating.registry import parameters_of
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord, add_pool, all_pools, find_pool, get_pool
+from equipoise.workflows.posted_matches import PoolRules
+
+#: Names of pools are parts of addresses.
+POOL_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_decoder = msgspec.json.Decoder(PoolRequest)
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """Return the version of the code that rates: of the package and of the sources."""
+    package = Path(equipoise.__file__).parent
+    return f"{version('equipoise')}+{source_hash(package)}"
+
+
+@lru_cache(maxsize=256)
+def rules_of(settings: str) -> PoolRules:
+    """Return a pool's rules from its settings as they are stored."""
+    return PoolRules(_decoder.decode(settings))
+
+
+def create_pool(store: Store, name: str, request: PoolRequest, now: int) -> PoolMessage:
+    """Make a pool; the same again changes nothing and gets the same answer.
+
+    Raises : InvalidDataError, ConflictError where a pool of this name is set otherwise
+    """
+    _check(name, request)
+    settings = msgspec.json.encode(request, order="deterministic").decode()
+    with store.write() as connection:
+        found = find_pool(connection, name, lock=True)
+        if found is None:
+            add_pool(connection, name, settings, code_version(), now)
+        elif found.settings != settings:
+            raise ConflictError(f"pool {name!r} is there and set otherwise")
+        return message_of(get_pool(connection, name))
+
+
+def pool_message(store: Store, name: str) -> PoolMessage:
+    """Return how a pool is set and stands. Raises : NotFoundError."""
+    with store.read() as connection:
+        return message_of(get_pool(connection, name))
+
+
+def pool_messages(store: Store) -> list[PoolMessage]:
+    """Return all pools by name."""
+    with store.read() as connection:
+        return [message_of(pool) for pool in all_pools(connection)]
+
+
+def message_of(pool: PoolRecord) -> PoolMessage:
+    """Return a pool as it is shown."""
+    rules = rules_of(pool.settings)
+    settings = rules.settings
+    return PoolMessage(
+        pool=pool.name,
+        system=settings.system,
+        parameters=_plain(rules),
+        statistics=dict(settings.statistics),
+        times=settings.times,
+        late=settings.late,
+        public=settings.public,
+        display_deviations=settings.display_deviations,
+        placement_matches=settings.placement_matches,
+        inactive_days=settings.inactive_days,
+        created=iso(pool.created),
+        players=pool.players,
+        matches=pool.matches,
+        last_seq=pool.last_seq,
+        last_time=written(pool.last_time, rules),
+        generation=pool.generation,
+        pending=pool.dirty is not None,
+        code=pool.code,
+    )
+
+
+def iso(time: int) -> str:
+    """Return microseconds since 1970 as ISO 8601 with its zone."""
+    return (_EPOCH + timedelta(microseconds=time)).isoformat().replace("+00:00", "Z")
+
+
+def written(time: int | None, rules: PoolRules) -> int | str | None:
+    """Return a time as the pool writes times; None where there is none."""
+    if time is None or not rules.timed:
+        return None
+    return time // 1_000_000 if rules.settings.times == "seconds" else iso(time)
+
+
+def _plain(rules: PoolRules) -> dict[str, object]:
+    return {
+        name: str(value) if isinstance(value, float) and math.isinf(value) else value
+        for name, value in parameters_of(rules.system).items()
+    }
+
+
+def _check(name: str, request: PoolRequest) -> None:
+    """Refuse settings that make no pool. Raises : InvalidDataError."""
+    problems = []
+    if not POOL_NAME.fullmatch(name):
+        rule = "must be small letters, digits, '.', '_', '-', at most 63, a letter or digit first"
+        problems.append(Problem("", None, "pool", rule, name[:100]))
+    bounds = {
+        "display_deviations": (request.display_deviations, 0.0, 100.0),
+        "placement_matches": (request.placement_matches, 0, 10**6),
+        "inactive_days": (request.inactive_days, 0.0, 1e6),
+    }
+    for field, (value, low, high) in bounds.items():
+        if value is not None and not low <= value <= high:
+            rule = f"must be a number from {low:g} to {high:g}"
+            problems.append(Problem("", None, field, rule, str(value)))
+    for statistic, weight in request.statistics.items():
+        if not math.isfinite(weight) or not 0 < len(statistic) <= 100 or "\0" in statistic:
+            rule = "must be a name of 1 to 100 characters with a finite weight"
+            problems.append(Problem("", None, "statistics", rule, f"{statistic[:100]}: {weight}"))
+    try:
+        system = PoolRules(request).system
+        if request.times == "none" and system.capabilities.needs_time:
+            rule = f"must not be 'none': {request.system} with these parameters needs times"
+            problems.append(Problem("", None, "times", rule, "none"))
+    except (InvalidParameterError, NotFoundError) as error:
+        problems.append(Problem("", None, "system", str(error), request.system))
+    if problems:
+        raise InvalidDataError(problems, f"no pool can be made so; problems: {len(problems)}")

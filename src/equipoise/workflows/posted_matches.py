@@ -1,0 +1,236 @@
+"""Matches as they were posted -> matches that a pool can rate, or every problem with them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.errors import InvalidParameterError, Problem
+from equipoise.formats.times import SECONDS_LIMIT, instant
+from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
+
+#: Characters of an id at most.
+ID_LENGTH = 200
+
+_ID_RULE = f"must have 1 to {ID_LENGTH} characters and no control characters"
+#: Neither control characters nor halves of surrogate pairs, which are no text.
+_NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder = msgspec.json.Decoder(MatchRequest)
+
+
+@dataclass(frozen=True)
+class PoolRules:
+    """How a pool is set, and the system that this makes."""
+
+    settings: PoolRequest
+
+    @cached_property
+    def system(self) -> RatingSystem:
+        """The rating system of the pool."""
+        return make_system(self.settings.system, self.settings.parameters)
+
+    @property
+    def timed(self) -> bool:
+        """Whether matches of the pool have times."""
+        return self.settings.times != "none"
+
+
+@dataclass(frozen=True, slots=True)
+class PostedMatch:
+    """A match with text for ids.
+
+    request : as it was posted, ids as text, without its time
+    time : microseconds since 1970, None where none was posted
+    content : JSON of the request
+    """
+
+    request: MatchRequest
+    time: int | None
+    content: str
+
+    @property
+    def id(self) -> str:
+        """The id of the match."""
+        return str(self.request.match)
+
+
+def logged_match(content: str) -> MatchRequest:
+    """Return a match as the log has it; its ids are text."""
+    return _decoder.decode(content)
+
+
+def read_matches(
+    requests: Sequence[MatchRequest], rules: PoolRules, first_line: int = 1
+) -> tuple[list[PostedMatch], list[Problem]]:
+    """Return the matches that can be rated, and what is wrong with the others.
+
+    first_line : number of the first one, for the problems
+    """
+    found: list[PostedMatch] = []
+    problems: list[Problem] = []
+    for line, request in enumerate(requests, start=first_line):
+        wrong = [
+            Problem("", line, field, rule, _told(got))
+            for field, rule, got in _faults(request, rules)
+        ]
+        time = None
+        if request.time is not None:
+            try:
+                time = moment(request.time)
+            except InvalidParameterError as error:
+                rule, _, got = str(error).removeprefix("time ").partition("; got ")
+                wrong.append(Problem("", line, "time", rule, got))
+        if wrong:
+            problems += wrong
+            continue
+        same = _canonical(request)
+        found.append(PostedMatch(same, time, _encoder.encode(same).decode()))
+    return found, problems
+
+
+def moment(value: Moment, name: str = "time") -> int:
+    """Return a time in microseconds since 1970. Raises : InvalidParameterError."""
+    if type(value) is int and abs(value) <= SECONDS_LIMIT:
+        return value * 1_000_000
+    found = instant(value, name)
+    if abs(found) > SECONDS_LIMIT * 1_000_000:
+        raise InvalidParameterError(
+            f"{name} must lie within {SECONDS_LIMIT} s of 1970; got {value}"
+        )
+    return found
+
+
+def days(time: int) -> float:
+    """Return a time as systems take it: days since 1970."""
+    return time / MICROSECONDS_PER_DAY
+
+
+def id_text(value: str | int) -> str:
+    """Return an id as the service keeps it."""
+    return value if type(value) is str else str(value)
+
+
+def id_fault(value: str | int) -> str | None:
+    """Return the rule that an id breaks, or None."""
+    text = id_text(value)
+    if 0 < len(text) <= ID_LENGTH and text.isprintable():
+        return None
+    # Printable leaves out separators and format characters, which names may well have.
+    fits = 0 < len(text) <= ID_LENGTH and _NO_CONTROL.fullmatch(text)
+    return None if fits else _ID_RULE
+
+
+def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
+    """Give (field, rule, what came) of everything that is wrong with a match but its time."""
+    if (rule := id_fault(request.match)) is not None:
+        yield "match", rule, request.match
+    if not rules.timed and request.time is not None:
+        yield "time", "must be left out: this pool has no times", request.time
+    if not (0 < request.weight < math.inf):
+        yield "weight", "must be a positive number", request.weight
+    ceiling = request.performance_ceiling
+    if ceiling is not None and not math.isfinite(ceiling):
+        yield "performance_ceiling", "must be a finite number", ceiling
+    if not request.teams:
+        yield "teams", "must not be empty", "no team"
+    yield from _misfits(request, rules)
+    seen: set[str] = set()
+    for team in request.teams:
+        if team.rank < 0 or team.rank > 2**31:
+            yield "rank", "must be a whole number from 0", team.rank
+        if team.team is not None and (rule := id_fault(team.team)) is not None:
+            yield "team", rule, team.team
+        if not team.players:
+            yield "players", "must not be empty", "a team without players"
+        for one in team.players:
+            player = one.player if isinstance(one, ParticipationRequest) else one
+            text = player if type(player) is str else str(player)
+            if (rule := id_fault(text)) is not None:
+                yield "player", rule, text
+            if text in seen:
+                yield "player", "must appear once in a match", text
+            seen.add(text)
+            if isinstance(one, ParticipationRequest):
+                yield from _participation_faults(one, rules)
+
+
+def _misfits(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
+    """Give what the pool's system cannot rate."""
+    able, name = rules.system.capabilities, rules.settings.system
+    if able.max_teams is not None and len(request.teams) > able.max_teams:
+        yield "teams", f"must be at most {able.max_teams} for {name}", len(request.teams)
+    if able.max_team_size is not None:
+        largest = max((len(team.players) for team in request.teams), default=0)
+        if largest > able.max_team_size:
+            yield "players", f"must be at most {able.max_team_size} a team for {name}", largest
+    if not able.draws and len({team.rank for team in request.teams}) < len(request.teams):
+        yield "rank", f"must differ from team to team for {name}", "a tie"
+
+
+def _participation_faults(
+    one: ParticipationRequest, rules: PoolRules
+) -> Iterator[tuple[str, str, object]]:
+    if one.share is not None and not 0 <= one.share <= 1:
+        yield "share", "must be a number from 0 to 1", one.share
+    if one.performance is not None:
+        if not math.isfinite(one.performance):
+            yield "performance", "must be a finite number", one.performance
+        if rules.settings.statistics:
+            rule = "must be left out: this pool makes it of statistics"
+            yield "performance", rule, one.performance
+    for name, value in one.statistics.items():
+        if not math.isfinite(value):
+            yield f"statistics.{name}", "must be a finite number", value
+    for text in (one.role, one.side, *one.statistics, *one.attributes, *one.attributes.values()):
+        if isinstance(text, str) and "\0" in text:
+            yield "attributes", "must have no NUL characters", text
+
+
+def _canonical(request: MatchRequest) -> MatchRequest:
+    """Return the request with ids as text, without its time, bare ids where that says it all."""
+    plain = all(
+        (team.team is None or type(team.team) is str)
+        and all(type(one) is str for one in team.players)
+        for team in request.teams
+    )
+    teams = request.teams
+    if not plain:
+        teams = [
+            TeamRequest(
+                players=[_canonical_player(one) for one in team.players],
+                rank=team.rank,
+                team=None if team.team is None else id_text(team.team),
+            )
+            for team in teams
+        ]
+    return MatchRequest(
+        match=id_text(request.match),
+        teams=teams,
+        weight=request.weight,
+        performance_ceiling=request.performance_ceiling,
+        rated=request.rated,
+    )
+
+
+def _canonical_player(one: ParticipationRequest | str | int) -> ParticipationRequest | str:
+    if not isinstance(one, ParticipationRequest):
+        return id_text(one)
+    text = id_text(one.player)
+    same = one if one.player == text else msgspec.structs.replace(one, player=text)
+    return text if same == ParticipationRequest(player=text) else same
+
+
+def _told(value: object) -> str:
+    """Return what came, cut where it is long."""
+    text = str(value)
+    return text if len(text) <= ID_LENGTH else text[:ID_LENGTH] + "..."

@@ -1,0 +1,292 @@
+"""Posting matches: into the log, rated, and written, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from sqlalchemy import Connection
+
+from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, Problem
+from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
+from equipoise.store import changes, log, ratings
+from equipoise.store.changes import ChangeRow
+from equipoise.store.connection import Store
+from equipoise.store.log import Entry
+from equipoise.store.pools import PoolRecord, change_pool, get_pool
+from equipoise.workflows.eligibility import Eligibility
+from equipoise.workflows.match_history import LoggedMatch, players_of, without
+from equipoise.workflows.match_messages import Standing, match_message
+from equipoise.workflows.pool_reading import stored_matches
+from equipoise.workflows.pools import rules_of, written
+from equipoise.workflows.posted_matches import PoolRules, PostedMatch, read_matches
+from equipoise.workflows.rating_batch import RatedBatch, UnratableMatchError, rate_batch
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Matches that are recorded together or not at all.
+
+    key : number of the key that posted them
+    told : answer with every match and what it changed, not only with how many there were
+    first_line : number of the first one in what was posted, for problems
+    """
+
+    matches: Sequence[MatchRequest]
+    key: int | None = None
+    told: bool = True
+    first_line: int = 1
+
+
+#: What a post gets: its matches, their number, or why none of it was recorded.
+Answer: TypeAlias = list[MatchMessage] | PostedMessage | EquipoiseError
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to become of the posts of one transaction.
+
+    refused : index of a post -> why
+    entries : new entries of the log, and `requests` what they say, and `owner` whose they are
+    known : index of a post -> entries of its matches that were there before
+    """
+
+    refused: dict[int, EquipoiseError] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    requests: list[MatchRequest] = field(default_factory=list)
+    owners: list[int] = field(default_factory=list)
+    known: dict[int, int] = field(default_factory=dict)
+    last_time: int | None = None
+
+
+def post_matches(store: Store, pool: str, posts: Sequence[Post], now: int) -> list[Answer]:
+    """Record and rate what was posted, in this order, in one transaction.
+
+    now : when it was received, microseconds since 1970
+    Returns : an answer a post; a post that is refused leaves no trace
+    Raises : NotFoundError
+    """
+    with store.read() as connection:
+        rules = rules_of(get_pool(connection, pool).settings)
+    read = [_read(post, rules) for post in posts]
+    offered = [matches for matches, _ in read]
+    refused = {i: error for i, (_, error) in enumerate(read) if error is not None}
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        ids = {match.id for matches, _ in read for match in matches}
+        before = log.matches_by_id(connection, record.id, ids)
+        while True:
+            plan = _plan(record, rules, posts, offered, before, refused, now)
+            to_rate = _to_rate(connection, record, plan)
+            try:
+                batch = rate_batch(connection, record, rules, to_rate) if to_rate else None
+                break
+            except UnratableMatchError as error:
+                seq = to_rate[error.index].seq
+                at = seq - record.last_seq - 1
+                owner = plan.owners[at]
+                refused[owner] = _unratable(plan, at, posts[owner], error)
+        after = _write(connection, record, plan, batch, to_rate)
+        return _answers(connection, after, rules, posts, read, plan, batch)
+
+
+def _read(post: Post, rules: PoolRules) -> tuple[list[PostedMatch], EquipoiseError | None]:
+    """Return the matches of a post, and why it is refused."""
+    matches, problems = read_matches(post.matches, rules, post.first_line)
+    if not problems:
+        return matches, None
+    return [], InvalidDataError(problems)
+
+
+def _plan(
+    pool: PoolRecord,
+    rules: PoolRules,
+    posts: Sequence[Post],
+    read: Sequence[list[PostedMatch]],
+    before: dict[str, Entry],
+    refused: dict[int, EquipoiseError],
+    now: int,
+) -> _Plan:
+    """Return what is recorded: posts are taken in turn, each whole or not at all."""
+    plan = _Plan(refused=dict(refused), last_time=pool.last_time)
+    fresh: dict[str, Entry] = {}
+    for index, (post, matches) in enumerate(zip(posts, read, strict=True)):
+        if index in refused:
+            continue
+        taken: list[Entry] = []
+        requests: list[MatchRequest] = []
+        problems: list[Problem] = []
+        conflicts: list[str] = []
+        last, seq = plan.last_time, pool.last_seq + len(plan.entries)
+        mine: dict[str, Entry] = {}
+        for line, match in enumerate(matches, start=post.first_line):
+            there = before.get(match.id) or fresh.get(match.id) or mine.get(match.id)
+            if there is not None:
+                if there.content != match.content or there.posted_time != match.time:
+                    conflicts.append(match.id)
+                continue
+            time, late = _rated_time(match, rules, last, now)
+            if late and rules.settings.late == "reject":
+                rule = f"must not be before the last match of the pool, {written(last, rules)}"
+                got = str(written(match.time, rules))
+                problems.append(Problem("", line, "time", rule, got))
+                continue
+            waits = late and rules.settings.late == "replay"
+            seq += 1
+            entry = Entry(
+                seq, "match", match.id, None, match.content, match.time, time, waits, now, post.key
+            )
+            taken.append(entry)
+            requests.append(match.request)
+            mine[match.id] = entry
+            last = time if last is None else max(last, time)
+        if conflicts or problems:
+            plan.refused[index] = _refusal(conflicts, problems)
+            continue
+        plan.entries += taken
+        plan.requests += requests
+        plan.owners += [index] * len(taken)
+        plan.known[index] = len(matches) - len(taken)
+        plan.last_time = last
+        fresh |= mine
+    return plan
+
+
+def _rated_time(
+    match: PostedMatch, rules: PoolRules, last: int | None, now: int
+) -> tuple[int, bool]:
+    """Return the time at which a match counts, and whether it came late."""
+    if not rules.timed:
+        return 0, False
+    if match.time is None:
+        return (now if last is None else max(now, last)), False
+    if last is None or match.time >= last:
+        return match.time, False
+    return (last if rules.settings.late == "append" else match.time), True
+
+
+def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:
+    """Return why a post is refused."""
+    if not conflicts:
+        return InvalidDataError(problems)
+    more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
+    named = ", ".join(conflicts[:5])
+    return ConflictError(
+        f"recorded before with other content: {named}{more}; a match is corrected by PUT"
+    )
+
+
+def _unratable(plan: _Plan, at: int, post: Post, error: UnratableMatchError) -> EquipoiseError:
+    """Return why a post is refused whose match the system cannot rate."""
+    first = plan.owners.index(plan.owners[at])
+    line = post.first_line + at - first
+    match = plan.entries[at].match
+    reason = str(error.reason).replace("\n", " ")
+    problem = Problem("", line, "match", "must be one that the pool's system can rate", str(match))
+    return InvalidDataError([problem], f"match {match} cannot be rated: {reason}")
+
+
+def _to_rate(connection: Connection, pool: PoolRecord, plan: _Plan) -> list[LoggedMatch]:
+    """Return the new matches that are rated now, without players who are barred."""
+    eligible = eligibility_of(connection, pool)
+    found = []
+    for entry, request in zip(plan.entries, plan.requests, strict=True):
+        if not request.rated or entry.needs_replay:
+            continue
+        barred = eligible.barred(players_of(request), entry.position) if eligible.turns else set()
+        counted = without(request, barred)
+        if counted is not None:
+            found.append(LoggedMatch(entry.seq, entry.time, counted))
+    return found
+
+
+def eligibility_of(connection: Connection, pool: PoolRecord) -> Eligibility:
+    """Return who may be rated in matches posted now."""
+    if not pool.amendments:
+        return Eligibility()
+    return Eligibility.of(log.amendments(connection, pool.id), pool.last_seq)
+
+
+def _write(
+    connection: Connection,
+    pool: PoolRecord,
+    plan: _Plan,
+    batch: RatedBatch | None,
+    rated: Sequence[LoggedMatch],
+) -> PoolRecord:
+    """Write log, changes and ratings; return the pool as it then stands."""
+    if not plan.entries:
+        return pool
+    log.append(connection, pool.id, plan.entries)
+    late = [entry.position for entry in plan.entries if entry.needs_replay]
+    dirty = min([*late, *([] if pool.dirty is None else [pool.dirty])], default=None)
+    columns: dict[str, Any] = {
+        "last_seq": plan.entries[-1].seq,
+        "matches": pool.matches + len(plan.entries),
+        "last_time": plan.last_time,
+        "dirty": dirty,
+    }
+    if batch is not None:
+        changes.put(connection, pool.id, pool.generation, batch.changes)
+        ratings.put(connection, pool.id, pool.generation, batch.ratings)
+        columns["players"] = pool.players + batch.new_players
+        columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
+        columns["last_rated"] = rated[-1].seq
+        if batch.shared or pool.shared:
+            columns["shared"] = batch.shared
+    change_pool(connection, pool.id, **columns)
+    return replace(pool, **columns)
+
+
+def _answers(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    posts: Sequence[Post],
+    read: Sequence[tuple[list[PostedMatch], EquipoiseError | None]],
+    plan: _Plan,
+    batch: RatedBatch | None,
+) -> list[Answer]:
+    """Return every post's answer."""
+    told = {index for index, post in enumerate(posts) if post.told}
+    messages = _messages(rules, plan, batch, told)
+    answers: list[Answer] = []
+    for index, (matches, _) in enumerate(read):
+        if index in plan.refused:
+            answers.append(plan.refused[index])
+        elif index in told:
+            missing = [match.id for match in matches if match.id not in messages]
+            there = stored_matches(connection, pool, rules, missing) if missing else {}
+            answers.append([messages.get(m.id) or there[m.id] for m in matches])
+        else:
+            known = plan.known[index]
+            answers.append(PostedMessage(len(matches) - known, known, pool.last_seq))
+    return answers
+
+
+def _messages(
+    rules: PoolRules, plan: _Plan, batch: RatedBatch | None, told: set[int]
+) -> dict[str, MatchMessage]:
+    """Return the matches recorded now by posts that want to be told, by id."""
+    wanted = {
+        entry.seq: entry
+        for entry, owner in zip(plan.entries, plan.owners, strict=True)
+        if owner in told
+    }
+    if not wanted:
+        return {}
+    by_seq: dict[int, dict[str, ChangeRow]] = {}
+    if batch is not None:
+        for row in zip(*batch.changes.values(), strict=True):
+            change = ChangeRow(*row)
+            if change.seq in wanted:
+                by_seq.setdefault(change.seq, {})[change.player] = change
+    first = plan.entries[0].seq
+    found = {}
+    for seq, entry in wanted.items():
+        request = plan.requests[seq - first]
+        status = "pending" if entry.needs_replay else "rated" if request.rated else "unrated"
+        standing = Standing(request, entry.time, status)
+        found[str(request.match)] = match_message(entry, standing, by_seq.get(seq, {}), rules)
+    return found

@@ -1,0 +1,132 @@
+"""What a system made of some matches, as rows of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.errors import InvalidDataError, Problem
+from equipoise.rating.replay import TRACE_COLUMNS
+from equipoise.rating.state import State
+from equipoise.rating.state_bytes import pack_players
+from equipoise.rating.system import RatingSystem
+from equipoise.workflows.posted_matches import PoolRules
+
+
+def empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
+    """Return a trace to be filled."""
+    names = (*TRACE_COLUMNS, *system.trace_columns)
+    return {name: np.full(history.participations, np.nan) for name in names}
+
+
+def extra_columns(system: RatingSystem) -> list[str]:
+    """Return the columns of the system's trace that the table of changes packs together."""
+    return [name for name in system.trace_columns if name != "performance"]
+
+
+def rating_rows(
+    rules: PoolRules, state: State, rows: Ints, players: Sequence[str]
+) -> dict[str, Sequence[Any]]:
+    """Return the ratings of players at `rows` of a state as columns of the table.
+
+    Raises : InvalidDataError where the system has no rating for a player
+    """
+    columns = rules.system.at(state, rows, None)
+    rating, deviation = columns["rating"], columns["deviation"]
+    lost = ~np.isfinite(rating)
+    if lost.any():
+        player = players[int(np.flatnonzero(lost)[0])]
+        rule = f"must leave every player a rating under {rules.settings.system}"
+        raise InvalidDataError([Problem("", None, "teams", rule, f"none for {player}")])
+    shown = display(rules, rating, deviation)
+    matches = columns["matches"].astype(np.int64)
+    last = columns["last_time"]
+    known = np.isfinite(last) if rules.timed else np.zeros(len(rows), bool)
+    micros = np.rint(np.where(known, last, 0.0) * MICROSECONDS_PER_DAY).astype(np.int64)
+    return {
+        "player": players,
+        "ordering": (-shown).tolist(),
+        "rating": rating.tolist(),
+        "deviation": _nullable(deviation),
+        "matches": matches.tolist(),
+        "last_time": [
+            time if has else None for time, has in zip(micros.tolist(), known.tolist(), strict=True)
+        ],
+        "provisional": (matches < rules.settings.placement_matches).tolist(),
+        "state": pack_players(state.take(rows)),
+    }
+
+
+def display(rules: PoolRules, rating: Floats, deviation: Floats) -> Floats:
+    """Return the ratings that are shown: rating - k x deviation, where there is a deviation."""
+    k = rules.settings.display_deviations
+    if k == 0.0:
+        return rating
+    return rating - k * np.nan_to_num(deviation, nan=0.0)
+
+
+def change_rows(
+    rules: PoolRules,
+    history: History,
+    trace: dict[str, Floats],
+    seqs: Sequence[int],
+    names: Sequence[str],
+) -> tuple[dict[str, Sequence[Any]], Ints]:
+    """Return the changes of rated participations as columns of the table, and which they are.
+
+    seqs : of every match of the history
+    names : of every participation
+    """
+    rated = np.flatnonzero(np.isfinite(trace["rating"]))
+    match = history.match_rows()[rated]
+    times = np.zeros(history.matches, np.int64) if history.time is None else history.time
+    performance = trace.get("performance", history.performance)
+    if performance is None:
+        performance = np.full(history.participations, np.nan)
+    extras = extra_columns(rules.system)
+    packed = np.ascontiguousarray(
+        np.stack([trace[name][rated] for name in extras], axis=1)
+        if extras
+        else np.zeros((len(rated), 0))
+    )
+    width = 8 * len(extras)
+    data = packed.tobytes()
+    return {
+        "player": [names[row] for row in rated.tolist()],
+        "time": times[match].tolist(),
+        "seq": np.asarray(seqs, np.int64)[match].tolist(),
+        "rank": history.rank[rated].tolist(),
+        "teams": history.teams()[match].tolist(),
+        "rating_before": trace["rating_before"][rated].tolist(),
+        "deviation_before": _nullable(trace["deviation_before"][rated]),
+        "rating": trace["rating"][rated].tolist(),
+        "deviation": _nullable(trace["deviation"][rated]),
+        "expected": _nullable(trace["expected"][rated]),
+        "performance": _nullable(performance[rated]),
+        "extra": [data[at : at + width] for at in range(0, len(data), width)]
+        if width
+        else [b""] * len(rated),
+    }, rated
+
+
+def unpack_extra(system: RatingSystem, extra: bytes) -> dict[str, float | None]:
+    """Return the packed further numbers of a change by name; None for NaN."""
+    values = np.frombuffer(extra, np.float64).tolist()
+    names = extra_columns(system)
+    return {
+        name: None if value != value else value for name, value in zip(names, values, strict=True)
+    }
+
+
+def _nullable(values: Floats) -> list[float | None]:
+    """Return numbers, None for NaN."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return list(values.tolist())
+    if missing.all():
+        return [None] * len(values)
+    return [None if value != value else value for value in values.tolist()]
