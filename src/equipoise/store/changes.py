@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, literal, or_, select, tuple_
+from sqlalchemy import Connection, and_, bindparam, delete, func, literal, or_, select, tuple_
 
 from equipoise.store.bulk import among, insert
 from equipoise.store.pools import PoolRecord, Position
@@ -73,6 +73,30 @@ def changes_of_player(
     return [ChangeRow(*row) for row in connection.execute(query)]
 
 
+def changes_between(
+    connection: Connection,
+    pool: PoolRecord,
+    players: Iterable[str],
+    first: Position,
+    last: Position,
+) -> dict[tuple[str, int], ChangeRow]:
+    """Return what matches from one position to another did to these, by player and seq."""
+    query = select(*_SHOWN).where(
+        changes.c.pool == pool.id,
+        among(changes.c.player, players, connection),
+        _position() >= _literal(first),
+        _position() <= _literal(last),
+        _counts(pool),
+    )
+    return {(row[0], row[2]): ChangeRow(*row) for row in connection.execute(query)}
+
+
+def count_of(connection: Connection, pool: PoolRecord) -> int:
+    """Return the number of changes that count."""
+    query = select(func.count()).where(changes.c.pool == pool.id, _counts(pool))
+    return int(connection.execute(query).scalar_one())
+
+
 def all_changes(connection: Connection, pool: PoolRecord) -> Iterator[list[ChangeRow]]:
     """Give all changes that count, by player and position, some thousands at a time."""
     after = ("", 0, 0)
@@ -96,39 +120,38 @@ def all_changes(connection: Connection, pool: PoolRecord) -> Iterator[list[Chang
         after = (rows[-1].player, rows[-1].time, rows[-1].seq)
 
 
-def forget_generation(connection: Connection, pool: int, generation: int, limit: int) -> int:
-    """Delete at most `limit` changes of a replay that was given up; return how many."""
-    found = _keys(connection, pool, changes.c.generation == generation, limit)
-    _delete(connection, pool, found)
-    return len(found)
+def forget_unseen(
+    connection: Connection, pool: PoolRecord, after: tuple[Any, ...] | None, limit: int
+) -> tuple[Any, ...] | None:
+    """Delete some changes that newer ones have replaced, or that a given up replay has left.
 
-
-def forget_replaced(connection: Connection, pool: PoolRecord, limit: int) -> int:
-    """Delete at most `limit` changes that newer ones have replaced; return how many."""
+    after : what the step before returned, None for the first one
+    limit : rows deleted at most
+    Returns : where to go on, None at the end
+    """
+    given_up = changes.c.generation > pool.generation
+    if pool.replay_generation is not None:
+        given_up &= changes.c.generation < pool.replay_generation
     replaced = and_(changes.c.generation < pool.generation, _position() >= _literal(pool.begins))
-    found = _keys(connection, pool.id, replaced, limit)
-    _delete(connection, pool.id, found)
-    return len(found)
-
-
-def _keys(connection: Connection, pool: int, which: Any, limit: int) -> list[tuple[Any, ...]]:
     key = (changes.c.player, changes.c.time, changes.c.seq, changes.c.generation)
-    query = select(*key).where(changes.c.pool == pool, which).limit(limit)
-    return [tuple(row) for row in connection.execute(query)]
+    query = select(*key).where(changes.c.pool == pool.id, or_(given_up, replaced))
+    if after is not None:
+        query = query.where(tuple_(*key) > tuple_(*(literal(value) for value in after)))
+    found = [tuple(row) for row in connection.execute(query.order_by(*key).limit(limit))]
+    _delete(connection, pool.id, found)
+    return found[-1] if len(found) == limit else None
 
 
 def _delete(connection: Connection, pool: int, keys: list[tuple[Any, ...]]) -> None:
     """Delete rows by their keys, one statement with many parameters."""
     if not keys:
         return
-    from sqlalchemy import bindparam
-
     names = ("player", "time", "seq", "generation")
     one = delete(changes).where(
         changes.c.pool == pool, *(changes.c[name] == bindparam(f"the_{name}") for name in names)
     )
-    rows = [dict(zip((f"the_{name}" for name in names), key, strict=True)) for key in keys]
-    connection.execute(one, rows)
+    marks = [f"the_{name}" for name in names]
+    connection.execute(one, [dict(zip(marks, key, strict=True)) for key in keys])
 
 
 def _counts(pool: PoolRecord) -> Any:

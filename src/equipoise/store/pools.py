@@ -28,8 +28,8 @@ class PoolRecord:
     """A pool as it stands; times in microseconds since 1970.
 
     settings : JSON, as the pool was made
-    last_time, last_seq : of the last entry of its log; last_time None before the first match
-    last_rated : seq of the match that was rated last in the order of rating
+    last_seq : of the last entry of its log
+    last_time : no match counts at a later time; None before the first
     shared : what the system knows of no single player
     begins : position from which on only changes of this generation count
     dirty : position from which a replay is wanted
@@ -45,7 +45,6 @@ class PoolRecord:
     amendments: int
     players: int
     last_time: int | None
-    last_rated: int
     shared: dict[str, Floats]
     generation: int
     begins: Position
@@ -70,7 +69,6 @@ def add_pool(connection: Connection, name: str, settings: str, code: str, now: i
             matches=0,
             amendments=0,
             players=0,
-            last_rated=0,
             shared="{}",
             generation=1,
             from_time=START[0],

@@ -188,14 +188,19 @@ def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[
         after = rows[-1].player
 
 
-def forget(connection: Connection, pool: int, generation: int, limit: int) -> int:
-    """Delete at most `limit` ratings of other generations than this and newer; return how many."""
-    old = (
+def forget_others(
+    connection: Connection, pool: int, generation: int, replaying: int | None, limit: int
+) -> int:
+    """Delete at most `limit` ratings of other generations; return how many.
+
+    generation, replaying : those that readers see and that a replay is writing
+    """
+    others = (
         select(ratings.c.generation, ratings.c.player)
-        .where(ratings.c.pool == pool, ratings.c.generation < generation)
+        .where(ratings.c.pool == pool, ratings.c.generation.not_in([generation, replaying or 0]))
         .limit(limit)
     )
-    found = [tuple(row) for row in connection.execute(old)]
+    found = [(row[0], row[1]) for row in connection.execute(others)]
     for number in {one for one, _ in found}:
         players = [player for one, player in found if one == number]
         connection.execute(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, insert, select, update
 
 from equipoise.store.pools import Position
 from equipoise.store.schema import replays
@@ -16,7 +16,7 @@ class ReplayRecord:
 
     through_seq : last entry of the log whose amendments it took into account
     begins : position from which on it rated anew
-    difference : JSON of what it changed
+    difference : JSON of what it changed, empty until that is known
     """
 
     generation: int
@@ -40,6 +40,15 @@ def add_replay(connection: Connection, pool: int, replay: ReplayRecord) -> None:
             finished=replay.finished,
             difference=replay.difference,
         )
+    )
+
+
+def tell(connection: Connection, pool: int, generation: int, difference: str) -> None:
+    """Write down what a replay changed."""
+    connection.execute(
+        update(replays)
+        .where(replays.c.pool == pool, replays.c.generation == generation)
+        .values(difference=difference)
     )
 
 

@@ -55,9 +55,9 @@ pools = Table(
     Column("matches", BigInteger, nullable=False),
     Column("amendments", BigInteger, nullable=False),
     Column("players", BigInteger, nullable=False),
-    # Position of the last match that was rated at once, and what all players share: JSON.
+    # No match counts at a later time than this one.
     Column("last_time", BigInteger),
-    Column("last_rated", BigInteger, nullable=False),
+    # What the system knows of no single player: JSON.
     Column("shared", Text, nullable=False),
     # Readers see the ratings of this generation, and of the changes those of this generation and
     # older ones from before the position at which it began.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -17,6 +18,9 @@ from equipoise.workflows.posted_matches import logged_match
 
 #: Entries read at a time.
 PIECE = 2_000
+
+#: After all positions.
+_END: Position = (2**62, 2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,57 +77,77 @@ def amendments_of(
     return Amendments.of(entries, last)
 
 
+class Piece(NamedTuple):
+    """Some matches in the order of rating.
+
+    end : position up to which everything that counts is among them or before them
+    last : whether nothing came after it when it was read
+    """
+
+    matches: list[LoggedMatch]
+    end: Position
+    last: bool
+
+
+def counted_piece(
+    connection: Connection, pool: PoolRecord, amendments: Amendments, after: Position
+) -> Piece:
+    """Return the next matches that are rated, in the order of rating, after a position.
+
+    Late matches that came after `amendments.through` are left to the next replay.
+    """
+    entries = log.matches_after(connection, pool.id, after, PIECE)
+    last = len(entries) < PIECE
+    end = _END if last else entries[-1].position
+    placed = _moved(connection, pool, amendments, after, end)
+    for entry in entries:
+        correction = amendments.corrections.get(str(entry.match))
+        if correction is None or correction.time == entry.time:
+            placed.append((entry.position, entry))
+    placed.sort(key=lambda one: one[0])
+    reached = max([after, *(place for place, _ in placed), *(e.position for e in entries[-1:])])
+    counted = [_counted(place, entry, amendments) for place, entry in placed]
+    return Piece([one for one in counted if one is not None], reached if last else end, last)
+
+
 def counted_matches(
     connection: Connection, pool: PoolRecord, amendments: Amendments, after: Position
 ) -> Iterator[LoggedMatch]:
-    """Give the matches that are rated, in the order of rating, after a position.
-
-    Late matches that came after `amendments.through` are left to the next replay. What is
-    appended to the log while this goes on is given too.
-    """
-    moved = _moved(connection, pool, amendments, after)
+    """Give all matches that are rated, in the order of rating, after a position."""
     while True:
-        piece = log.matches_after(connection, pool.id, after, PIECE)
-        for entry in piece:
-            while moved and moved[-1][0] < entry.position:
-                yield from _counted(*moved.pop(), amendments)
-            correction = amendments.corrections.get(str(entry.match))
-            if correction is None or correction.time == entry.time:
-                yield from _counted(entry.position, entry, amendments)
-        if len(piece) < PIECE:
-            break
-        after = piece[-1].position
-    while moved:
-        yield from _counted(*moved.pop(), amendments)
+        piece = counted_piece(connection, pool, amendments, after)
+        yield from piece.matches
+        if piece.last:
+            return
+        after = piece.end
 
 
 def _moved(
-    connection: Connection, pool: PoolRecord, amendments: Amendments, after: Position
+    connection: Connection,
+    pool: PoolRecord,
+    amendments: Amendments,
+    after: Position,
+    end: Position,
 ) -> list[tuple[Position, Entry]]:
-    """Return matches whose time was corrected, with their new positions, last one first."""
+    """Return matches whose time was corrected to lie after one position and up to another."""
     if not amendments.corrections:
         return []
     found = log.matches_by_id(connection, pool.id, amendments.corrections)
     places = [
         ((amendments.corrections[match].time, entry.seq), entry) for match, entry in found.items()
     ]
-    places = [
-        (place, entry) for place, entry in places if place != entry.position and place > after
-    ]
-    return sorted(places, key=lambda one: one[0], reverse=True)
+    return [(place, one) for place, one in places if place != one.position and after < place <= end]
 
 
-def _counted(position: Position, entry: Entry, amendments: Amendments) -> Iterator[LoggedMatch]:
-    """Give the match if it is rated, without players who were barred."""
+def _counted(position: Position, entry: Entry, amendments: Amendments) -> LoggedMatch | None:
+    """Return the match if it is rated, without players who were barred."""
     if entry.match in amendments.void or (entry.needs_replay and entry.seq > amendments.through):
-        return
+        return None
     request = amendments.request(entry)
     if not request.rated:
-        return
+        return None
     eligible = amendments.eligibility
+    kept: MatchRequest | None = request
     if eligible.turns:
         kept = without(request, eligible.barred(players_of(request), position))
-        if kept is None:
-            return
-        request = kept
-    yield LoggedMatch(position[1], position[0], request)
+    return None if kept is None else LoggedMatch(position[1], position[0], kept)

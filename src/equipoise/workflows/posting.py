@@ -87,7 +87,7 @@ def post_matches(store: Store, pool: str, posts: Sequence[Post], now: int) -> li
                 at = seq - record.last_seq - 1
                 owner = plan.owners[at]
                 refused[owner] = _unratable(plan, at, posts[owner], error)
-        after = _write(connection, record, plan, batch, to_rate)
+        after = _write(connection, record, plan, batch)
         return _answers(connection, after, rules, posts, read, plan, batch)
 
 
@@ -213,7 +213,6 @@ def _write(
     pool: PoolRecord,
     plan: _Plan,
     batch: RatedBatch | None,
-    rated: Sequence[LoggedMatch],
 ) -> PoolRecord:
     """Write log, changes and ratings; return the pool as it then stands."""
     if not plan.entries:
@@ -232,7 +231,6 @@ def _write(
         ratings.put(connection, pool.id, pool.generation, batch.ratings)
         columns["players"] = pool.players + batch.new_players
         columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
-        columns["last_rated"] = rated[-1].seq
         if batch.shared or pool.shared:
             columns["shared"] = batch.shared
     change_pool(connection, pool.id, **columns)

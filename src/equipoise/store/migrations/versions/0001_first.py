@@ -118,7 +118,6 @@ def upgrade() -> None:
         sa.Column("amendments", sa.BigInteger(), nullable=False),
         sa.Column("players", sa.BigInteger(), nullable=False),
         sa.Column("last_time", sa.BigInteger(), nullable=True),
-        sa.Column("last_rated", sa.BigInteger(), nullable=False),
         sa.Column("shared", sa.Text(), nullable=False),
         sa.Column("generation", sa.BigInteger(), nullable=False),
         sa.Column("from_time", sa.BigInteger(), nullable=False),

@@ -1,0 +1,204 @@
+"""The state of a whole pool as it runs through its log, and the checkpoints it leaves behind."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.history import History
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.state import State
+from equipoise.rating.state_bytes import unpack_players
+from equipoise.store import checkpoints, ratings
+from equipoise.store.checkpoints import Checkpoint
+from equipoise.store.connection import Store
+from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
+from equipoise.workflows.amended_log import Amendments, counted_piece
+from equipoise.workflows.match_history import LoggedMatch, history_of, players_of, time_kind
+from equipoise.workflows.pools import code_version, rules_of
+from equipoise.workflows.posted_matches import PoolRules
+from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
+from equipoise.workflows.rating_batch import object_array
+
+#: zlib's level: floats hardly compress, but those of players who have not changed do.
+_LEVEL = 1
+
+#: Seconds between two calls of `beat`.
+_BEAT = 10.0
+
+
+@dataclass(slots=True, eq=False)
+class RunningPool:
+    """All players of a pool at a position of its log.
+
+    players : ids, row by row of the state; row_of : the other way round
+    position : of the last match that was rated
+    matches, participations : rated so far, those before the checkpoint it began at included
+    """
+
+    rules: PoolRules
+    players: list[str]
+    row_of: dict[str, int]
+    state: State
+    position: Position = START
+    matches: int = 0
+    participations: int = 0
+
+    @classmethod
+    def start(cls, rules: PoolRules) -> RunningPool:
+        """Return a pool in which nobody has played."""
+        return cls(rules, [], {}, rules.system.initial(0))
+
+    @classmethod
+    def resume(cls, rules: PoolRules, checkpoint: Checkpoint) -> RunningPool:
+        """Return the pool as a checkpoint has it. Raises : InvalidDataError."""
+        saved = PoolState.from_bytes(zlib.decompress(checkpoint.content), "checkpoint")
+        players = [str(player) for player in saved.player_ids.tolist()]
+        return cls(
+            rules,
+            players,
+            {player: row for row, player in enumerate(players)},
+            saved.state,
+            checkpoint.position,
+            participations=checkpoint.participations,
+        )
+
+    def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
+        """Rate matches in the order of rating; return their changes and the rows concerned.
+
+        Raises : ConvergenceError, InvalidDataError; the state is then of no further use
+        """
+        names = [player for match in matches for player in players_of(match.request)]
+        for player in names:
+            if player not in self.row_of:
+                self.row_of[player] = len(self.players)
+                self.players.append(player)
+        self.state.grow(len(self.players))
+        history = history_of(matches, self.row_of, object_array(self.players), self.rules)
+        trace = empty_trace(self.rules.system, history)
+        self.rules.system.run(self.state, history, 0, history.matches, trace)
+        self.matches += len(matches)
+        self.participations += len(names)
+        if matches:
+            self.position = matches[-1].position
+        return self._changes(history, trace, matches, names), np.unique(history.player)
+
+    def _changes(
+        self,
+        history: History,
+        trace: dict[str, Floats],
+        matches: Sequence[LoggedMatch],
+        names: Sequence[str],
+    ) -> dict[str, Sequence[Any]]:
+        seqs = [match.seq for match in matches]
+        return change_rows(self.rules, history, trace, seqs, names)[0]
+
+    def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
+        """Return the ratings of the players at these rows as columns of the table."""
+        return rating_rows(self.rules, self.state, rows, [self.players[row] for row in rows])
+
+    def pool_state(self) -> PoolState:
+        """Return the state as the library has it."""
+        return PoolState(
+            system=self.rules.system,
+            player_ids=object_array(self.players),
+            state=self.state,
+            rated=_no_ids(),
+            last_time=self.position[0] if self.rules.timed and self.position != START else None,
+            time_kind=time_kind(self.rules),
+        )
+
+    def checkpoint(self) -> Checkpoint:
+        """Return the state as a checkpoint."""
+        content = zlib.compress(self.pool_state().to_bytes(), _LEVEL)
+        return Checkpoint(self.position, self.participations, code_version(), content)
+
+
+def _no_ids() -> Ids:
+    return np.zeros(0, np.int64)
+
+
+def running_before(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    position: Position,
+    beat: Callable[[], None] = lambda: None,
+) -> RunningPool:
+    """Return the pool as it stood before a position, rated on from the last checkpoint.
+
+    amendments : those that the checkpoints before the position have taken into account
+    beat : called every ten seconds or so while it goes on
+    """
+    saved = checkpoints.last_before(connection, pool.id, position)
+    running = RunningPool.start(rules) if saved is None else RunningPool.resume(rules, saved)
+    after, told = running.position, time.monotonic()
+    while True:
+        if time.monotonic() - told > _BEAT:
+            beat()
+            told = time.monotonic()
+        piece = counted_piece(connection, pool, amendments, after)
+        before = [match for match in piece.matches if match.position < position]
+        if before:
+            running.rate(before)
+        if piece.last or len(before) < len(piece.matches) or piece.end >= position:
+            return running
+        after = piece.end
+
+
+def state_before(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    position: Position,
+) -> PoolState:
+    """Return the state of all players who have played before a position."""
+    return running_before(connection, pool, rules, amendments, position).pool_state()
+
+
+def keep_checkpoints(store: Store, pool: str) -> bool:
+    """Keep a checkpoint of how a pool stands, if one is due; return whether it was kept.
+
+    No writer is held up while the state is read and packed.
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        if record.dirty is not None or record.checkpoint_due < record.checkpoint_interval:
+            return False
+        saved = _standing(connection, record, rules_of(record.settings))
+    with store.write() as connection:
+        now = get_pool(connection, pool, lock=True)
+        if now.generation != record.generation or now.dirty is not None:
+            return False
+        checkpoints.add_checkpoint(connection, record.id, saved)
+        interval = now.checkpoint_interval
+        if checkpoints.thin(connection, record.id):
+            interval *= 2
+        due = now.checkpoint_due - record.checkpoint_due
+        change_pool(connection, record.id, checkpoint_due=due, checkpoint_interval=interval)
+    return True
+
+
+def _standing(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
+    """Return a checkpoint of the stored ratings."""
+    players: list[str] = []
+    packed: list[bytes] = []
+    for rows in ratings.all_states(connection, pool.id, pool.generation):
+        players += [player for player, _ in rows]
+        packed += [state for _, state in rows]
+    state = unpack_players(rules.system, packed)
+    state.shared = dict(pool.shared)
+    position = (pool.last_time or 0, pool.last_seq)
+    before = checkpoints.last_before(connection, pool.id, position)
+    rated = pool.checkpoint_due + (0 if before is None else before.participations)
+    running = RunningPool(rules, players, {}, state, position, participations=rated)
+    return running.checkpoint()

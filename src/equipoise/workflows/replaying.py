@@ -1,0 +1,390 @@
+"""Replaying a pool beside its readers and writers, and swapping the new ratings in whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.arrays import Ints
+from equipoise.errors import ConflictError
+from equipoise.store import changes, checkpoints, ratings, replays
+from equipoise.store.checkpoints import Checkpoint
+from equipoise.store.connection import Store
+from equipoise.store.pools import (
+    START,
+    PoolRecord,
+    Position,
+    change_pool,
+    get_pool,
+    pools_with_work,
+)
+from equipoise.store.replays import ReplayRecord
+from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
+from equipoise.workflows.amendment_places import waiting_from
+from equipoise.workflows.checkpointing import RunningPool, keep_checkpoints, running_before
+from equipoise.workflows.differences import Numbers, difference
+from equipoise.workflows.pools import code_version, rules_of
+
+#: How long a replay belongs to whoever began it, unless that one says that it goes on.
+LEASE = 60_000_000
+
+#: Rows written in one transaction, so that no writer waits long.
+_ROWS = 2_500
+
+#: With at most so many matches left to rate, writers are held up for the rest.
+_NEARLY = 100
+
+#: Bytes of checkpoints that are held back until the swap, at most.
+_HELD = 256 * 2**20
+
+
+def now() -> int:
+    """Return the time, microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def pending_pools(store: Store) -> list[str]:
+    """Return the pools that want something done in the background, which nobody is doing."""
+    with store.read() as connection:
+        return [pool.name for pool in pools_with_work(connection, now())]
+
+
+def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
+    """Do what a pool wants done: a replay, a clearing out, a checkpoint.
+
+    owner : name of whoever does it, unlike all others'
+    stop : asked now and then whether to leave it for later
+    Returns : whether a replay was swapped in
+    """
+    swapped = replay_pool(store, pool, owner=owner, stop=stop)
+    collect_garbage(store, pool, stop=stop)
+    keep_checkpoints(store, pool)
+    return swapped
+
+
+def rerate(store: Store, pool: str) -> None:
+    """Want the whole log of a pool rated anew, as after an upgrade of the code."""
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        change_pool(connection, record.id, dirty=START)
+
+
+@dataclass(slots=True, eq=False)
+class _Replay:
+    """A replay under way.
+
+    pool : as it stood when the replay was begun
+    begin : position from which on changes are written anew
+    through : the last entry of the log whose amendments it takes into account
+    after : position up to which the log was read
+    """
+
+    store: Store
+    pool: PoolRecord
+    owner: str
+    stop: Callable[[], bool]
+    generation: int
+    begin: Position
+    through: int
+    running: RunningPool
+    after: Position
+    started: int
+    held: list[Checkpoint] = field(default_factory=list)
+    held_at: int = 0
+
+
+def replay_pool(
+    store: Store, pool: str, *, owner: str, stop: Callable[[], bool] = lambda: False
+) -> bool:
+    """Replay a pool from where something changed, if anything did, and swap the result in.
+
+    Readers see the old ratings until the swap, writers go on in the meantime. Whatever ends it
+    early leaves the pool as it was, and the replay to whoever comes next.
+    Returns : whether it was swapped in
+    Raises : ConvergenceError, InvalidDataError where the log can no longer be rated
+    """
+    claimed = _claim(store, pool, owner)
+    if claimed is None or not _clear(store, pool, stop):
+        return False
+    replay = _begin(store, claimed, owner, stop)
+    if not _catch_up(replay):
+        return False
+    everyone = np.arange(len(replay.running.players))
+    for low in range(0, len(everyone), _ROWS):
+        rows = replay.running.ratings(everyone[low : low + _ROWS])
+        if not _step(replay, ratings.put, rows):
+            return False
+    if not _catch_up(replay, with_ratings=True):
+        return False
+    _swap(replay)
+    _release_checkpoints(replay)
+    return True
+
+
+def _claim(store: Store, pool: str, owner: str) -> PoolRecord | None:
+    """Return the pool if a replay is wanted and nobody is at it."""
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        if record.dirty is None:
+            return None
+        if record.replay_until is not None and record.replay_until >= now():
+            return None
+        generation = max(record.generation, record.replay_generation or 0) + 1
+        # A replay that was given up has left rows of its generation: `_clear` takes them away.
+        given_up = record.replay_generation
+        change_pool(
+            connection,
+            record.id,
+            replay_generation=generation,
+            replay_owner=owner,
+            replay_until=now() + LEASE,
+            garbage=record.garbage or given_up is not None,
+        )
+        return get_pool(connection, pool)
+
+
+def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool]) -> _Replay:
+    """Return the replay at the position from which it writes."""
+    begin = START if pool.dirty is None else pool.dirty
+    rules = rules_of(pool.settings)
+    with store.read() as connection:
+        amendments = amendments_of(connection, pool)
+        running = running_before(
+            connection, pool, rules, amendments, begin, lambda: _go_on(store, pool, owner)
+        )
+    running.matches = 0
+    # Nothing that counts lies between the last match before it and `begin` itself.
+    after = (begin[0], begin[1] - 1) if begin != START else START
+    return _Replay(
+        store=store,
+        pool=pool,
+        owner=owner,
+        stop=stop,
+        generation=_generation(pool),
+        begin=begin,
+        through=amendments.through,
+        running=running,
+        after=max(after, running.position),
+        started=now(),
+        held_at=running.participations,
+    )
+
+
+def _generation(pool: PoolRecord) -> int:
+    """Return the generation that a replay of this pool writes."""
+    return pool.generation + 1 if pool.replay_generation is None else pool.replay_generation
+
+
+def _next_piece(connection: Connection, replay: _Replay) -> Piece:
+    """Return what is to be rated next.
+
+    Who may be rated is read anew each time: players are barred from matches that are posted
+    after that was recorded, also while this goes on.
+    """
+    record = get_pool(connection, replay.pool.name)
+    amendments = amendments_of(connection, record, replay.through)
+    return counted_piece(connection, record, amendments, replay.after)
+
+
+def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
+    """Rate until nearly nothing is left; return whether it went to the end."""
+    while True:
+        with replay.store.read() as connection:
+            piece = _next_piece(connection, replay)
+        if piece.last and len(piece.matches) <= _NEARLY:
+            return True
+        if not _rate_piece(replay, piece, with_ratings):
+            return False
+
+
+def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
+    """Rate a piece and write what came of it, in small transactions."""
+    rows, touched = replay.running.rate(piece.matches)
+    for low in range(0, len(rows["player"]), _ROWS):
+        part = {name: values[low : low + _ROWS] for name, values in rows.items()}
+        if not _step(replay, changes.put, part):
+            return False
+    for low in range(0, len(touched) if with_ratings else 0, _ROWS):
+        found = replay.running.ratings(touched[low : low + _ROWS])
+        if not _step(replay, ratings.put, found):
+            return False
+    replay.after = piece.end
+    _hold_checkpoint(replay)
+    return True
+
+
+def _step(replay: _Replay, put: Callable[..., None], rows: dict[str, Sequence[Any]]) -> bool:
+    """Write rows and say that the replay goes on; return whether it does."""
+    if replay.stop():
+        with replay.store.write() as connection:
+            _check_ours(connection, replay)
+            change_pool(connection, replay.pool.id, replay_owner=None, replay_until=None)
+        return False
+    with replay.store.write() as connection:
+        _check_ours(connection, replay)
+        put(connection, replay.pool.id, replay.generation, rows)
+        change_pool(connection, replay.pool.id, replay_until=now() + LEASE)
+    # Lets a writer in who waits: neither SQLite nor locks are fair.
+    time.sleep(0.001)
+    return True
+
+
+def _go_on(store: Store, pool: PoolRecord, owner: str) -> None:
+    """Say that a replay goes on. Raises : ConflictError where somebody else took it over."""
+    with store.write() as connection:
+        record = get_pool(connection, pool.name, lock=True)
+        if record.replay_owner != owner or record.replay_generation != pool.replay_generation:
+            raise ConflictError(f"the replay of pool {pool.name} was taken over")
+        change_pool(connection, pool.id, replay_until=now() + LEASE)
+
+
+def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
+    """Return the pool, locked. Raises : ConflictError where somebody else took the replay over."""
+    record = get_pool(connection, replay.pool.name, lock=True)
+    if record.replay_owner != replay.owner or record.replay_generation != replay.generation:
+        raise ConflictError(f"the replay of pool {record.name} was taken over")
+    return record
+
+
+def _give_up(replay: _Replay) -> None:
+    """Leave the replay to whoever comes next."""
+    with replay.store.write() as connection:
+        _check_ours(connection, replay)
+        change_pool(connection, replay.pool.id, replay_owner=None, replay_until=None)
+
+
+def _hold_checkpoint(replay: _Replay) -> None:
+    """Make a checkpoint now and then; they are stored once the replay counts."""
+    running = replay.running
+    if running.participations - replay.held_at < replay.pool.checkpoint_interval:
+        return
+    replay.held_at = running.participations
+    replay.held.append(running.checkpoint())
+    while sum(len(one.content) for one in replay.held) > _HELD and len(replay.held) > 1:
+        del replay.held[::2]
+
+
+def _swap(replay: _Replay) -> None:
+    """Rate what is left and let readers see the new generation, in one transaction.
+
+    What it changed is told in a second one: comparing all players takes longer than writers
+    should wait.
+    """
+    running = replay.running
+    with replay.store.read() as connection:
+        before = _stored(connection, replay.pool)
+    with replay.store.write() as connection:
+        record = _check_ours(connection, replay)
+        last = False
+        while not last:
+            piece = _next_piece(connection, replay)
+            last, replay.after = piece.last, piece.end
+            if not piece.matches:
+                continue
+            rows, touched = running.rate(piece.matches)
+            changes.put(connection, record.id, replay.generation, rows)
+            ratings.put(connection, record.id, replay.generation, running.ratings(touched))
+            names = [running.players[row] for row in touched.tolist()]
+            found = ratings.ratings_of(connection, record.id, record.generation, names)
+            before |= {name: Numbers(one.rating, one.deviation) for name, one in found.items()}
+        checkpoints.forget_from(connection, record.id, replay.begin)
+        replays.add_replay(connection, record.id, _record(replay))
+        change_pool(
+            connection,
+            record.id,
+            generation=replay.generation,
+            begins=replay.begin,
+            dirty=waiting_from(connection, record, replay.through),
+            garbage=True,
+            replay_generation=None,
+            replay_owner=None,
+            replay_until=None,
+            players=len(running.players),
+            shared=running.state.shared,
+            code=code_version() if replay.begin == START else record.code,
+            checkpoint_due=running.participations - replay.held_at,
+        )
+    after = _numbers(running, np.arange(len(running.players)))
+    told = msgspec.json.encode(difference(before, after, running.matches)).decode()
+    with replay.store.write() as connection:
+        replays.tell(connection, replay.pool.id, replay.generation, told)
+
+
+def _record(replay: _Replay) -> ReplayRecord:
+    return ReplayRecord(
+        generation=replay.generation,
+        through_seq=replay.through,
+        begins=replay.begin,
+        started=replay.started,
+        finished=now(),
+        difference="",
+    )
+
+
+def _stored(connection: Connection, pool: PoolRecord) -> dict[str, Numbers]:
+    """Return what readers see of all players."""
+    return {
+        row.player: Numbers(row.rating, row.deviation)
+        for rows in ratings.all_ratings(connection, pool.id, pool.generation)
+        for row in rows
+    }
+
+
+def _numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
+    """Return the numbers of the players at these rows."""
+    now_at = running.rules.system.at(running.state, rows, None)
+    return {
+        running.players[row]: Numbers(rating, None if deviation != deviation else deviation)
+        for row, rating, deviation in zip(
+            rows.tolist(), now_at["rating"].tolist(), now_at["deviation"].tolist(), strict=True
+        )
+    }
+
+
+def _release_checkpoints(replay: _Replay) -> None:
+    """Store the checkpoints that were made on the way, unless the pool was replayed again."""
+    for one in replay.held:
+        with replay.store.write() as connection:
+            record = get_pool(connection, replay.pool.name, lock=True)
+            if record.generation != replay.generation:
+                return
+            checkpoints.add_checkpoint(connection, record.id, one)
+            if checkpoints.thin(connection, record.id):
+                interval = 2 * record.checkpoint_interval
+                change_pool(connection, record.id, checkpoint_interval=interval)
+
+
+def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> bool:
+    """Delete what older generations have left, in small steps; return whether all of it is gone."""
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+    if not record.garbage:
+        return True
+    if record.replay_until is not None and record.replay_until >= now():
+        return False
+    return _clear(store, pool, stop)
+
+
+def _clear(store: Store, pool: str, stop: Callable[[], bool]) -> bool:
+    """Delete rows that no reader sees and no replay is writing; return whether all are gone."""
+    after: tuple[Any, ...] | None = None
+    while not stop():
+        with store.write() as connection:
+            record = get_pool(connection, pool, lock=True)
+            if not record.garbage:
+                return True
+            after = changes.forget_unseen(connection, record, after, _ROWS)
+            gone = ratings.forget_others(
+                connection, record.id, record.generation, record.replay_generation, _ROWS
+            )
+            if after is None and not gone:
+                change_pool(connection, record.id, garbage=False)
+                return True
+        time.sleep(0.001)
+    return False

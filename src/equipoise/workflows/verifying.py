@@ -1,0 +1,142 @@
+"""Verifying a pool: a full replay of its log must give what is stored, bit for bit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.messages.pools import VerifyMessage
+from equipoise.rating.state_bytes import pack_players
+from equipoise.store import changes, log, ratings, replays
+from equipoise.store.changes import ChangeRow
+from equipoise.store.connection import Store
+from equipoise.store.pools import START, PoolRecord, get_pool
+from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
+from equipoise.workflows.checkpointing import RunningPool
+from equipoise.workflows.pools import rules_of
+
+#: Differences that are told of; the others are counted.
+_TOLD = 20
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What was found to differ."""
+
+    count: int = 0
+    told: list[str] = field(default_factory=list)
+
+    def add(self, sentence: str) -> None:
+        self.count += 1
+        if len(self.told) < _TOLD:
+            self.told.append(sentence)
+
+
+def verify_pool(
+    store: Store, pool: str, progress: Callable[[int, int], None] | None = None
+) -> VerifyMessage:
+    """Return whether a replay of the log from its beginning gives what is stored.
+
+    A pool that waits for a replay is compared with the log up to the last one.
+    progress : called with (matches replayed, matches in the log)
+    Raises : NotFoundError
+    """
+    started, found = time.perf_counter(), _Findings()
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        through = replays.last_through(connection, record.id) if record.dirty else None
+        amendments = amendments_of(connection, record, through)
+        running = RunningPool.start(rules_of(record.settings))
+        written, after, last = 0, START, False
+        while not last:
+            piece = counted_piece(connection, record, amendments, after)
+            after, last = piece.end, piece.last
+            written += _compare_changes(connection, record, running, piece, found)
+            if progress is not None:
+                progress(running.matches, record.matches)
+        _compare_ratings(connection, record, running, found)
+        stored = changes.count_of(connection, record)
+        if stored != written:
+            found.add(f"{stored} changes are stored, and the log gives {written}")
+        entries = log.count_of(connection, record.id)
+        if entries != record.last_seq:
+            found.add(
+                f"the log has {entries} entries, and the last one has number {record.last_seq}"
+            )
+    return VerifyMessage(
+        pool=pool,
+        identical=found.count == 0,
+        matches=running.matches,
+        players=len(running.players),
+        changes=written,
+        different=found.count,
+        differences=found.told,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _compare_changes(
+    connection: Connection, pool: PoolRecord, running: RunningPool, piece: Piece, found: _Findings
+) -> int:
+    """Rate a piece and compare its changes with those stored; return how many there are."""
+    if not piece.matches:
+        return 0
+    rows, touched = running.rate(piece.matches)
+    names = [running.players[row] for row in touched.tolist()]
+    first, last = piece.matches[0].position, piece.matches[-1].position
+    stored = changes.changes_between(connection, pool, names, first, last)
+    for values in zip(*rows.values(), strict=True):
+        row = ChangeRow(*values)
+        kept = stored.pop((row.player, row.seq), None)
+        if kept is None:
+            found.add(f"entry {row.seq}, player {row.player}: no change is stored")
+        elif _bits(kept) != _bits(row):
+            found.add(
+                f"entry {row.seq}, player {row.player}: stored rating {kept.rating!r}, "
+                f"replayed {row.rating!r}"
+            )
+    for player, seq in stored:
+        found.add(f"entry {seq}, player {player}: a change is stored that the log does not give")
+    return len(rows["player"])
+
+
+def _compare_ratings(
+    connection: Connection, pool: PoolRecord, running: RunningPool, found: _Findings
+) -> None:
+    """Compare what is stored of every player, and what they share."""
+    expected = dict(zip(running.players, pack_players(running.state), strict=True))
+    for rows in ratings.all_states(connection, pool.id, pool.generation):
+        for player, state in rows:
+            replayed = expected.pop(player, None)
+            if replayed is None:
+                found.add(f"player {player}: a rating is stored that the log does not give")
+            elif replayed != bytes(state):
+                found.add(f"player {player}: the stored state differs from the replayed one")
+    for player in expected:
+        found.add(f"player {player}: no rating is stored")
+    shared = running.state.shared
+    same = shared.keys() == pool.shared.keys() and all(
+        np.array_equal(shared[name], pool.shared[name], equal_nan=True) for name in shared
+    )
+    if not same:
+        found.add("what all players share differs")
+    if pool.players != len(running.players):
+        found.add(f"the pool counts {pool.players} players, the log has {len(running.players)}")
+
+
+def _bits(row: ChangeRow) -> tuple[object, ...]:
+    """Return a change so that equal means equal bits: 0.0 is not -0.0."""
+    values = (
+        row.rating_before,
+        row.deviation_before,
+        row.rating,
+        row.deviation,
+        row.expected,
+        row.performance,
+    )
+    told = tuple(None if value is None else float(value).hex() for value in values)
+    return (row.time, row.rank, row.teams, *told, bytes(row.extra))
