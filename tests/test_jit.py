@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -229,6 +230,52 @@ digest = hashlib.sha256(np.array(found).tobytes()).hexdigest()
         check=True,
     )
     assert there.stdout.strip() == here["digest"]
+
+
+def test_processes_that_write_at_a_time_never_get_the_code_of_one_another(tmp_path):
+    """Numba numbers these files, so both would have taken number 1, the second index leading to it.
+
+    The order that shows it: both look into an empty index, the first writes its index, the second
+    writes index and code, the first writes its code.
+    """
+    first, second = (_jit._SourceKeyedFiles(str(tmp_path), "leaf", "stamp") for _ in range(2))
+    save_index = first._save_index
+
+    def and_then_the_other(overloads):
+        save_index(overloads)
+        second._load_index = dict
+        second.save("of integers", "code for integers")
+
+    first._save_index = and_then_the_other
+    first.save("of floats", "code for floats")
+    third = _jit._SourceKeyedFiles(str(tmp_path), "leaf", "stamp")
+    assert third.load("of integers") == "code for integers"
+    assert third.load("of floats") in (None, "code for floats")
+
+
+@pytest.mark.recompiles
+def test_processes_that_compile_at_a_time_share_one_cache(site):
+    """Four at once, two for each type of argument; the answers are right, and stay so when loaded.
+
+    `leaf` returns what it gets: an integer stays one, and half a float would show as another.
+    """
+    program = """
+import json, sys
+from equipoise import _jit
+from equipoise.leaf import leaf
+with _jit.watch_compilation() as seen:
+    answers = [repr(leaf(x)) for x in {arguments}]
+print(json.dumps({{"answers": answers, "compiled": seen.kernels}}))
+"""
+    site.edit("x")
+    arguments = ["3", "2.5"] * 2
+    with ThreadPoolExecutor(4) as pool:
+        runs = pool.map(lambda x: site.run(program.format(arguments=f"[{x}]")), arguments)
+        assert [run["answers"] for run in runs] == [[x] for x in arguments]
+    after = site.run(program.format(arguments="[3, 2.5]"))
+    assert after["answers"] == ["3", "2.5"]
+    # The index can lose one of the two, not both.
+    assert after["compiled"] <= 1
 
 
 @pytest.mark.recompiles

@@ -21,6 +21,7 @@ import pickle
 import shutil
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -32,7 +33,12 @@ from llvmlite import ir
 from numba import config as numba_config
 from numba import njit  # noqa: TID251  # the one place that may
 from numba.core import cgutils, event, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    _CacheLocator,
+)
 from numba.extending import intrinsic
 
 if TYPE_CHECKING:
@@ -222,10 +228,34 @@ class _SourceKeyedImpl(CompileResultCacheImpl):
     _locator_classes: list[type[object]] = [_SourceKeyedLocator]  # noqa: RUF012  # as in the base
 
 
+class _SourceKeyedFiles(IndexDataCacheFile):
+    """The index of a kernel and the files it names, one for each of its signatures.
+
+    Numba numbers these files, and looks for a free number in the index. Two processes that compile
+    different signatures at a time find the same one: the index of the second then leads to the code
+    of the first. So every file has a name of its own. The index can lose the entry of one of them,
+    which compiles it once more.
+    """
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: str) -> None:
+        super().__init__(cache_path, filename_base, source_stamp)
+        self._data_prefix = filename_base
+
+    def _data_name(self, number: int) -> str:
+        return f"{self._data_prefix}.{uuid.uuid4().hex[:16]}.nbc"
+
+
 class _SourceKeyedCache(FunctionCache):
     """Compiled code on disk. What cannot be read or written there is compiled in memory."""
 
     _impl_class = _SourceKeyedImpl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        locator = self._impl.locator
+        self._cache_file = _SourceKeyedFiles(
+            locator.get_cache_path(), self._impl.filename_base, locator.get_source_stamp()
+        )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
