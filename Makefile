@@ -4,9 +4,16 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Tests share the physical cores: one process for each. PROCESSES=0 runs them in one, as pytest alone does.
+PROCESSES ?= auto
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n $(PROCESSES) --dist worksteal
+# What test-fast runs one by one. CI leaves the browser to test-browser.
+ALONE ?= alone or browser
 JIT_OFF_TESTS := tests/numeric tests/rating tests/performance tests/test_every_system.py
 
-.PHONY: all setup demo test test-fast test-jit-off test-bounds format lint types layers docs bench clean
+.PHONY: all setup demo serve test test-fast test-jit-off test-bounds test-browser chromium \
+	format lint types layers docs bench clean
 
 all: lint types layers test docs  ## all checks
 
@@ -18,7 +25,7 @@ setup: .venv/.base .venv/.kernels  ## install the package and its libraries, com
 	$(PIP) pip
 
 .venv/.base: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) --editable '.[charts,tune]'
+	$(PIP) --editable '.[charts,tune,service]'
 	@touch $@
 
 .venv/.kernels: .venv/.base
@@ -26,7 +33,7 @@ setup: .venv/.base .venv/.kernels  ## install the package and its libraries, com
 	@$(BIN)/equipoise demo >/dev/null 2>&1 && touch $@
 
 .venv/.test: .venv/.base
-	$(PIP) --group test
+	$(PIP) --group test --group browser
 	@touch $@
 
 .venv/.lint: .venv/.test
@@ -45,16 +52,31 @@ demo: .venv/.base  ## rate the bundled sample
 	$(BIN)/equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv
 	@head -6 ratings.csv
 
+serve: .venv/.base  ## the service with a demo pool, filled from the bundled sample
+	$(BIN)/equipoise serve --demo
+
 test: test-fast test-jit-off test-bounds  ## tests compiled, then uncompiled (coverage), then with index checks
 
+# Tests that watch a clock or a screen come last, with the machine to themselves.
 test-fast: .venv/.test
-	$(BIN)/python -m pytest
+	$(PYTEST) $(PARALLEL) -m "not alone and not browser"
+	$(PYTEST) -m "$(ALONE)"
 
 test-jit-off: .venv/.test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(JIT_OFF_TESTS) --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.performance --cov-report=term --cov-fail-under=90
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) $(JIT_OFF_TESTS) --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.performance --cov-report=term --cov-fail-under=90
 
 test-bounds: .venv/.test
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(JIT_OFF_TESTS)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) $(JIT_OFF_TESTS)
+
+test-browser: chromium  ## the pages in a real browser, which is installed where there is none
+	NEED_CHROMIUM=1 $(PYTEST) -m browser tests/browser
+
+# Debian's package where it can be installed, else the one Playwright knows.
+chromium: .venv/.test
+	@$(BIN)/python tests/browser/chromium.py || \
+	{ test "$$(id -u)" = 0 && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; } || \
+	$(BIN)/playwright install chromium
 
 format: .venv/.lint
 	$(BIN)/ruff format .

@@ -46,6 +46,7 @@ def test_optimal_proves_or_says_how_far_it_may_be() -> None:
     assert cut.optimum.bound_difference == exact.member_count_difference == 0
 
 
+@pytest.mark.alone
 def test_a_time_limit_ends_the_search_with_what_it_has() -> None:
     start = time.perf_counter()
     found = rebalance(large(40, 4), method="optimal", nodes=10**9, time_limit=0.05)
@@ -68,6 +69,7 @@ def test_equal_players_have_more_ties_than_are_kept_and_still_the_last_is_found(
 # Speed. Generous against the figures of the benchmark, as machines are shared.
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("teams", [2, 3, 4, 6])
 def test_twelve_solo_players_take_less_than_50_ms(teams: int) -> None:
     times = []
@@ -82,6 +84,7 @@ def test_twelve_solo_players_take_less_than_50_ms(teams: int) -> None:
     assert min(times) < 0.05
 
 
+@pytest.mark.alone
 def test_200_players_in_20_teams_by_greedy_take_less_than_20_ms() -> None:
     asked = large(200, 20)
     times = []
@@ -94,6 +97,7 @@ def test_200_players_in_20_teams_by_greedy_take_less_than_20_ms() -> None:
     assert min(times) < 0.02
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("players", "teams"), [(300, 30), (2000, 2), (1000, 1)])
 def test_large_matches_end_in_bounded_time(method: Method, players: int, teams: int) -> None:

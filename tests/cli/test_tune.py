@@ -320,6 +320,7 @@ def trials_in(database: Path) -> int:
         return 0
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
 def test_killed_midway_and_resumed_it_is_the_same_study(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -227,6 +227,7 @@ def many_parties(count: int) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "document",
     [
