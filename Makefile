@@ -4,6 +4,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Some hundred processes are started; they need not compile Python anew, whatever the machine says.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Tests share the physical cores: one process for each. PROCESSES=0 runs them in one, as pytest alone does.
 PROCESSES ?= auto
 PYTEST := $(BIN)/python -m pytest
