@@ -1,4 +1,4 @@
-"""How many processes `pytest -n auto` starts."""
+"""How many processes `pytest -n auto` starts, and fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import os
 
 import pytest
+
+pytest_plugins = ("databases",)
 
 
 @pytest.hookimpl(optionalhook=True)

