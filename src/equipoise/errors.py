@@ -41,6 +41,25 @@ class ConflictError(EquipoiseError):
     code = "conflict"
 
 
+class AccessError(EquipoiseError):
+    """A key is missing, unknown, expired or revoked, or has no right to what was asked.
+
+    code : "unauthorised" without a valid key, "forbidden" with one that lacks the right
+    """
+
+    code = "forbidden"
+
+    def __init__(self, message: str, code: str = "forbidden") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class UnavailableError(EquipoiseError):
+    """A service could not be reached, was too busy, or gave no answer that makes sense."""
+
+    code = "unavailable"
+
+
 class ConvergenceError(EquipoiseError, RuntimeError):
     """A solver used up its iterations before it met its tolerance.
 

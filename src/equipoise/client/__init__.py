@@ -1,0 +1,19 @@
+"""A typed client of the service, for now (`Client`) and for later (`AsyncClient`).
+
+    from equipoise.client import Client
+
+    with Client("http://localhost:8000", key="...") as client:
+        client.post_match("ladder", MatchRequest("m1", [TeamRequest(["a"], 0), ...]))
+        for row in client.leaderboard("ladder").players:
+            print(row.place, row.player, row.rating)
+
+It knows the shapes of `equipoise.messages` and the errors of `equipoise.errors`, nothing else.
+"""
+
+from __future__ import annotations
+
+from equipoise.client.asynchronous import AsyncClient
+from equipoise.client.retries import Retries
+from equipoise.client.sync import Client
+
+__all__ = ["AsyncClient", "Client", "Retries"]

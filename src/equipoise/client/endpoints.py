@@ -1,0 +1,163 @@
+"""The methods of both clients: each is a call, sent at once or to be awaited."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from functools import wraps
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
+
+from equipoise.client import log_calls, reading_calls, service_calls
+from equipoise.client.call import Call
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+
+class _Page(Protocol):
+    """An answer that may go on."""
+
+    @property
+    def next(self) -> str | None: ...
+
+
+Page = TypeVar("Page", bound=_Page)
+
+
+class Endpoint(Generic[P, T]):
+    """A method that sends a call: the answer in `Client`, an awaitable one in `AsyncClient`."""
+
+    def __init__(self, describe: Callable[P, Call[T]]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: Sender, owner: type[Any]) -> Callable[P, T]: ...
+    @overload
+    def __get__(
+        self, client: AsyncSender, owner: type[Any]
+    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Callable[P, Call[T]]: ...
+    def __get__(self, client: Sender | AsyncSender | None, owner: type[Any]) -> Callable[P, Any]:
+        describe = self._describe
+        if client is None:
+            return describe
+
+        @wraps(describe)
+        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.send(describe(*args, **kwargs))
+
+        return method
+
+
+class Listing(Generic[P, Page, Item]):
+    """A method that gives all that is on a page and on those after it, as they are asked for."""
+
+    def __init__(
+        self, describe: Callable[P, Call[Page]], items: Callable[[Page], Sequence[Item]]
+    ) -> None:
+        self._describe = describe
+        self._items = items
+        self.__doc__ = f"{describe.__doc__}\n\nThis and all pages after it, one item at a time."
+
+    @overload
+    def __get__(self, client: Sender, owner: type[Any]) -> Callable[P, Iterator[Item]]: ...
+    @overload
+    def __get__(
+        self, client: AsyncSender, owner: type[Any]
+    ) -> Callable[P, AsyncIterator[Item]]: ...
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Callable[P, Call[Page]]: ...
+    def __get__(self, client: Sender | AsyncSender | None, owner: type[Any]) -> Callable[P, Any]:
+        describe, items = self._describe, self._items
+        if client is None:
+            return describe
+
+        @wraps(describe)
+        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
+            call = describe(*args, **kwargs)
+            if isinstance(client, Sender):
+                return _each(client, call, items)
+            return _each_awaited(client, call, items)
+
+        return method
+
+
+class Endpoints:
+    """What the service can be asked; the parameters are those of the calls of the same name."""
+
+    create_pool = Endpoint(log_calls.create_pool)
+    pool = Endpoint(log_calls.pool)
+    pools = Endpoint(log_calls.pools)
+    post_match = Endpoint(log_calls.post_match)
+    post_matches = Endpoint(log_calls.post_matches)
+    match = Endpoint(log_calls.match)
+    matches = Endpoint(log_calls.matches)
+    each_match = Listing(log_calls.matches, lambda page: page.matches)
+    correct_match = Endpoint(log_calls.correct_match)
+    void_match = Endpoint(log_calls.void_match)
+    restore_match = Endpoint(log_calls.restore_match)
+    disqualify = Endpoint(log_calls.disqualify)
+    reinstate = Endpoint(log_calls.reinstate)
+    amendment = Endpoint(log_calls.amendment)
+    amendments = Endpoint(log_calls.amendments)
+    each_amendment = Listing(log_calls.amendments, lambda page: page.amendments)
+    replay = Endpoint(log_calls.replay)
+
+    leaderboard = Endpoint(reading_calls.leaderboard)
+    each_on_leaderboard = Listing(reading_calls.leaderboard, lambda page: page.players)
+    player = Endpoint(reading_calls.player)
+    player_history = Endpoint(reading_calls.player_history)
+    each_in_history = Listing(reading_calls.player_history, lambda page: page.matches)
+    explain = Endpoint(reading_calls.explain)
+    predict = Endpoint(reading_calls.predict)
+    balance = Endpoint(reading_calls.balance)
+
+    rebalance = Endpoint(service_calls.rebalance)
+    performance = Endpoint(service_calls.performance)
+    keys = Endpoint(service_calls.keys)
+    create_key = Endpoint(service_calls.create_key)
+    revoke_key = Endpoint(service_calls.revoke_key)
+    ready = Endpoint(service_calls.ready)
+    metrics = Endpoint(service_calls.metrics)
+    openapi = Endpoint(service_calls.openapi)
+
+
+class Sender(Endpoints, ABC):
+    """A client that waits for each answer."""
+
+    @abstractmethod
+    def send(self, call: Call[T]) -> T:
+        """Return the answer to a call."""
+
+
+class AsyncSender(Endpoints, ABC):
+    """A client whose answers are awaited."""
+
+    @abstractmethod
+    async def send(self, call: Call[T]) -> T:
+        """Return the answer to a call."""
+
+
+def _each(
+    client: Sender, call: Call[Page], items: Callable[[Page], Sequence[Item]]
+) -> Iterator[Item]:
+    page = client.send(call)
+    yield from items(page)
+    while page.next is not None:
+        page = client.send(call.page(page.next))
+        yield from items(page)
+
+
+async def _each_awaited(
+    client: AsyncSender, call: Call[Page], items: Callable[[Page], Sequence[Item]]
+) -> AsyncIterator[Item]:
+    page = await client.send(call)
+    for item in items(page):
+        yield item
+    while page.next is not None:
+        page = await client.send(call.page(page.next))
+        for item in items(page):
+            yield item

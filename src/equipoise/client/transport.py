@@ -1,0 +1,117 @@
+"""What both clients say to httpx, and how they read what it says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from equipoise.client.call import Call
+from equipoise.client.retries import Failure, Reply
+from equipoise.errors import EquipoiseError, InvalidParameterError, require
+from equipoise.messages.matches import MatchRequest
+
+if TYPE_CHECKING:
+    import httpx
+
+#: Seconds that an idle connection is kept: less than servers keep theirs (uvicorn: 5), so that no
+#: request is sent on a connection that is just being closed.
+_KEPT_IDLE = 4.0
+
+
+def load_httpx() -> Any:
+    """Return httpx. Raises : EquipoiseError where it is absent."""
+    try:
+        import httpx
+    except ImportError as error:
+        raise EquipoiseError(
+            "the client speaks HTTP through httpx, which is not installed: "
+            "pip install 'equipoise[client]'"
+        ) from error
+    return httpx
+
+
+def settings(url: str, key: str | None, timeout: float, transport: Any) -> dict[str, Any]:
+    """Return what a client of httpx is made with."""
+    require(url.startswith(("http://", "https://")), "url", "http://... or https://...", url)
+    require(timeout > 0, "timeout", "more than 0 seconds", timeout)
+    headers = {"Accept": "application/json, application/x-ndjson;q=0.9, */*;q=0.1"}
+    if key is not None:
+        require(key.isascii() and key.isprintable(), "key", "printable ASCII", "other characters")
+        headers["Authorization"] = f"Bearer {key}"
+    httpx = load_httpx()
+    limits = httpx.Limits(
+        max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT_IDLE
+    )
+    try:
+        base = httpx.URL(url.rstrip("/"))
+    except httpx.InvalidURL as error:
+        raise InvalidParameterError(f"url must be an address; got {url!r}: {error}") from error
+    return {
+        "base_url": base,
+        "headers": headers,
+        "timeout": timeout,
+        "limits": limits,
+        "transport": transport,
+    }
+
+
+def request_of(client: Any, call: Call[Any], timeout: float) -> httpx.Request:
+    """Return a call as httpx sends it."""
+    headers = {} if call.body is None else {"Content-Type": call.content_type}
+    request: httpx.Request = client.build_request(
+        call.method,
+        call.target,
+        content=call.body,
+        headers=headers,
+        timeout=timeout + call.patience,
+    )
+    return request
+
+
+def reply_of(response: httpx.Response) -> Reply:
+    """Return an answer that was read whole."""
+    return Reply(response.status_code, response.headers, response.content)
+
+
+def failure_of(error: httpx.RequestError) -> Failure:
+    """Return why no answer came."""
+    httpx = load_httpx()
+    unseen = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
+    told = str(error) or type(error).__name__
+    return Failure(f"no {'connection' if unseen else 'answer'} ({told})", unseen)
+
+
+def batches(
+    matches: Iterable[MatchRequest], batch: int
+) -> Iterator[tuple[int, Sequence[MatchRequest]]]:
+    """Give matches in batches, each with how many came before it."""
+    require(batch >= 1, "batch", "at least 1", batch)
+    waiting = iter(matches)
+    before = 0
+    while part := list(islice(waiting, batch)):
+        yield before, part
+        before += len(part)
+
+
+class Download:
+    """A file that is either there whole or not at all."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+        self._part = self._path.with_name(f"{self._path.name}.part")
+
+    def __enter__(self) -> Any:
+        self._file = self._part.open("wb")
+        return self._file
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._file.close()
+        if kind is None:
+            os.replace(self._part, self._path)
+        else:
+            with suppress(OSError):
+                self._part.unlink()
