@@ -107,11 +107,13 @@ def test_an_empty_id_is_refused() -> None:
 @pytest.mark.parametrize(
     ("status", "code", "kind"),
     [
-        (401, "unauthorised", AccessError),
+        (401, "unauthorized", AccessError),
         (403, "forbidden", AccessError),
         (404, "not-found", NotFoundError),
         (409, "conflict", ConflictError),
         (422, "invalid-parameter", InvalidParameterError),
+        (429, "too-many-requests", UnavailableError),
+        (500, "internal", UnavailableError),
         (503, "unavailable", UnavailableError),
         (418, "teapot", EquipoiseError),
     ],
@@ -177,7 +179,9 @@ def test_it_is_given_up_at_last() -> None:
     assert len(service.asked) == 3
 
 
-@pytest.mark.parametrize("broken", [httpx.ReadError("broken"), answer(None, 502)])
+@pytest.mark.parametrize(
+    "broken", [httpx.ReadError("broken"), answer(None, 502), answer(None, 503)]
+)
 def test_what_would_be_done_twice_is_not_repeated(broken: Any) -> None:
     """An amendment or a new key may have been recorded although no answer came."""
     for ask in (
@@ -190,7 +194,7 @@ def test_what_would_be_done_twice_is_not_repeated(broken: Any) -> None:
 
 
 def test_what_was_never_seen_is_repeated_always() -> None:
-    service = Pretended(httpx.ConnectError("refused"), answer(None, 503), answer({}, 404))
+    service = Pretended(httpx.ConnectError("refused"), answer(None, 429), answer({}, 404))
     with pytest.raises(EquipoiseError):
         service.client().void_match("p", "m")
     assert len(service.asked) == 3

@@ -44,14 +44,10 @@ class ConflictError(EquipoiseError):
 class AccessError(EquipoiseError):
     """A key is missing, unknown, expired or revoked, or has no right to what was asked.
 
-    code : "unauthorised" without a valid key, "forbidden" with one that lacks the right
+    The code is "unauthorized" without a valid key, "forbidden" with one that lacks the right.
     """
 
     code = "forbidden"
-
-    def __init__(self, message: str, code: str = "forbidden") -> None:
-        super().__init__(message)
-        self.code = code
 
 
 class UnavailableError(EquipoiseError):

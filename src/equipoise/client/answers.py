@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -52,9 +51,7 @@ def error_of(reply: Reply) -> EquipoiseError:
     except (msgspec.DecodeError, UnicodeDecodeError):
         shown = reply.content[:_SHOWN].decode(errors="replace").strip()
         message = f"the service answered with status {reply.status}: {shown or 'no content'}"
-        if reply.status in (401, 403):
-            return AccessError(message, "unauthorised" if reply.status == 401 else "forbidden")
-        return UnavailableError(message)
+        return (AccessError if reply.status in (401, 403) else UnavailableError)(message)
     return error_from(body)
 
 
@@ -63,10 +60,13 @@ def error_from(body: ErrorBody, lines_before: int = 0) -> EquipoiseError:
 
     lines_before : lines of a stream that came before those that the error counts
     """
-    make = _MAKERS.get(body.code)
-    if make is not None:
-        return make(body, lines_before)
-    error = EquipoiseError(body.message)
+    if body.code == InvalidDataError.code:
+        error: EquipoiseError = _invalid_data(body, lines_before)
+    elif body.code == ConvergenceError.code:
+        error = _no_convergence(body)
+    else:
+        error = _KINDS.get(body.code, EquipoiseError)(body.message)
+    # The class groups what is dealt with alike; the code says which it was.
     error.code = body.code
     return error
 
@@ -111,7 +111,7 @@ def _invalid_data(body: ErrorBody, lines_before: int) -> EquipoiseError:
     return InvalidDataError(problems, body.message)
 
 
-def _no_convergence(body: ErrorBody, lines_before: int) -> EquipoiseError:
+def _no_convergence(body: ErrorBody) -> EquipoiseError:
     told = re.fullmatch(
         r"(.*) did not converge in (\d+) iterations \(residual (\S+)\)", body.message
     )
@@ -120,18 +120,16 @@ def _no_convergence(body: ErrorBody, lines_before: int) -> EquipoiseError:
     return ConvergenceError(told[1], int(told[2]), float(told[3]))
 
 
-def _plain(kind: type[EquipoiseError]) -> Callable[[ErrorBody, int], EquipoiseError]:
-    return lambda body, _: kind(body.message)
-
-
-#: How the error of each code is made.
-_MAKERS: dict[str, Callable[[ErrorBody, int], EquipoiseError]] = {
-    "conflict": _plain(ConflictError),
-    "forbidden": lambda body, _: AccessError(body.message, "forbidden"),
-    "invalid-data": _invalid_data,
-    "invalid-parameter": _plain(InvalidParameterError),
-    "no-convergence": _no_convergence,
-    "not-found": _plain(NotFoundError),
-    "unauthorised": lambda body, _: AccessError(body.message, "unauthorised"),
-    "unavailable": _plain(UnavailableError),
+#: What is raised for each code that is told by its message alone.
+_KINDS: dict[str, type[EquipoiseError]] = {
+    "conflict": ConflictError,
+    "forbidden": AccessError,
+    "internal": UnavailableError,
+    "invalid-parameter": InvalidParameterError,
+    "not-found": NotFoundError,
+    "overloaded": UnavailableError,
+    "timed-out": UnavailableError,
+    "too-many-requests": UnavailableError,
+    "unauthorized": AccessError,
+    "unavailable": UnavailableError,
 }

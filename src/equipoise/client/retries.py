@@ -12,10 +12,10 @@ from typing import Any
 from equipoise.client.call import Call
 from equipoise.errors import require
 
-#: The service, or what stands before it, has not taken up the request.
-_NOT_TAKEN_UP = frozenset({429, 503})
-#: What stands before the service got no answer from it; it may have taken up the request.
-_NO_ANSWER = frozenset({502, 504})
+#: The service has not taken up the request.
+_NOT_TAKEN_UP = frozenset({429})
+#: The service was away, or busy; it may have taken up the request.
+_AWAY = frozenset({502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Retries:
 def _may_repeat(call: Call[Any], outcome: Reply | Failure) -> bool:
     if isinstance(outcome, Failure):
         return call.repeatable or outcome.unseen
-    return outcome.status in _NOT_TAKEN_UP or (call.repeatable and outcome.status in _NO_ANSWER)
+    return outcome.status in _NOT_TAKEN_UP or (call.repeatable and outcome.status in _AWAY)
 
 
 def _retry_after(outcome: Reply | Failure) -> float | None:
