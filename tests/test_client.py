@@ -348,8 +348,8 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.balance("p", BalanceRequest(["a", "b"])), "POST /v1/pools/p/balance"),
     (lambda c: c.rebalance({"session": {}}, method="greedy"), "POST /v1/rebalance?method=greedy"),
     (
-        lambda c: c.performance(b"1-0", "pgn", anchor=1500),
-        "POST /v1/performance?format=pgn&anchor=1500",
+        lambda c: c.performance(b"1-0", "pgn", anchor=["1500", "a=9"], superiority=True),
+        "POST /v1/performance?format=pgn&anchor=1500&anchor=a%3D9&superiority=true",
     ),
     (lambda c: c.keys(), "GET /v1/keys"),
     (lambda c: c.create_key("n", "writer", "p"), "POST /v1/keys"),

@@ -18,6 +18,8 @@ JSON = "application/json"
 NDJSON = "application/x-ndjson"
 
 Value: TypeAlias = str | int | float | bool | None
+#: Of a parameter of a query; several values are several parameters of that name.
+Values: TypeAlias = Value | list[str] | tuple[str, ...]
 
 #: What reads answers, by their shape, each made when it is first needed.
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
@@ -35,7 +37,7 @@ class Call(Generic[T]):
     method: str
     path: str
     read: Callable[[bytes], T]
-    query: Mapping[str, Value] = field(default_factory=dict)
+    query: Mapping[str, Values] = field(default_factory=dict)
     body: bytes | None = None
     content_type: str = JSON
     repeatable: bool = True
@@ -44,9 +46,13 @@ class Call(Generic[T]):
     @property
     def target(self) -> str:
         """Path and query as they go over the wire; what is None is left out."""
-        given = [(name, value) for name, value in self.query.items() if value is not None]
-        query = "&".join(f"{_quoted(name)}={_quoted(_word(value))}" for name, value in given)
-        return f"{self.path}?{query}" if query else self.path
+        given = [
+            f"{_quoted(name)}={_quoted(_word(one))}"
+            for name, value in self.query.items()
+            for one in (value if isinstance(value, (list, tuple)) else [value])
+            if one is not None
+        ]
+        return f"{self.path}?{'&'.join(given)}" if given else self.path
 
     def page(self, cursor: str) -> Call[T]:
         """Return the call for another page; where to start is said by the cursor alone."""
@@ -59,7 +65,7 @@ def ask(
     answer: type[T],
     content: Any = None,
     *,
-    query: Mapping[str, Value] | None = None,
+    query: Mapping[str, Values] | None = None,
     repeatable: bool = True,
 ) -> Call[T]:
     """Return a call with JSON in its body, if anything, and JSON in its answer."""

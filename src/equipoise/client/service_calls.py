@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from equipoise.client.call import Call, Value, ask, in_pool, json_of
+from equipoise.client.call import Call, Values, ask, in_pool, json_of
 from equipoise.messages.keys import KeyList, KeyMessage, NewKeyMessage, Role
 from equipoise.messages.matches import Moment
 from equipoise.messages.performance import PerformanceMessage
@@ -15,7 +15,7 @@ What: TypeAlias = Literal["log", "ratings", "changes"]
 Format: TypeAlias = Literal["parquet", "csv", "ndjson"]
 
 
-def rebalance(request: Mapping[str, Any], **options: Value) -> Call[RebalanceMessage]:
+def rebalance(request: Mapping[str, Any], **options: Values) -> Call[RebalanceMessage]:
     """Return a session's teams with new parties placed.
 
     request : as `equipoise rebalance` reads it; options : as its options
@@ -23,7 +23,7 @@ def rebalance(request: Mapping[str, Any], **options: Value) -> Call[RebalanceMes
     return ask("POST", "/v1/rebalance", RebalanceMessage, dict(request), query=options)
 
 
-def performance(games: bytes, format: str, **options: Value) -> Call[PerformanceMessage]:
+def performance(games: bytes, format: str, **options: Values) -> Call[PerformanceMessage]:
     """Return the performance table of a tournament.
 
     games : content of a file; format : "pgn", "trf", "csv", ...; options : as those of

@@ -1,0 +1,226 @@
+"""Trial: matches are posted while the server is killed again and again; nothing may be lost.
+
+Clients post each its share, by single matches, arrays and streams, and note what the service
+acknowledged. After every kill and restart all that was acknowledged before must be in the log. At
+the end every match is there once, and the ratings are those of the library, bit for bit.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+
+from equipoise.client import Client, Retries
+from equipoise.errors import EquipoiseError, UnavailableError
+from equipoise.messages.matches import MatchRequest
+from equipoise.messages.pools import PoolRequest
+from trials.matches import differences, duels, logged, replayed, stored
+from trials.server import Server, make_key
+
+POOL = "crash"
+SYSTEM = "glicko2"
+CLIENTS = 4
+#: Matches in an array, and in a stream.
+ARRAY, STREAM = 25, 200
+
+
+@dataclass(slots=True)
+class CrashResult:
+    """What a crash trial found; all lists are empty where nothing is wrong.
+
+    lost : acknowledged matches that were not in the log after a restart
+    missing, twice : of all matches, at the end
+    different : players whose rating is not that of the library
+    interrupted : requests that got no answer
+    restart : seconds from the start of a killed server until it is ready
+    """
+
+    matches: int
+    kills: int
+    lost: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+    voided: int = 0
+    interrupted: int = 0
+    restart: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class _Poster:
+    """Posts matches one request after the other; without an answer it posts the same again."""
+
+    def __init__(self, server: Server, key: str, matches: Sequence[MatchRequest]) -> None:
+        self._server = server
+        self._key = key
+        self._matches = matches
+        self.acknowledged: list[str] = []
+        self.interrupted = 0
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            with self._server.client(self._key, Retries(attempts=1)) as client:
+                waiting = iter(self._matches)
+                for size, send in cycle(_ways(client)):
+                    part = list(islice(waiting, size))
+                    if not part:
+                        return
+                    self._post(part, send)
+        except BaseException as error:  # noqa: BLE001  # told by the thread that waits
+            self.error = error
+
+    def _post(self, part: Sequence[MatchRequest], send: _Send) -> None:
+        while part:
+            try:
+                for count in send(part):
+                    self.acknowledged += [str(match.match) for match in part[:count]]
+                    part = part[count:]
+            except UnavailableError:
+                self.interrupted += 1
+                time.sleep(0.02)
+
+
+#: Posts matches, and gives how many more are recorded each time that the service says so.
+_Send = Callable[[Sequence[MatchRequest]], Iterator[int]]
+
+
+def _ways(client: Client) -> list[tuple[int, _Send]]:
+    """Return the ways to post, each with how many matches it takes."""
+
+    def single(part: Sequence[MatchRequest]) -> Iterator[int]:
+        client.post_match(POOL, part[0])
+        yield 1
+
+    def array(part: Sequence[MatchRequest]) -> Iterator[int]:
+        client.post_matches(POOL, part)
+        yield len(part)
+
+    def stream(part: Sequence[MatchRequest]) -> Iterator[int]:
+        before = 0
+        for line in client.stream_matches(POOL, part):
+            yield line.through - before
+            before = line.through
+
+    return [(1, single)] * ARRAY + [(ARRAY, array), (STREAM, stream)]
+
+
+def crash_trial(
+    database: str,
+    folder: Path,
+    *,
+    matches: int,
+    kills: int,
+    voids: bool = True,
+    workers: int = 1,
+    seed: int = 1,
+) -> CrashResult:
+    """Run the trial and return what it found.
+
+    voids : a match is voided right before every kill, so that a replay is under way
+    """
+    rng = random.Random(seed)
+    content = duels(matches, 200, rng)
+    server = Server(database, folder / "server.log", workers=workers)
+    result = CrashResult(matches, kills)
+    started = time.perf_counter()
+    try:
+        server.start()
+        key = make_key(database, "admin")
+        with server.client(key) as client:
+            client.create_pool(POOL, PoolRequest(system=SYSTEM, late="append"))
+            posters = [_Poster(server, key, content[i::CLIENTS]) for i in range(CLIENTS)]
+            for poster in posters:
+                poster.thread.start()
+            voided = _kill_often(server, client, posters, result, voids, rng)
+            for poster in posters:
+                poster.thread.join()
+                result.interrupted += poster.interrupted
+                if poster.error is not None:
+                    raise poster.error
+            result.seconds = time.perf_counter() - started
+            _judge(client, content, voided, result)
+        server.stop()
+    finally:
+        server.kill_rest()
+    return result
+
+
+def _kill_often(
+    server: Server,
+    client: Client,
+    posters: Sequence[_Poster],
+    result: CrashResult,
+    voids: bool,
+    rng: random.Random,
+) -> set[str]:
+    """Kill the server at even progress; return the matches that were voided."""
+    tried: set[str] = set()
+    for kill in range(1, result.kills + 1):
+        goal = result.matches * kill / (result.kills + 1)
+        while sum(len(poster.acknowledged) for poster in posters) < goal:
+            if not any(poster.thread.is_alive() for poster in posters):
+                break
+            time.sleep(0.002)
+        if voids:
+            victim = rng.choice(posters[0].acknowledged)
+            if victim not in tried:
+                tried.add(victim)
+                client.void_match(POOL, victim, "trial")
+        time.sleep(rng.uniform(0.0, 0.05))
+        server.kill()
+        acknowledged = {name for poster in posters for name in poster.acknowledged}
+        result.restart.append(server.start())
+        result.lost += sorted(acknowledged - {line.match for line in logged(client, POOL)})
+    return tried
+
+
+def _judge(
+    client: Client, content: Sequence[MatchRequest], voided: set[str], result: CrashResult
+) -> None:
+    """Compare what is stored with what was posted, and with what the library makes of it."""
+    wait_until_replayed(client, POOL)
+    lines = logged(client, POOL)
+    names = [line.match for line in lines]
+    result.missing = sorted({str(match.match) for match in content} - set(names))
+    result.twice = (
+        sorted({name for name in names if names.count(name) > 1})
+        if len(set(names)) < len(names)
+        else []
+    )
+    by_id = {str(match.match): match for match in content}
+    result.voided = sum(line.status == "void" for line in lines)
+    if {line.match for line in lines if line.status == "void"} != voided:
+        result.different.append("the voided matches")
+    in_order = [by_id[line.match] for line in lines]
+    expected = replayed(_with_rated_times(in_order, voided), SYSTEM)
+    result.different += [name for name, _, _ in differences(stored(client, POOL), expected)]
+
+
+def _with_rated_times(matches: Sequence[MatchRequest], voided: set[str]) -> list[MatchRequest]:
+    """Return the matches that count, each at the time at which it was appended."""
+    import msgspec
+
+    last = 0
+    found = []
+    for match in matches:
+        last = max(last, int(match.time or 0))
+        if str(match.match) not in voided:
+            found.append(msgspec.structs.replace(match, time=last))
+    return found
+
+
+def wait_until_replayed(client: Client, pool: str, seconds: float = 60.0) -> float:
+    """Wait until nothing is pending in a pool, and return the seconds that it took."""
+    started = time.perf_counter()
+    while client.pool(pool).pending:
+        if time.perf_counter() - started > seconds:
+            raise EquipoiseError(f"{pool} was still not replayed after {seconds:g} s")
+        time.sleep(0.01)
+    return time.perf_counter() - started

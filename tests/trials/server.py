@@ -1,0 +1,167 @@
+"""The service as it is run, in processes of its own, that may be killed and started again."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from equipoise.client import Client, Retries
+
+#: Seconds that a start may take; the first on a machine compiles kernels.
+STARTING = 180.0
+#: Seconds that a graceful end may take.
+ENDING = 30.0
+
+#: A client that outlives a killed server: it waits until it is back.
+PATIENT = Retries(attempts=400, first=0.02, longest=0.25)
+
+
+class Server:
+    """`equipoise serve` on a port of its own, in a process group of its own.
+
+    database : URL; settings : environment variables beside ours
+    log : file that gets what the server says
+    """
+
+    def __init__(
+        self,
+        database: str,
+        log: Path,
+        *,
+        workers: int = 1,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self.database = database
+        self.log = log
+        self.port = free_port()
+        self._workers = workers
+        self._settings = dict(settings or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Address of the service."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self, key: str | None, retries: Retries = PATIENT) -> Client:
+        """Return a client that has this key."""
+        return Client(self.url, key, retries=retries)
+
+    def start(self) -> float:
+        """Start, and return the seconds until it is ready."""
+        started = time.perf_counter()
+        command = [sys.executable, "-m", "equipoise", "serve", "--database", self.database]
+        command += ["--port", str(self.port), "--workers", str(self._workers)]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **self._settings},
+                start_new_session=True,
+            )
+        while not self.is_ready():
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the server ended at once:\n{self.log.read_text()[-4000:]}")
+            if time.perf_counter() - started > STARTING:
+                self.kill()
+                raise RuntimeError(f"the server was never ready:\n{self.log.read_text()[-4000:]}")
+            time.sleep(0.02)
+        return time.perf_counter() - started
+
+    def is_ready(self) -> bool:
+        """Tell whether it can do its work."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5.0)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def kill(self) -> None:
+        """Kill all its processes with SIGKILL, and wait until they are gone."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+            _wait_until_free(self.port)
+
+    def stop(self) -> int:
+        """Ask it to end, and return its exit status."""
+        if self._process is None:
+            return 0
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(ENDING)
+        finally:
+            self.kill_rest()
+
+    def kill_rest(self) -> None:
+        """Kill what is left of it."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def memory(self) -> float:
+        """Return the resident memory of its first process, megabytes."""
+        if self._process is None:
+            return 0.0
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextmanager
+def running(
+    database: str, log: Path, *, workers: int = 1, settings: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """Give a server that runs, and end it."""
+    server = Server(database, log, workers=workers, settings=settings)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill_rest()
+
+
+def make_key(
+    database: str, role: str, pool: str | None = None, *, expires: int | None = None
+) -> str:
+    """Return the secret of a new key, which is made in the database itself."""
+    from equipoise.store.connection import open_store
+    from equipoise.store.keys import create_key
+
+    store = open_store(database)
+    try:
+        return create_key(store, f"trial {role}", role, pool, expires, time.time_ns() // 1000)[1]
+    finally:
+        store.close()
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def _wait_until_free(port: int) -> None:
+    """Wait until workers, too, have let go of the port."""
+    for _ in range(500):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return
+        time.sleep(0.01)
+    raise RuntimeError(f"a killed server still listens on port {port}")
