@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 _END = b"\r\n\r\n"
 
@@ -115,8 +116,7 @@ class _Connection(asyncio.Protocol):
         self._sent = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # tells the type
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
 
     def send_next(self) -> None:
         """Send the next request, or close where there is none."""

@@ -107,7 +107,7 @@ def test_an_empty_id_is_refused() -> None:
 @pytest.mark.parametrize(
     ("status", "code", "kind"),
     [
-        (401, "unauthorized", AccessError),
+        (401, "unauthorised", AccessError),
         (403, "forbidden", AccessError),
         (404, "not-found", NotFoundError),
         (409, "conflict", ConflictError),

@@ -44,7 +44,7 @@ class ConflictError(EquipoiseError):
 class AccessError(EquipoiseError):
     """A key is missing, unknown, expired or revoked, or has no right to what was asked.
 
-    The code is "unauthorized" without a valid key, "forbidden" with one that lacks the right.
+    The code is "unauthorised" without a valid key, "forbidden" with one that lacks the right.
     """
 
     code = "forbidden"

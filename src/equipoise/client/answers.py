@@ -130,6 +130,6 @@ _KINDS: dict[str, type[EquipoiseError]] = {
     "overloaded": UnavailableError,
     "timed-out": UnavailableError,
     "too-many-requests": UnavailableError,
-    "unauthorized": AccessError,
+    "unauthorised": AccessError,
     "unavailable": UnavailableError,
 }

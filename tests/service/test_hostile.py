@@ -1,0 +1,268 @@
+"""What no honest client sends: it is refused in words, or kept and shown as what it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from service.serving import Service
+
+httpx = pytest.importorskip("httpx")
+
+#: Ids that are code somewhere, or that break what is careless.
+IDS = [
+    "'; DROP TABLE log; --",
+    '" OR "1"="1',
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "{{7*7}}${7*7}<%= 7*7 %>",
+    "../../etc/passwd",
+    "..",
+    ".",
+    "a/b?c=d#e&f",
+    "%2e%2e%2f%00",
+    "%s%n%x",
+    "\\x00\\u0000",
+    "a,b;c|d`e$(f)",
+    '=HYPERLINK("http://x")',
+    "\u202egnp.exe",
+    "\ufeffname",
+    "👩‍👩‍👧‍👦",
+    "nai\u0308ve",
+    " surrounded ",
+    "null",
+    "NaN",
+    "-1",
+    "9" * 200,
+]
+
+#: Bodies that are no match.
+BODIES: dict[str, bytes] = {
+    "nothing": b"",
+    "white space": b"   \n ",
+    "no JSON": b"{",
+    "two values": b"{} {}",
+    "number": b"1",
+    "text": b'"match"',
+    "null": b"null",
+    "deep array": b"[" * 100_000,
+    "deep closed array": b"[" * 50_000 + b"]" * 50_000,
+    "deep object": b'{"a":' * 100_000,
+    "deep in a field": b'{"match":"m","teams":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "10 MB text": b'{"match":"' + b"a" * 10_000_000 + b'","teams":[]}',
+    "9 MB id": b'{"match":"' + b"a" * 9_000_000 + b'","teams":[]}',
+    "9 MB unknown field": b'{"x":"' + b"a" * 9_000_000 + b'","match":"m","teams":[]}',
+    "many digits": b'{"match":' + b"9" * 100_000 + b',"teams":[]}',
+    "NaN": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"weight":NaN}',
+    "Infinity": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"weight":Infinity}',
+    "1e999": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"weight":1e999}',
+    "1e308": b'{"match":"m","teams":[{"players":["a"],"rank":1e308}]}',
+    "huge rank": b'{"match":"m","teams":[{"players":["a"],"rank":99999999999999999999}]}',
+    "huge time": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"time":9223372036854775807}',
+    "endless time": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"time":"'
+    + b"9" * 5000
+    + b'"}',
+    "odd time": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"time":"0000-99-99T99:99:99Z"}',
+    "UTF-16": '{"match":"m","teams":[]}'.encode("utf-16"),
+    "Latin-1": '{"match":"é","teams":[]}'.encode("latin-1"),
+    "half a character": b'{"match":"\xe2\x82","teams":[]}',
+    "overlong NUL": b'{"match":"\xc0\x80","teams":[]}',
+    "lone surrogate": b'{"match":"\\ud800","teams":[{"players":["a"],"rank":0}]}',
+    "NUL in an id": b'{"match":"a\\u0000b","teams":[{"players":["a"],"rank":0}]}',
+    "escape in an id": b'{"match":"a\\u001b[31m","teams":[{"players":["a"],"rank":0}]}',
+    "BOM": b'\xef\xbb\xbf{"match":"m","teams":[]}',
+    "same key twice": b'{"match":"m","match":"n","teams":[]}',
+    "player twice": b'{"match":"m","teams":[{"players":["a","a"],"rank":0}]}',
+    "no players": b'{"match":"m","teams":[{"players":[],"rank":0},{"players":["b"],"rank":1}]}',
+    "no teams": b'{"match":"m","teams":[]}',
+    "negative rank": b'{"match":"m","teams":[{"players":["a"],"rank":-1}]}',
+    "zero weight": b'{"match":"m","weight":0,"teams":[{"players":["a"],"rank":0}]}',
+    "id of 201": b'{"match":"' + b"a" * 201 + b'","teams":[{"players":["a"],"rank":0}]}',
+    "empty id": b'{"match":"","teams":[{"players":["a"],"rank":0},{"players":["b"],"rank":1}]}',
+    "binary": bytes(range(256)) * 40,
+    "gzip": b"\x1f\x8b\x08\x00" + b"\x00" * 100,
+}
+
+
+@pytest.fixture(scope="module")
+def pool(service: Service) -> str:
+    """Return a pool for matches of every shape."""
+    return service.new_pool(system="team-glicko2")
+
+
+@pytest.fixture(scope="module")
+def raw(service: Service) -> Iterator[Any]:
+    """Give a client that sends what it is told."""
+    headers = {"Authorization": f"Bearer {service.key}"}
+    with httpx.Client(base_url=service.server.url, headers=headers, timeout=60) as client:
+        yield client
+
+
+def refused_well(response: Any) -> None:
+    """Check that an answer refuses in the one shape of errors, and in few words."""
+    assert 400 <= response.status_code < 500, response.text[:500]
+    error = response.json()["error"]
+    assert set(error) == {"code", "message", "problems"}
+    assert len(response.content) < 100_000
+
+
+@pytest.mark.parametrize("media", ["application/json", "application/x-ndjson"])
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_that_is_no_match_is_refused(
+    raw: Any, service: Service, pool: str, name: str, media: str
+) -> None:
+    """As a match, in an array, or as a line of a stream; and nothing of it is recorded."""
+    path = f"/v1/pools/{pool}/matches"
+    before = service.admin.pool(pool).last_seq
+    body = BODIES[name]
+    if media == "application/json":
+        refused_well(
+            raw.post(f"/v1/pools/{pool}/matches", content=body, headers={"Content-Type": media})
+        )
+        refused_well(raw.post(f"/v1/pools/{pool}/matches", content=b"[" + body + b"]"))
+    elif name not in {"nothing", "white space"}:
+        refused_well(raw.post(path, content=body + b"\n", headers={"Content-Type": media}))
+    assert service.admin.pool(pool).last_seq == before
+
+
+@pytest.mark.parametrize("path", ["predict", "balance", "matches/m/void", "players/a/disqualify"])
+@pytest.mark.parametrize("name", BODIES)
+def test_other_bodies_are_refused_too(raw: Any, pool: str, name: str, path: str) -> None:
+    response = raw.post(f"/v1/pools/{pool}/{path}", content=BODIES[name])
+    assert 400 <= response.status_code < 500, response.text[:500]
+
+
+@pytest.mark.parametrize("path", ["/v1/rebalance", "/v1/performance?format=csv", "/v1/keys"])
+@pytest.mark.parametrize("name", BODIES)
+def test_calculations_refuse_them_or_make_sense_of_them(raw: Any, name: str, path: str) -> None:
+    response = raw.post(path, content=BODIES[name])
+    assert response.status_code < 500, response.text[:500]
+
+
+@pytest.mark.parametrize("name", ["pgn", "trf", "games", "crosstable", "history", "jsonl", "json"])
+@pytest.mark.parametrize("body", ["deep array", "binary", "UTF-16", "10 MB text", "many digits"])
+def test_uploads_that_are_no_games_are_refused(raw: Any, name: str, body: str) -> None:
+    response = raw.post(f"/v1/performance?format={name}", content=BODIES[body])
+    assert response.status_code < 500, response.text[:500]
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_ids_that_are_code_are_kept_as_they_are(service: Service, pool: str, name: str) -> None:
+    """They come back letter for letter, wherever an id may stand, and nothing else changes."""
+    match = f"m {name}"[:200]
+    teams = [
+        TeamRequest([ParticipationRequest(name, role=name[:50], attributes={name: name})], 0, name),
+        TeamRequest(["someone else"], 1),
+    ]
+    told = service.admin.post_match(pool, MatchRequest(match, teams))
+    assert told.match == match
+    assert told.teams[0].players[0].player == name
+    assert service.admin.match(pool, match).match == match
+    assert service.admin.player(pool, name).player == name
+    assert service.admin.player_history(pool, name).matches[0].match == match
+    assert service.admin.explain(pool, name, match).player == name
+    around = service.admin.leaderboard(pool, around=name, provisional=True, inactive=True)
+    assert name in {row.player for row in around.players}
+    assert service.admin.amendments(pool).amendments is not None
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_answers_with_such_ids_are_no_pages(raw: Any, pool: str, name: str) -> None:
+    """JSON says that it is JSON, and browsers are told not to guess."""
+    response = raw.get(f"/v1/pools/{pool}/players/{quote(name, safe='')}x")
+    assert response.status_code == 404
+    assert response.headers["content-type"].startswith("application/json")
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=-1",
+        "limit=0",
+        "limit=99999999999999999999",
+        "limit=x",
+        "limit=1&limit=2",
+        "cursor=x",
+        "cursor=%00",
+        "cursor=%ff",
+        "cursor=" + "A" * 1999,
+        "cursor=" + "A" * 60_000,
+        "cursor='%20OR%201=1",
+        "around=no%20such%20player",
+        "around=%ff",
+        "around=%00",
+        "provisional=maybe",
+        "unknown=1",
+        "&".join(f"a{i}=1" for i in range(2000)),
+    ],
+)
+def test_queries_that_make_no_sense_are_refused(raw: Any, pool: str, query: str) -> None:
+    response = raw.get(f"/v1/pools/{pool}/leaderboard?{query}")
+    assert 400 <= response.status_code < 500, response.text[:500]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/pools/%ff",
+        "/v1/pools/%00",
+        "/v1/pools/..%2f..%2fetc%2fpasswd",
+        "/v1/pools/UPPER",
+        "/v1/pools/" + "a" * 300,
+        "/v1/pools/" + "a" * 8000,
+        "/v1//pools",
+        "/v1/pools/p/players/%c0%af",
+        "/v1/pools/p/amendments/-1",
+        "/v1/pools/p/amendments/99999999999999999999999",
+        "/v1/pools/p/amendments/1e3",
+        "/static/..%2f..%2fservice.db",
+        "/static/%2e%2e/%2e%2e/service.db",
+        "/nothing",
+    ],
+)
+def test_paths_to_nowhere_are_refused(raw: Any, path: str) -> None:
+    response = raw.get(path)
+    assert 400 <= response.status_code < 500, response.text[:500]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/xml"},
+        {"Content-Type": "multipart/form-data"},
+        {"Content-Encoding": "gzip"},
+        {"Content-Type": "application/json; charset=utf-16"},
+        {"Content-Length": "-1"},
+        {"Content-Length": "99999999999999"},
+        {"Authorization": "Basic YTpi"},
+        {"Authorization": "Bearer \xff"},
+        {"Authorization": "Bearer " + "a" * 50_000},
+        {"Range": "bytes=0-1"},
+        {"Host": "'\"><script>"},
+        {"X-Request-Id": "a" * 10_000},
+        {"X-Request-Id": "<script>"},
+    ],
+    ids=lambda headers: next(iter(headers.items()))[0] + next(iter(headers.values()))[:20],
+)
+def test_odd_headers_do_no_harm(raw: Any, pool: str, headers: dict[str, str]) -> None:
+    encoded = [(name, value.encode("latin-1")) for name, value in headers.items()]
+    match = {"match": "header", "teams": [{"players": ["a"], "rank": -1}]}
+    try:
+        response = raw.post(
+            f"/v1/pools/{pool}/matches", content=json.dumps(match).encode(), headers=encoded
+        )
+    except httpx.TransportError:
+        return  # the connection was closed: as good an answer to what is no HTTP
+    assert 400 <= response.status_code < 500, response.text[:500]
+
+
+def test_the_service_is_still_there(service: Service) -> None:
+    """After all of the above, the same process answers."""
+    assert service.admin.ready()

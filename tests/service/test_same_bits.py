@@ -1,0 +1,80 @@
+"""The same history gives the same bits, whichever way it comes in."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+import equipoise
+from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.rating.registry import make_system
+from service.serving import Service
+from trials.matches import Standing, stored
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HISTORIES = {"contests": ("seconds", ["elo-mmr"]), "league": ("datetime", ["elo-mmr", "glicko2"])}
+CASES = [(name, system) for name, (_, systems) in HISTORIES.items() for system in systems]
+
+
+def by_command_line(name: str, system: str) -> dict[str, Standing]:
+    """Return the ratings of `equipoise rate`."""
+    command = [sys.executable, "-m", "equipoise", "rate", str(EXAMPLES / f"{name}.csv")]
+    done = subprocess.run(
+        [*command, "--system", system, "--json"], capture_output=True, check=True, text=True
+    )
+    rows = json.loads(done.stdout)["ratings"]
+    return {str(row["player"]): standing(row["rating"], row["deviation"]) for row in rows}
+
+
+def match_by_match(name: str, system: str) -> dict[str, Standing]:
+    """Return the ratings of the library, called for every match anew."""
+    history = equipoise.read_history(EXAMPLES / f"{name}.csv")
+    chosen = make_system(system)
+    done = equipoise.replay(chosen, history.slice(0, 1))
+    for number in range(1, history.matches):
+        done = equipoise.replay(chosen, history.slice(number, number + 1), state=done.state)
+    rows = done.ratings.to_polars().select("player", "rating", "deviation").iter_rows()
+    return {player: standing(rating, deviation) for player, rating, deviation in rows}
+
+
+def posted(name: str) -> list[MatchRequest]:
+    """Return the history as it is posted."""
+    with (EXAMPLES / f"{name}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    found = []
+    for match, entries in groupby(rows, key=lambda row: row["match"]):
+        listed = list(entries)
+        time = listed[0]["time"]
+        teams = [TeamRequest([row["player"]], int(row["rank"])) for row in listed]
+        found.append(MatchRequest(match, teams, int(time) if time.isdecimal() else time))
+    return found
+
+
+def standing(rating: float, deviation: float | None) -> Standing:
+    """Return numbers so that they are equal only where every bit is."""
+    return Standing(rating.hex(), "" if deviation is None else deviation.hex())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "system"), CASES)
+def test_command_line_library_and_service_agree_to_the_bit(
+    service: Service, name: str, system: str
+) -> None:
+    """Rated at once, match by match, posted singly and as a stream: the same ratings."""
+    singly, streamed = (service.new_pool(system=system, times=HISTORIES[name][0]) for _ in range(2))
+    matches = posted(name)
+    for match in matches:
+        service.admin.post_match(singly, match)
+    for _ in service.admin.stream_matches(streamed, matches, batch=100):
+        pass
+    expected = by_command_line(name, system)
+    assert len(expected) > 5
+    assert match_by_match(name, system) == expected
+    assert stored(service.admin, singly) == expected
+    assert stored(service.admin, streamed) == expected
