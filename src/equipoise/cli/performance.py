@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from equipoise.cli import options
-
-if TYPE_CHECKING:
-    from equipoise.performance.tournament import Extra
 
 EXAMPLE = """\b
 Example:
@@ -143,9 +140,14 @@ def performance(
         message_of,
         rate_performance,
     )
+    from equipoise.workflows.performance_options import (
+        advantage_of,
+        anchors_of,
+        extra_columns,
+    )
     from equipoise.workflows.settings import assignments
 
-    average, held = _anchors(anchor or [])
+    average, held = anchors_of(anchor or [], "--anchor")
     answer = rate_performance(
         PerformanceRequest(
             games=sys.stdin.buffer if games == "-" else games,
@@ -162,11 +164,11 @@ def performance(
             scale=scale,
             curve=curve,
             draws=draws,
-            colour_advantage=_advantage(colour_advantage),
+            colour_advantage=advantage_of(colour_advantage, "--colour-advantage"),
             prior=prior,
             superiority=superiority,
             players=tuple(player or ()),
-            also=_also(also or []),
+            also=extra_columns(also or [], "--also"),
             strict=strict,
             output=output,
             chart=chart,
@@ -177,55 +179,3 @@ def performance(
         print_json(message_of(answer))
     else:
         print_performance(answer)
-
-
-def _anchors(given: list[str]) -> tuple[float | None, dict[str, float]]:
-    """Return the average and who is held at what, of `--anchor`. Raises : InvalidParameterError."""
-    from equipoise.errors import InvalidParameterError
-
-    average: float | None = None
-    held: dict[str, float] = {}
-    for text in given:
-        name, _, value = text.rpartition("=")
-        try:
-            rating = float(value)
-        except ValueError:
-            raise InvalidParameterError(
-                f"--anchor takes a rating, or PLAYER=RATING; got {text!r}"
-            ) from None
-        if name and name not in held:
-            held[name] = rating
-        elif name or average is not None:
-            who = f"player {name}" if name else "the average"
-            raise InvalidParameterError(f"--anchor must give one rating for {who}; got {text!r}")
-        else:
-            average = rating
-    return average, held
-
-
-def _also(given: list[str]) -> tuple[Extra, ...]:
-    """Return the further columns of `--also`. Raises : InvalidParameterError."""
-    from typing import cast
-
-    from equipoise.errors import require
-    from equipoise.performance.tournament import EXTRA
-
-    for name in given:
-        require(name in EXTRA, "--also", f"one of {', '.join(EXTRA)}", name)
-    return tuple(cast("Extra", name) for name in given)
-
-
-def _advantage(text: str | None) -> float | Literal["estimate"]:
-    """Return what `--colour-advantage` asks for. Raises : InvalidParameterError."""
-    from equipoise.errors import InvalidParameterError
-
-    if text is None:
-        return 0.0
-    if text == "estimate":
-        return "estimate"
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidParameterError(
-            f"--colour-advantage takes rating points or the word estimate; got {text!r}"
-        ) from None

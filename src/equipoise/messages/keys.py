@@ -6,8 +6,23 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from equipoise.messages.matches import Moment
+
 #: Each role may do what the one before it may: read; post matches; amend, make pools and keys.
 Role: TypeAlias = Literal["reader", "writer", "admin"]
+
+
+class KeyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A key to be made.
+
+    name : for people; pool : absent or null for all pools
+    expires : seconds since 1970 or ISO 8601; absent or null: never
+    """
+
+    name: str
+    role: Role
+    pool: str | None = None
+    expires: Moment | None = None
 
 
 class KeyMessage(msgspec.Struct, frozen=True):

@@ -1,0 +1,184 @@
+"""Who may do what: keys, roles, pools, rates.
+
+The order of the checks keeps what a key may not see from being told apart: first the key itself
+(401), then its right (403), and only then whether the pool exists (404). A public pool may be read
+by anybody, but a key that is shown must be a valid one even there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar, get_args
+
+from equipoise.errors import NotFoundError
+from equipoise.messages.keys import Role
+from equipoise.store.connection import Store
+from equipoise.store.keys import KeyRecord, find_key, note_use
+from equipoise.web.endpoints import Asked
+from equipoise.web.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
+from equipoise.web.lanes import Lane
+from equipoise.web.limits import RateLimiter
+from equipoise.web.settings import ServiceSettings
+from equipoise.workflows import pools as pools_workflow
+
+T = TypeVar("T")
+
+_RANK = {role: rank for rank, role in enumerate(get_args(Role))}
+#: Facts remembered of each kind.
+_REMEMBERED = 10_000
+#: A bearer token that is longer is none of ours.
+_LONGEST_SECRET = 512
+
+
+class Remembered(Generic[T]):
+    """Values by key for a short time, in bounded memory."""
+
+    def __init__(self, seconds: float, most: int = _REMEMBERED) -> None:
+        self._seconds = seconds
+        self._most = most
+        self._values: OrderedDict[object, tuple[float, T]] = OrderedDict()
+
+    def get(self, key: object, now: float) -> T | None:
+        """Return the value, None where there is none or it is too old."""
+        found = self._values.get(key)
+        return found[1] if found is not None and now < found[0] else None
+
+    def put(self, key: object, value: T, now: float) -> None:
+        """Remember a value."""
+        self._values[key] = (now + self._seconds, value)
+        self._values.move_to_end(key)
+        if len(self._values) > self._most:
+            self._values.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._values.clear()
+
+
+class Access:
+    """The checks that come before anything else is looked at."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: ServiceSettings,
+        lane: Lane,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._lane = lane
+        self._clock = clock
+        self._keys: Remembered[KeyRecord] = Remembered(settings.key_seconds)
+        # Whether a pool is public, of pools that exist.
+        self._pools: Remembered[bool] = Remembered(settings.key_seconds)
+        self._rates = RateLimiter(settings.rate_limit, settings.rate_burst)
+        self._failures = RateLimiter(settings.failed_keys, 10 * settings.failed_keys)
+        self._open_calculations = settings.calculations == "open"
+
+    def forget(self) -> None:
+        """Look everything up anew: a key or a pool was changed."""
+        self._keys.clear()
+        self._pools.clear()
+
+    async def admit(self, asked: Asked) -> None:
+        """Let a request pass and note its key.
+
+        Raises : UnauthorisedError, ForbiddenError, NotFoundError, TooManyRequestsError
+        """
+        endpoint = asked.endpoint
+        if endpoint.group == "Operation" and endpoint.right is None:
+            return  # whoever watches over the service is never turned away
+        asked.key = await self.identify(asked)
+        self._keep_rate(asked)
+        if endpoint.of_pool:
+            await self._admit_to_pool(asked)
+        elif endpoint.right is not None:
+            self._admit_to_all(asked)
+
+    def _keep_rate(self, asked: Asked) -> None:
+        who: object = _address(asked) if asked.key is None else asked.key.id
+        seconds = self._rates.take(who, self._clock())
+        if seconds:
+            raise TooManyRequestsError("this is more than the rate of requests allowed", seconds)
+
+    async def identify(self, asked: Asked) -> KeyRecord | None:
+        """Return the key of a request, None where it has none. Raises : UnauthorisedError."""
+        header = asked.header(b"authorization")
+        if header is None:
+            return None
+        now = self._clock()
+        seconds = self._failures.missing(_address(asked), now)
+        scheme, _, secret = header.partition(" ")
+        secret = secret.strip()
+        if scheme.lower() == "bearer" and 0 < len(secret) <= _LONGEST_SECRET:
+            digest = hashlib.sha256(secret.encode("latin-1")).digest()
+            found = self._keys.get(digest, now)
+            if found is None and not seconds:
+                found = await self._lane.run(_find, self._store, secret)
+                if found is not None:
+                    self._keys.put(digest, found, now)
+            if found is not None:
+                return found
+        if seconds:
+            raise TooManyRequestsError("too many keys were tried that are not valid", seconds)
+        self._failures.take(_address(asked), now)
+        raise UnauthorisedError("the key must be one that is valid: neither expired nor revoked")
+
+    async def _admit_to_pool(self, asked: Asked) -> None:
+        endpoint, key, pool = asked.endpoint, asked.key, asked.pool
+        public = await self._public(pool)
+        if public and endpoint.right == "reader":
+            return
+        if key is None:
+            raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
+        if key.pool is not None and key.pool != pool:
+            raise ForbiddenError("the key is for another pool")
+        _check_role(asked, key)
+        if public is None and not endpoint.new_pool:
+            raise NotFoundError(f"no pool {pool!r}")
+
+    async def _public(self, pool: str) -> bool | None:
+        """Return whether a pool is public, None where there is none."""
+        now = self._clock()
+        found = self._pools.get(pool, now)
+        if found is None:
+            try:
+                message = await self._lane.run(pools_workflow.pool_message, self._store, pool)
+            except NotFoundError:
+                return None
+            found = message.public
+            self._pools.put(pool, found, now)
+        return found
+
+    def _admit_to_all(self, asked: Asked) -> None:
+        key = asked.key
+        if asked.endpoint.group == "Calculations" and self._open_calculations:
+            return
+        if key is None:
+            raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
+        if asked.endpoint.all_pools and key.pool is not None:
+            raise ForbiddenError("this needs a key for all pools")
+        _check_role(asked, key)
+
+
+def _find(store: Store, secret: str) -> KeyRecord | None:
+    now = time.time_ns() // 1000
+    found = find_key(store, secret, now)
+    if found is not None:
+        note_use(store, found, now)
+    return found
+
+
+def _check_role(asked: Asked, key: KeyRecord) -> None:
+    needed = asked.endpoint.right
+    if needed is not None and _RANK[key.role] < _RANK[needed]:
+        article = "an" if needed == "admin" else "a"
+        raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
+
+
+def _address(asked: Asked) -> str:
+    client = asked.scope.get("client")
+    return str(client[0]) if client else ""

@@ -1,0 +1,150 @@
+"""What happens to a request between its path and its answer; every error becomes an answer here."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.web.endpoints import Asked, Endpoint
+from equipoise.web.errors import (
+    DATABASE_ERRORS,
+    MalformedError,
+    MethodError,
+    SlowRequestError,
+    TimedOutError,
+    UnavailableError,
+    error_response,
+)
+from equipoise.web.reading import decode_body, media_of, read_body, read_query
+from equipoise.web.routing import Found
+from equipoise.web.service import Service
+
+log = logging.getLogger(__name__)
+
+_encoder = msgspec.json.Encoder()
+_LONGEST_ID = 200
+_TAGGED = {"Cache-Control": "no-cache", "Vary": "Authorization"}
+_PRIVATE = {"Cache-Control": "no-store"}
+
+
+class Dispatcher:
+    """Answers requests to endpoints, for one service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def __call__(self, found: Found, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        endpoint: Endpoint | None = None
+        try:
+            endpoint = _endpoint(found, scope["method"])
+            scope["equipoise.route"] = endpoint.path
+            asked = Asked(self._service, endpoint, scope, receive, send, _path(found))
+            response = await self._answer(asked)
+        except ClientDisconnect:
+            return  # nobody is there to be answered
+        except EquipoiseError as error:
+            if endpoint is None:
+                scope["equipoise.route"] = next(iter(found.endpoints.values())).path
+            response = error_response(error)
+        except DATABASE_ERRORS:
+            log.exception("the database does not answer")
+            response = error_response(UnavailableError("the database does not answer"))
+        if response is not None:
+            await response(scope, receive, send)
+
+    async def _answer(self, asked: Asked) -> Response | None:
+        seconds = self._service.settings.request_seconds if _is_timed(asked) else None
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await self._steps(asked)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        if asked.endpoint.body is not None and asked.body is None:
+            raise SlowRequestError(f"the body must arrive within {seconds:g} s")
+        raise TimedOutError(
+            f"the answer took longer than {seconds:g} s; what was posted may have been recorded, "
+            "and posting it again does not record it twice",
+            2.0,
+        )
+
+    async def _steps(self, asked: Asked) -> Response | None:
+        """Go through the checks in their order, then let the endpoint work."""
+        await self._service.access.admit(asked)
+        if asked.key is not None:
+            asked.scope["equipoise.key"] = asked.key.id
+        _check_ids(asked)
+        if asked.endpoint.group != "Operation":
+            asked.query = read_query(asked.endpoint.query, asked.scope["query_string"])
+        body = asked.endpoint.body
+        if body is not None and not body.raw:
+            content = await read_body(asked, self._service.settings.body_bytes)
+            asked.body = decode_body(body, content)
+        answer = await asked.endpoint.handler(asked)
+        if answer is None or isinstance(answer, Response):
+            return answer
+        return message_response(asked, answer)
+
+
+def _is_timed(asked: Asked) -> bool:
+    body = asked.endpoint.body
+    if body is not None and body.lines:
+        return media_of(asked) not in body.lines
+    return asked.endpoint.timed
+
+
+def message_response(asked: Asked, message: Any) -> Response:
+    """Return a message as JSON, with a tag by its content where the endpoint says so."""
+    content = _encoder.encode(message)
+    if not asked.endpoint.tagged:
+        return Response(content, headers=_PRIVATE, media_type="application/json")
+    tag = f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
+    headers = {**_TAGGED, "ETag": tag}
+    if _matches(asked.header(b"if-none-match"), tag):
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers, media_type="application/json")
+
+
+def _matches(given: str | None, tag: str) -> bool:
+    """Return whether a caller has what bears this tag."""
+    if given is None:
+        return False
+    bare = tag.removeprefix("W/")
+    return any(one.strip().removeprefix("W/") in (bare, "*") for one in given.split(","))
+
+
+def _endpoint(found: Found, method: str) -> Endpoint:
+    """Return the endpoint for a method; HEAD is GET without its body. Raises : MethodError."""
+    endpoint = found.endpoints.get("GET" if method == "HEAD" else method)
+    if endpoint is None:
+        allowed = tuple(found.endpoints)
+        raise MethodError(method[:20], (*allowed, "HEAD") if "GET" in allowed else allowed)
+    return endpoint
+
+
+def _path(found: Found) -> dict[str, str]:
+    try:
+        return found.decoded()
+    except UnicodeDecodeError:
+        raise MalformedError("the path must be UTF-8, written with percent signs") from None
+
+
+def _check_ids(asked: Asked) -> None:
+    """Refuse parts of the path that can be no id. Raises : InvalidDataError."""
+    for name, value in asked.path.items():
+        if len(value) > _LONGEST_ID or (not value.isprintable() and _has_control(value)):
+            rule = f"must have 1 to {_LONGEST_ID} characters and no control characters"
+            raise InvalidDataError([Problem("", None, name, rule, repr(value[:50]))])
+
+
+def _has_control(text: str) -> bool:
+    return any(ord(sign) < 32 or 127 <= ord(sign) < 160 for sign in text)

@@ -1,0 +1,194 @@
+"""Amendments: matches voided, restored, corrected; players disqualified and reinstated."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from equipoise.errors import NotFoundError
+from equipoise.messages.amendments import (
+    AmendmentMessage,
+    AmendmentPage,
+    DisqualifyRequest,
+    ReasonRequest,
+)
+from equipoise.messages.matches import MatchRequest
+from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.parameters import PageQuery
+from equipoise.web.routes_matches import MATCH
+from equipoise.web.service import now
+from equipoise.workflows import amending
+
+#: Seconds between two looks at whether a replay is done: short at first.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_LARGEST_SEQ = 2**63 - 1
+
+
+class AmendQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How an amendment is to be carried out."""
+
+    preview: Annotated[
+        bool, Meta(description="Only tell what it would change; nothing is recorded.")
+    ] = False
+    wait: Annotated[
+        float,
+        Meta(ge=0, le=600, description="Seconds to wait for the replay before answering."),
+    ] = 0.0
+
+
+async def void_match(asked: Asked) -> AmendmentMessage:
+    """Void a match."""
+    return await _amend(asked, amending.void_match, "match")
+
+
+async def restore_match(asked: Asked) -> AmendmentMessage:
+    """Let a voided match count again."""
+    return await _amend(asked, amending.restore_match, "match")
+
+
+async def correct_match(asked: Asked) -> AmendmentMessage:
+    """Put another content in a match's place."""
+    return await _amend(asked, amending.correct_match, "match")
+
+
+async def disqualify(asked: Asked) -> AmendmentMessage:
+    """Rate a player no longer from a time on."""
+    return await _amend(asked, amending.disqualify, "player")
+
+
+async def reinstate(asked: Asked) -> AmendmentMessage:
+    """Rate a player again from a time on."""
+    return await _amend(asked, amending.reinstate, "player")
+
+
+async def _amend(asked: Asked, workflow: Callable[..., Any], part: str) -> AmendmentMessage:
+    service, query = asked.service, asked.query
+    key = None if asked.key is None else asked.key.id
+    about = (asked.pool, asked.path[part], asked.body)
+    if query.preview:
+        shown: AmendmentMessage = await service.calculate(
+            workflow, service.store, *about, key=key, now=now(), preview=True
+        )
+        return shown
+    made: AmendmentMessage = await service.change(workflow, *about, key=key, now=now())
+    service.background.wake()
+    longest = min(service.settings.wait_seconds, 0.8 * service.settings.request_seconds)
+    return await _waited(asked, made, min(query.wait, longest))
+
+
+async def _waited(asked: Asked, made: AmendmentMessage, seconds: float) -> AmendmentMessage:
+    """Return an amendment when its replay is done, or as it is when the time is over."""
+    pause = _FIRST_PAUSE
+    while seconds > 0 and made.status == "pending" and made.seq is not None:
+        await asyncio.sleep(min(pause, seconds))
+        seconds -= pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        made = await asked.service.read(amending.amendment, asked.pool, made.seq)
+    return made
+
+
+async def list_amendments(asked: Asked) -> AmendmentPage:
+    """Return a page of amendments."""
+    query: PageQuery = asked.query
+    return await asked.service.read(
+        amending.amendments, asked.pool, cursor=query.cursor, limit=query.limit
+    )
+
+
+async def show_amendment(asked: Asked) -> AmendmentMessage:
+    """Return an amendment."""
+    text = asked.path["seq"]
+    seq = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
+    if not 0 < seq <= _LARGEST_SEQ:
+        raise NotFoundError(f"no amendment {text!r} in pool {asked.pool!r}")
+    return await asked.service.read(amending.amendment, asked.pool, seq)
+
+
+def _endpoint(
+    method: Any, path: str, name: str, summary: str, handler: Any, body: Body, more: str = ""
+) -> Endpoint:
+    return Endpoint(
+        method=method,
+        path=f"/v1/pools/{{pool}}/{path}",
+        name=name,
+        group="Amendments",
+        summary=summary,
+        description=f"{more}Recorded, never erased. The pool is replayed in the background; "
+        "`status` is `pending` until the new ratings are in place, then `done`, and `difference` "
+        "says what changed.",
+        handler=handler,
+        right="admin",
+        query=AmendQuery,
+        body=body,
+        shape=AmendmentMessage,
+        errors=(409,),
+    )
+
+
+_REASON = Body(shape=ReasonRequest, example={"reason": "server crashed"}, required=False)
+_SINCE = Body(
+    shape=DisqualifyRequest,
+    example={"since": "2025-01-01T00:00:00Z", "reason": "second account"},
+    required=False,
+)
+
+ENDPOINTS = (
+    _endpoint(
+        "PUT",
+        "matches/{match}",
+        "correctMatch",
+        "Correct a match",
+        correct_match,
+        Body(shape=MatchRequest, example=MATCH),
+        "The body is the match as it should have been posted. ",
+    ),
+    _endpoint("POST", "matches/{match}/void", "voidMatch", "Void a match", void_match, _REASON),
+    _endpoint(
+        "POST",
+        "matches/{match}/restore",
+        "restoreMatch",
+        "Let a voided match count again",
+        restore_match,
+        _REASON,
+    ),
+    _endpoint(
+        "POST",
+        "players/{player}/disqualify",
+        "disqualifyPlayer",
+        "Disqualify a player from a time on",
+        disqualify,
+        _SINCE,
+    ),
+    _endpoint(
+        "POST",
+        "players/{player}/reinstate",
+        "reinstatePlayer",
+        "Rate a player again from a time on",
+        reinstate,
+        _SINCE,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/amendments",
+        name="listAmendments",
+        group="Amendments",
+        summary="Amendments, newest first",
+        handler=list_amendments,
+        query=PageQuery,
+        shape=AmendmentPage,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/amendments/{seq}",
+        name="showAmendment",
+        group="Amendments",
+        summary="An amendment, and what it changed",
+        handler=show_amendment,
+        shape=AmendmentMessage,
+        tagged=True,
+    ),
+)

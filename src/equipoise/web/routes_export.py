@@ -1,0 +1,7 @@
+"""A pool as a file."""
+
+from __future__ import annotations
+
+from equipoise.web.endpoints import Endpoint
+
+ENDPOINTS: tuple[Endpoint, ...] = ()

@@ -1,0 +1,142 @@
+"""Players: the leaderboard, one player, a player's matches, why a rating changed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from equipoise.errors import InvalidParameterError
+from equipoise.messages.explain import ExplainMessage
+from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
+from equipoise.web.endpoints import Asked, Endpoint
+from equipoise.web.parameters import Cursor, IdText, Limit, MomentText, PageQuery, moment
+from equipoise.workflows import pool_questions, pool_reading
+
+
+class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which page of which leaderboard."""
+
+    cursor: Cursor | None = None
+    limit: Limit = 50
+    provisional: Annotated[
+        bool, Meta(description="List players with few matches too (`placement_matches`).")
+    ] = False
+    inactive: Annotated[
+        bool, Meta(description="List players too who did not play for long (`inactive_days`).")
+    ] = False
+    around: (
+        Annotated[IdText, Meta(description="The page with this player, instead of `cursor`.")]
+        | None
+    ) = None
+
+
+class PlayerQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """For when a player's numbers are wanted."""
+
+    at: MomentText | None = None
+
+
+class ExplainQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which match is to be explained."""
+
+    match: Annotated[IdText, Meta(description="Instead of the player's last one.")] | None = None
+
+
+async def show_leaderboard(asked: Asked) -> LeaderboardMessage:
+    """Return a page of the leaderboard."""
+    query: LeaderboardQuery = asked.query
+    if query.cursor is not None and query.around is not None:
+        raise InvalidParameterError("around must stand without cursor; got both")
+    return await asked.service.read(
+        pool_reading.leaderboard,
+        asked.pool,
+        cursor=query.cursor,
+        limit=query.limit,
+        provisional=query.provisional,
+        inactive=query.inactive,
+        around=query.around,
+    )
+
+
+async def show_player(asked: Asked) -> PlayerMessage:
+    """Return a player."""
+    query: PlayerQuery = asked.query
+    return await asked.service.read(
+        pool_reading.player, asked.pool, asked.path["player"], at=moment(query.at)
+    )
+
+
+async def show_history(asked: Asked) -> PlayerHistory:
+    """Return a page of a player's matches."""
+    query: PageQuery = asked.query
+    return await asked.service.read(
+        pool_reading.player_history,
+        asked.pool,
+        asked.path["player"],
+        cursor=query.cursor,
+        limit=query.limit,
+    )
+
+
+async def explain(asked: Asked) -> ExplainMessage:
+    """Return why a match changed a rating."""
+    query: ExplainQuery = asked.query
+    return await asked.service.calculate(
+        pool_questions.explain_player,
+        asked.service.store,
+        asked.pool,
+        asked.path["player"],
+        query.match,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/leaderboard",
+        name="showLeaderboard",
+        group="Players",
+        summary="The leaderboard",
+        description="Sorted by the rating shown, `rating` less `display_deviations` deviations, "
+        "then by id. `next` and `previous` lead on; pages keep their place while matches come in.",
+        handler=show_leaderboard,
+        query=LeaderboardQuery,
+        shape=LeaderboardMessage,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/players/{player}",
+        name="showPlayer",
+        group="Players",
+        summary="A player",
+        handler=show_player,
+        query=PlayerQuery,
+        shape=PlayerMessage,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/players/{player}/history",
+        name="showPlayerHistory",
+        group="Players",
+        summary="A player's rated matches, newest first",
+        handler=show_history,
+        query=PageQuery,
+        shape=PlayerHistory,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/players/{player}/explain",
+        name="explainPlayer",
+        group="Players",
+        summary="Why a match changed a rating",
+        description="The last rated match of the player, unless another one is named.",
+        handler=explain,
+        query=ExplainQuery,
+        shape=ExplainMessage,
+        errors=(409,),
+    ),
+)

@@ -1,0 +1,139 @@
+"""Running the service: one process or several, until it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from equipoise.errors import InvalidParameterError, require
+from equipoise.store.connection import open_store
+from equipoise.web.logs import configure_logs
+from equipoise.web.metrics import FOLDER_VARIABLE
+from equipoise.web.settings import ServiceSettings, environment_of
+
+log = logging.getLogger(__name__)
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
+_BACKLOG = 2048
+_FACTORY = "equipoise.web.application:application_from_environment"
+
+
+def serve(
+    settings: ServiceSettings,
+    host: str = DEFAULT_HOST,
+    port: int = DEFAULT_PORT,
+    workers: int = 1,
+) -> None:
+    """Serve until SIGINT or SIGTERM; then requests under way are finished and all is committed.
+
+    port : 0 for any that is free; where it listens is said on standard error
+    workers : processes; each has a writer of its own, and the database keeps them apart
+    Raises : InvalidParameterError where it cannot listen there; what `open_store` raises
+    """
+    require(0 <= port < 65_536, "port", "from 0 to 65535", port)
+    require(1 <= workers <= 64, "workers", "from 1 to 64", workers)
+    configure_logs(settings.log_level)
+    # Whatever is wrong with the database is said here, once, and not by every process.
+    open_store(settings.database).close()
+    listening = _listen(host, port)
+    try:
+        with _environment(settings, workers):
+            _say(listening, settings)
+            _run(settings, listening, workers)
+    finally:
+        listening.close()
+
+
+def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> None:
+    config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
+    if workers > 1:
+        Multiprocess(config, sockets=[listening]).run()
+        return
+    server = uvicorn.Server(config)
+    # When all is done the server raises the signal once more that stopped it: that must not end
+    # this process before its own work is done.
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        log.debug("stopped from the keyboard")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if not server.started:
+        raise SystemExit(1)
+
+
+def _options(settings: ServiceSettings) -> dict[str, Any]:
+    return {
+        "http": "httptools" if find_spec("httptools") else "h11",
+        "loop": "uvloop" if find_spec("uvloop") else "asyncio",
+        "ws": "none",
+        "lifespan": "on",
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": bool(settings.proxies),
+        "forwarded_allow_ips": list(settings.proxies),
+        "timeout_graceful_shutdown": int(settings.grace_seconds) or 1,
+        "timeout_keep_alive": 75,
+        "backlog": _BACKLOG,
+    }
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises : InvalidParameterError."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+        except OSError:
+            listening.close()
+            raise
+    except (OSError, UnicodeError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidParameterError(f"cannot listen on {host}, port {port}: {reason}") from error
+    listening.set_inheritable(True)
+    return listening
+
+
+def _say(listening: socket.socket, settings: ServiceSettings) -> None:
+    """Say where the service listens, for people on a terminal as for a log."""
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    if sys.stderr.isatty():
+        sys.stderr.write(f"Equipoise listens on http://{shown}:{port} (its API: /docs)\n")
+        sys.stderr.flush()
+    else:
+        log.info("listening on http://%s:%s", shown, port)
+
+
+@contextmanager
+def _environment(settings: ServiceSettings, workers: int) -> Iterator[None]:
+    """Set what the server processes read; several of them share a folder for their metrics."""
+    variables = environment_of(settings)
+    with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
+        if workers > 1 and FOLDER_VARIABLE not in os.environ:
+            variables[FOLDER_VARIABLE] = folder
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value

@@ -1,0 +1,100 @@
+"""A service that runs: its store, its threads, what it counts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
+from equipoise.store.connection import Store, open_store
+from equipoise.web.access import Access
+from equipoise.web.background import Background
+from equipoise.web.lanes import Lane
+from equipoise.web.metrics import Metrics
+from equipoise.web.settings import ServiceSettings
+from equipoise.web.writer import Writer
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Reads that may wait for a thread.
+_WAITING_READS = 2_000
+
+
+class Service:
+    """What all endpoints share. Made, and opened and closed, by the application."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        # The OpenAPI document, as it is answered.
+        self.description = b"{}"
+        self.metrics = Metrics()
+        self.store: Store
+        self.writer: Writer
+        self.background: Background
+        self.access: Access
+        self._readers: Lane
+        self._calculators: Lane
+        self._changes: Lane
+        self._open = False
+
+    async def open(self) -> None:
+        """Open the store, bring its schema up to date and start the threads."""
+        settings = self.settings
+        self.store = await asyncio.to_thread(open_store, settings.database)
+        self._readers = Lane("reading", settings.readers, _WAITING_READS)
+        self._calculators = Lane("calculating", settings.calculators, settings.queued_calculations)
+        self._changes = Lane("changes", 1, settings.queued_calculations)
+        self.access = Access(self.store, settings, self._readers)
+        self.background = Background(self.store, self.metrics)
+        self.writer = Writer(
+            self.store,
+            self.metrics,
+            batch_matches=settings.batch_matches,
+            queued_matches=settings.queued_matches,
+            queued_posts=settings.queued_posts,
+            posted=self.background.posted,
+        )
+        self.writer.start()
+        self.background.start()
+        self._open = True
+
+    async def close(self) -> None:
+        """Commit what was taken, end the threads, close the store."""
+        if not self._open:
+            return
+        self._open = False
+        # The writer hands out answers in the loop, so the loop must go on while it ends.
+        await asyncio.to_thread(self.writer.stop)
+        await asyncio.to_thread(self.background.stop)
+        for lane in (self._changes, self._calculators, self._readers):
+            await asyncio.to_thread(lane.close)
+        await asyncio.to_thread(self.store.close)
+        self.metrics.close()
+
+    @property
+    def running(self) -> bool:
+        """Return whether requests can be answered."""
+        return self._open and self.writer.running and self.background.running
+
+    async def read(
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return what a workflow returns that only reads, and is quick."""
+        return await self._readers.run(function, self.store, *args, **kwargs)
+
+    async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function returns that takes long; it never holds up reading."""
+        return await self._calculators.run(function, *args, **kwargs)
+
+    async def change(
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return what a workflow returns that writes; such run one after another."""
+        return await self._changes.run(function, self.store, *args, **kwargs)
+
+
+def now() -> int:
+    """Return the time as the store keeps it: microseconds since 1970 UTC."""
+    return time.time_ns() // 1000

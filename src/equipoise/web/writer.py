@@ -1,0 +1,204 @@
+"""The one thread that records matches: what waits is committed together, pool by pool."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from equipoise.errors import EquipoiseError
+from equipoise.messages.matches import MatchMessage, PostedMessage
+from equipoise.store.connection import Store
+from equipoise.web.errors import (
+    DATABASE_ERRORS,
+    InternalError,
+    OverloadedError,
+    UnavailableError,
+)
+from equipoise.web.metrics import Metrics
+from equipoise.workflows import posting
+from equipoise.workflows.posting import Post
+
+log = logging.getLogger(__name__)
+
+#: What is answered to a post that was recorded.
+Recorded: TypeAlias = "list[MatchMessage] | PostedMessage"
+#: Seconds after which a post that was refused may be tried again.
+_RETRY = 1.0
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A post that waits for its commit."""
+
+    pool: str
+    post: Post
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Recorded]
+
+
+_Outcome: TypeAlias = "tuple[_Waiting, Recorded | EquipoiseError]"
+
+
+class Writer:
+    """Takes posts from the loop and commits them in a thread of its own.
+
+    posted : is told the pools of each batch, in the writer's thread
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        metrics: Metrics,
+        *,
+        batch_matches: int,
+        queued_matches: int,
+        queued_posts: int,
+        posted: Callable[[str], None],
+    ) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._batch_matches = batch_matches
+        self._most_matches = queued_matches
+        self._most_posts = queued_posts
+        self._posted = posted
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        # Both are only touched in the loop.
+        self._matches = 0
+        self._posts = 0
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="equipoise-writer")
+
+    @property
+    def stopping(self) -> bool:
+        """Return whether posts are taken no more."""
+        return self._stopping
+
+    @property
+    def running(self) -> bool:
+        """Return whether posts are taken."""
+        return self._thread.is_alive() and not self._stopping
+
+    def start(self) -> None:
+        """Begin to commit."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no more posts; return when all that were taken are committed."""
+        self._stopping = True
+        self._queue.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+
+    async def submit(self, pool: str, post: Post) -> Recorded:
+        """Return the answer to a post once its transaction is committed.
+
+        Raises : as `enqueue`; what `equipoise.workflows.posting.post_matches` gives for the post
+        """
+        return await self.enqueue(pool, post)
+
+    def enqueue(self, pool: str, post: Post) -> asyncio.Future[Recorded]:
+        """Return what will be the answer to a post; it is committed whether or not it is awaited.
+
+        Raises : OverloadedError where too much waits already, and then nothing is recorded
+        """
+        if self._stopping:
+            raise OverloadedError("the service is being stopped; try again later", _RETRY)
+        matches = len(post.matches)
+        full = self._matches and self._matches + matches > self._most_matches
+        if full or self._posts >= self._most_posts:
+            raise OverloadedError("too many matches wait to be recorded; try again later", _RETRY)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Recorded] = loop.create_future()
+        self._matches += matches
+        self._posts += 1
+        self._metrics.queue.set(self._matches)
+        self._queue.put(_Waiting(pool, post, loop, future))
+        return future
+
+    def _run(self) -> None:
+        for batch in self._batches():
+            started = time.perf_counter()
+            outcomes = list(self._committed(batch))
+            self._metrics.batch.observe(sum(len(one.post.matches) for one in batch))
+            self._metrics.commit.observe(time.perf_counter() - started)
+            # One call for all: waking the loop for each would cost more than the work.
+            batch[0].loop.call_soon_threadsafe(self._resolve, outcomes)
+            for pool in {one.pool for one in batch}:
+                self._posted(pool)
+
+    def _batches(self) -> Iterator[list[_Waiting]]:
+        """Yield what waits, as much as one transaction takes, until the end is asked for."""
+        while (first := self._queue.get()) is not None:
+            batch = [first]
+            matches = len(first.post.matches)
+            ended = False
+            while matches < self._batch_matches:
+                try:
+                    following = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if following is None:
+                    ended = True
+                    break
+                batch.append(following)
+                matches += len(following.post.matches)
+            yield batch
+            if ended:
+                return
+
+    def _committed(self, batch: Sequence[_Waiting]) -> Iterator[_Outcome]:
+        pools: dict[str, list[_Waiting]] = {}
+        for one in batch:
+            pools.setdefault(one.pool, []).append(one)
+        for pool, waiting in pools.items():
+            yield from self._commit(pool, waiting)
+
+    def _commit(self, pool: str, waiting: Sequence[_Waiting]) -> Iterator[_Outcome]:
+        """Yield what became of the posts to one pool, whatever it was."""
+        now = time.time_ns() // 1000
+        try:
+            answers = posting.post_matches(self._store, pool, [one.post for one in waiting], now)
+        except EquipoiseError as error:
+            yield from ((one, error) for one in waiting)
+        except DATABASE_ERRORS:
+            log.exception("the database did not take a batch of posts")
+            away = UnavailableError("the database does not answer; try again later", _RETRY)
+            yield from ((one, away) for one in waiting)
+        except Exception:
+            # One bad post must not take the others of its batch with it.
+            if len(waiting) > 1:
+                for one in waiting:
+                    yield from self._commit(pool, [one])
+            else:
+                log.exception("a post failed")
+                yield waiting[0], InternalError("the service failed; its log says why")
+        else:
+            yield from zip(waiting, answers, strict=True)
+
+    def _resolve(self, outcomes: Sequence[_Outcome]) -> None:
+        """Hand out what became of posts; runs in the loop."""
+        for waiting, answer in outcomes:
+            self._matches -= len(waiting.post.matches)
+            self._posts -= 1
+            self._count(waiting.post, answer)
+            if waiting.future.done():  # nobody waits any more
+                continue
+            if isinstance(answer, EquipoiseError):
+                waiting.future.set_exception(answer)
+            else:
+                waiting.future.set_result(answer)
+        self._metrics.queue.set(self._matches)
+
+    def _count(self, post: Post, answer: Recorded | EquipoiseError) -> None:
+        if isinstance(answer, EquipoiseError):
+            self._metrics.refused.inc()
+        elif isinstance(answer, PostedMessage):
+            self._metrics.posted(answer.new, answer.known)
+        else:
+            self._metrics.posted(len(post.matches), 0)
