@@ -108,7 +108,8 @@ def _ways(client: Client) -> list[tuple[int, _Send]]:
             yield line.through - before
             before = line.through
 
-    return [(1, single)] * ARRAY + [(ARRAY, array), (STREAM, stream)]
+    ways: list[tuple[int, _Send]] = [(1, single)] * ARRAY
+    return [*ways, (ARRAY, array), (STREAM, stream)]
 
 
 def crash_trial(

