@@ -30,20 +30,40 @@ def insert(
 
     replace : overwrite rows that have the same primary key
     """
-    if not len(next(iter(columns.values()))):
-        return
     names = tuple(columns)
     if connection.dialect.name == "sqlite":
-        statement = _for_sqlite(table, names, replace)
+        rows = list(zip(*columns.values(), strict=True))
+        insert_rows(connection, table, names, rows, replace=replace)
+    elif len(columns[names[0]]):
+        arrays = [list(values) for values in columns.values()]
+        _execute(connection, _for_postgresql(table, names, replace), arrays)
+
+
+def insert_rows(
+    connection: Connection,
+    table: Table,
+    names: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    replace: bool = False,
+) -> None:
+    """Insert rows; names : of their columns, in order."""
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
         # SQLAlchemy's own loop over parameters costs more than SQLite's over rows.
         cursor = connection.connection.cursor()
-        cursor.executemany(statement, list(zip(*columns.values(), strict=True)))
+        cursor.executemany(_for_sqlite(table, names, replace), rows)
         cursor.close()
     else:
-        statement = _for_postgresql(table, names, replace)
-        cursor = connection.connection.cursor()
-        cursor.execute(statement, [list(values) for values in columns.values()])
-        cursor.close()
+        arrays = [list(values) for values in zip(*rows, strict=True)]
+        _execute(connection, _for_postgresql(table, names, replace), arrays)
+
+
+def _execute(connection: Connection, statement: str, arrays: list[list[Any]]) -> None:
+    cursor = connection.connection.cursor()
+    cursor.execute(statement, arrays)
+    cursor.close()
 
 
 def among(column: Column[Any], values: Iterable[str], connection: Connection) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, literal, or_, select, tuple_
 
@@ -16,8 +15,7 @@ from equipoise.store.schema import changes
 _PIECE = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(NamedTuple):
     """A change as the table has it; `rank` from 0, `extra` packed float64."""
 
     player: str
@@ -34,7 +32,7 @@ class ChangeRow:
     extra: bytes
 
 
-_SHOWN = [changes.c[name] for name in ChangeRow.__dataclass_fields__]
+_SHOWN = [changes.c[name] for name in ChangeRow._fields]
 
 
 def put(
@@ -57,7 +55,7 @@ def changes_of_match(
         changes.c.seq == position[1],
         _counts(pool),
     )
-    return {row[0]: ChangeRow(*row) for row in connection.execute(query)}
+    return {row[0]: ChangeRow._make(row) for row in connection.execute(query)}
 
 
 def changes_of_player(
@@ -70,7 +68,7 @@ def changes_of_player(
     if before is not None:
         query = query.where(_position() < _literal(before))
     query = query.order_by(changes.c.time.desc(), changes.c.seq.desc()).limit(limit)
-    return [ChangeRow(*row) for row in connection.execute(query)]
+    return [ChangeRow._make(row) for row in connection.execute(query)]
 
 
 def changes_between(
@@ -88,7 +86,7 @@ def changes_between(
         _position() <= _literal(last),
         _counts(pool),
     )
-    return {(row[0], row[2]): ChangeRow(*row) for row in connection.execute(query)}
+    return {(row[0], row[2]): ChangeRow._make(row) for row in connection.execute(query)}
 
 
 def count_of(connection: Connection, pool: PoolRecord) -> int:
@@ -112,7 +110,7 @@ def all_changes(connection: Connection, pool: PoolRecord) -> Iterator[list[Chang
             .order_by(changes.c.player, changes.c.time, changes.c.seq)
             .limit(_PIECE)
         )
-        rows = [ChangeRow(*row) for row in connection.execute(query)]
+        rows = [ChangeRow._make(row) for row in connection.execute(query)]
         if rows:
             yield rows
         if len(rows) < _PIECE:

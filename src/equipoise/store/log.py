@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Connection, Row, bindparam, func, literal, select, tuple_
 
-from equipoise.store.bulk import among, insert
+from equipoise.store.bulk import among, insert_rows
 from equipoise.store.pools import Position
 from equipoise.store.schema import log
 
@@ -18,8 +17,7 @@ Kind: TypeAlias = Literal["match", "void", "restore", "correct", "disqualify", "
 _PIECE = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """An entry of a pool's log, as the table has it."""
 
     seq: int
@@ -39,17 +37,14 @@ class Entry:
         return self.time, self.seq
 
 
-_NAMES = tuple(Entry.__dataclass_fields__)
+_NAMES = Entry._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
 _MATCH = log.c.kind == "match"
 
 
 def append(connection: Connection, pool: int, entries: Sequence[Entry]) -> None:
     """Append entries; their numbers must go on from the last one."""
-    columns: dict[str, list[Any]] = {"pool": [pool] * len(entries)}
-    for name in _NAMES:
-        columns[name] = [getattr(entry, name) for entry in entries]
-    insert(connection, log, columns)
+    insert_rows(connection, log, ("pool", *_NAMES), [(pool, *entry) for entry in entries])
 
 
 def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, Entry]:
@@ -169,8 +164,7 @@ def _entries(rows: Iterable[Row[Any]]) -> Iterator[Entry]:
 
 
 def _entry(row: Row[Any]) -> Entry:
-    values: tuple[Any, ...] = row._tuple()
-    return Entry(*values)
+    return Entry._make(row)
 
 
 _ONE_MATCH = select(*_COLUMNS).where(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Connection,
@@ -25,8 +24,7 @@ from equipoise.store.schema import ratings
 _PIECE = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class RatingRow:
+class RatingRow(NamedTuple):
     """A player's rating as the table has it; `ordering` is minus the rating that is shown."""
 
     player: str
@@ -38,7 +36,7 @@ class RatingRow:
     provisional: bool
 
 
-_SHOWN = [ratings.c[name] for name in RatingRow.__dataclass_fields__]
+_SHOWN = [ratings.c[name] for name in RatingRow._fields]
 
 
 def states_of(
@@ -95,7 +93,7 @@ def rating_of(connection: Connection, pool: int, generation: int, player: str) -
     """Return a player's rating, or None."""
     values = {"of_pool": pool, "of_generation": generation, "wanted": player}
     found = connection.execute(_ONE, values).first()
-    return None if found is None else RatingRow(*found)
+    return None if found is None else RatingRow._make(found)
 
 
 def ratings_of(
@@ -107,7 +105,7 @@ def ratings_of(
         ratings.c.generation == generation,
         among(ratings.c.player, players, connection),
     )
-    return {row[0]: RatingRow(*row) for row in connection.execute(query)}
+    return {row[0]: RatingRow._make(row) for row in connection.execute(query)}
 
 
 def leaderboard(
@@ -134,7 +132,7 @@ def leaderboard(
     if active_since is not None:
         values["since"] = active_since
     query = _page(after is not None, provisional, active_since is not None, backwards)
-    return [RatingRow(*row) for row in connection.execute(query, values)]
+    return [RatingRow._make(row) for row in connection.execute(query, values)]
 
 
 def place_of(
@@ -180,7 +178,7 @@ def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[
             .order_by(ratings.c.player)
             .limit(_PIECE)
         )
-        rows = [RatingRow(*row) for row in connection.execute(query)]
+        rows = [RatingRow._make(row) for row in connection.execute(query)]
         if rows:
             yield rows
         if len(rows) < _PIECE:

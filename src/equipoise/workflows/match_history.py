@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from equipoise.store.pools import Position
 from equipoise.workflows.posted_matches import PoolRules
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedMatch:
+class LoggedMatch(NamedTuple):
     """A match of the log as it is to be rated.
 
     seq, time : its position; time is 0 in pools without times

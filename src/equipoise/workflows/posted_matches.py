@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,7 +17,7 @@ from equipoise.formats.times import SECONDS_LIMIT, instant
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.rating.registry import make_system
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.system import Capabilities, RatingSystem
 
 #: Characters of an id at most.
 ID_LENGTH = 200
@@ -39,29 +40,30 @@ class PoolRules:
         """The rating system of the pool."""
         return make_system(self.settings.system, self.settings.parameters)
 
-    @property
+    @cached_property
+    def able(self) -> Capabilities:
+        """What the system can rate."""
+        return self.system.capabilities
+
+    @cached_property
     def timed(self) -> bool:
         """Whether matches of the pool have times."""
         return self.settings.times != "none"
 
 
-@dataclass(frozen=True, slots=True)
-class PostedMatch:
+class PostedMatch(NamedTuple):
     """A match with text for ids.
 
     request : as it was posted, ids as text, without its time
+    id : of the match
     time : microseconds since 1970, None where none was posted
     content : JSON of the request
     """
 
     request: MatchRequest
+    id: str
     time: int | None
     content: str
-
-    @property
-    def id(self) -> str:
-        """The id of the match."""
-        return str(self.request.match)
 
 
 def logged_match(content: str) -> MatchRequest:
@@ -79,10 +81,8 @@ def read_matches(
     found: list[PostedMatch] = []
     problems: list[Problem] = []
     for line, request in enumerate(requests, start=first_line):
-        wrong = [
-            Problem("", line, field, rule, _told(got))
-            for field, rule, got in _faults(request, rules)
-        ]
+        plain = _is_plain(request, rules)
+        wrong = [] if plain else [Problem("", line, *one) for one in _faults(request, rules)]
         time = None
         if request.time is not None:
             try:
@@ -93,9 +93,64 @@ def read_matches(
         if wrong:
             problems += wrong
             continue
-        same = _canonical(request)
-        found.append(PostedMatch(same, time, _encoder.encode(same).decode()))
+        same = _without_time(request) if plain else _canonical(request)
+        found.append(PostedMatch(same, str(same.match), time, _encoder.encode(same).decode()))
     return found, problems
+
+
+def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
+    """Return whether nothing can be wrong with a match but its time, at a glance.
+
+    Most matches name players by text alone, or with a performance; the others are looked at
+    one value after the other.
+    """
+    match, able = request.match, rules.able
+    if (
+        type(match) is not str
+        or request.weight != 1.0
+        or request.performance_ceiling is not None
+        or not request.teams
+        or (able.max_teams is not None and len(request.teams) > able.max_teams)
+        or not able.draws
+        or not rules.timed
+    ):
+        return False
+    ids, largest = [match], 0
+    for team in request.teams:
+        players = team.players
+        if team.team is not None or not 0 <= team.rank < 2**31 or not players:
+            return False
+        largest = max(largest, len(players))
+        for one in players:
+            if type(one) is str:
+                ids.append(one)
+            elif type(one) is ParticipationRequest and _is_plain_player(one, rules):
+                ids.append(one.player)  # type: ignore[arg-type]
+            else:
+                return False
+    if able.max_team_size is not None and largest > able.max_team_size:
+        return False
+    return (
+        len(set(ids)) >= len(ids) - (match in ids[1:])
+        and "".join(ids).isprintable()
+        and all(0 < len(one) <= ID_LENGTH for one in ids)
+    )
+
+
+def _is_plain_player(one: ParticipationRequest, rules: PoolRules) -> bool:
+    """Return whether a player is given by text and a performance alone."""
+    performance = one.performance
+    return (
+        type(one.player) is str
+        and performance is not None
+        and -math.inf < performance < math.inf
+        and not rules.settings.statistics
+        and one.share is None
+        and not one.statistics
+        and not one.attributes
+        and one.role is None
+        and one.side is None
+    )
 
 
 def moment(value: Moment, name: str = "time") -> int:
@@ -130,7 +185,13 @@ def id_fault(value: str | int) -> str | None:
     return None if fits else _ID_RULE
 
 
-def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
+def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, str]]:
+    """Give (field, rule, what came) of everything that is wrong with a match but its time."""
+    for field, rule, got in _found_faults(request, rules):
+        yield field, rule, _told(got)
+
+
+def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
     """Give (field, rule, what came) of everything that is wrong with a match but its time."""
     if (rule := id_fault(request.match)) is not None:
         yield "match", rule, request.match
@@ -166,7 +227,7 @@ def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str,
 
 def _misfits(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
     """Give what the pool's system cannot rate."""
-    able, name = rules.system.capabilities, rules.settings.system
+    able, name = rules.able, rules.settings.system
     if able.max_teams is not None and len(request.teams) > able.max_teams:
         yield "teams", f"must be at most {able.max_teams} for {name}", len(request.teams)
     if able.max_team_size is not None:
@@ -198,21 +259,14 @@ def _participation_faults(
 
 def _canonical(request: MatchRequest) -> MatchRequest:
     """Return the request with ids as text, without its time, bare ids where that says it all."""
-    plain = all(
-        (team.team is None or type(team.team) is str)
-        and all(type(one) is str for one in team.players)
+    teams = [
+        TeamRequest(
+            players=[_canonical_player(one) for one in team.players],
+            rank=team.rank,
+            team=None if team.team is None else id_text(team.team),
+        )
         for team in request.teams
-    )
-    teams = request.teams
-    if not plain:
-        teams = [
-            TeamRequest(
-                players=[_canonical_player(one) for one in team.players],
-                rank=team.rank,
-                team=None if team.team is None else id_text(team.team),
-            )
-            for team in teams
-        ]
+    ]
     return MatchRequest(
         match=id_text(request.match),
         teams=teams,
@@ -220,6 +274,11 @@ def _canonical(request: MatchRequest) -> MatchRequest:
         performance_ceiling=request.performance_ceiling,
         rated=request.rated,
     )
+
+
+def _without_time(request: MatchRequest) -> MatchRequest:
+    """Return a plain request without its time."""
+    return MatchRequest(match=request.match, teams=request.teams, rated=request.rated)
 
 
 def _canonical_player(one: ParticipationRequest | str | int) -> ParticipationRequest | str:

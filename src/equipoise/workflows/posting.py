@@ -277,7 +277,7 @@ def _messages(
     by_seq: dict[int, dict[str, ChangeRow]] = {}
     if batch is not None:
         for row in zip(*batch.changes.values(), strict=True):
-            change = ChangeRow(*row)
+            change = ChangeRow._make(row)
             if change.seq in wanted:
                 by_seq.setdefault(change.seq, {})[change.player] = change
     first = plan.entries[0].seq

@@ -90,7 +90,7 @@ def _compare_changes(
     first, last = piece.matches[0].position, piece.matches[-1].position
     stored = changes.changes_between(connection, pool, names, first, last)
     for values in zip(*rows.values(), strict=True):
-        row = ChangeRow(*values)
+        row = ChangeRow._make(values)
         kept = stored.pop((row.player, row.seq), None)
         if kept is None:
             found.add(f"entry {row.seq}, player {row.player}: no change is stored")
