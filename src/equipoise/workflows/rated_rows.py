@@ -82,6 +82,8 @@ def change_rows(
     names : of every participation
     """
     rated = np.flatnonzero(np.isfinite(trace["rating"]))
+    # Rows of a player together: the table is kept in that order, and takes them faster so.
+    rated = rated[np.argsort(history.player[rated], kind="stable")]
     match = history.match_rows()[rated]
     times = np.zeros(history.matches, np.int64) if history.time is None else history.time
     performance = trace.get("performance", history.performance)

@@ -54,7 +54,8 @@ def rate_batch(
     Raises : UnratableMatchError for the first match that the system cannot rate
     """
     names = [player for match in matches for player in players_of(match.request)]
-    players = list(dict.fromkeys(names))
+    # In the order in which the tables keep them, which makes writing faster.
+    players = sorted(set(names))
     stored = ratings.states_of(connection, pool.id, pool.generation, players)
     packed = [stored.get(player) for player in players]
     try:

@@ -150,7 +150,17 @@ def upgrade() -> None:
     op.create_index(
         "ix_ratings_leaderboard",
         "ratings",
-        ["pool", "generation", "provisional", "ordering", "player"],
+        [
+            "pool",
+            "generation",
+            "provisional",
+            "ordering",
+            "player",
+            "rating",
+            "deviation",
+            "matches",
+            "last_time",
+        ],
         unique=False,
     )
     op.create_table(
