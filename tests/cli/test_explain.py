@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,17 +87,17 @@ def made(**instead: Any) -> Explanation:
 
 
 def printed(capsys: pytest.CaptureFixture[str], found: Explanation) -> str:
-    print_explanation(explain_message(found, "seconds"))
+    print_explanation(explain_message(found, partial(written, kind="seconds")))
     return capsys.readouterr().out
 
 
 def test_it_begins_with_what_happened() -> None:
-    assert summary(explain_message(made(), "seconds")) == (
+    assert summary(explain_message(made(), partial(written, kind="seconds"))) == (
         "jade-kite came 3rd of 48 (expected about 9th) in match 40, 2020-09-30, and gained 23.42 "
         "points: 1812.30 +- 61.23 -> 1835.72 +- 60.80."
     )
     tied = made(tied=2, rating=1812.304, rating_before=1835.717, time=math.nan)
-    assert summary(explain_message(tied, "date")) == (
+    assert summary(explain_message(tied, partial(written, kind="date"))) == (
         "jade-kite came 3rd of 48, tied with 2 others (expected about 9th) in match 40, and lost "
         "23.42 points: 1835.72 +- 61.23 -> 1812.30 +- 60.80."
     )
@@ -109,7 +110,7 @@ def test_a_duel_is_told_as_one(score: float, words: str) -> None:
     same = {"rating": 1500.0, "rating_before": 1500.0}
     none = {"deviation": math.nan, "deviation_before": math.nan}
     found = made(teams=2, score=score, expected=0.314, **same, **none)
-    assert summary(explain_message(found, "seconds")) == (
+    assert summary(explain_message(found, partial(written, kind="seconds"))) == (
         f"jade-kite {words} umber-fox (expected score 0.31) in match 40, 2020-09-30, and neither "
         "gained nor lost points: 1500.00 -> 1500.00."
     )

@@ -77,7 +77,7 @@ class PredictMessage(msgspec.Struct, frozen=True):
 
     system: str
     parameters: dict[str, Any]
-    at: str | None
+    at: int | str | None
     teams: list[PredictedTeam]
     pairs: list[list[float]] | None
     win: list[float] | None

@@ -14,7 +14,7 @@ class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at : time of the match; absent: that of the last one
     home : number of the team that plays at home, from 0
     samples, seed : of the distribution of places; absent: none
-    what_if : players for whom every place is tried
+    what_if : players for whom every place is tried, of more than 100 teams a selection
     """
 
     teams: list[list[Id]]

@@ -79,12 +79,12 @@ def _participation(
     matches = np.searchsorted(history.offsets, rows, side="right") - 1
     if match is not None:
         where = _match(history, player, match, matches)
-        reason = _why_unrated(system, history, where)
+        reason = why_unrated(system, history, where)
         if reason is not None:
             raise InvalidDataError([], f"match {match} changed no rating: {reason}")
         return where, int(rows[matches == where][0])
     for where, row in zip(matches[::-1].tolist(), rows[::-1].tolist(), strict=True):
-        if _why_unrated(system, history, where) is None:
+        if why_unrated(system, history, where) is None:
             return where, row
     raise InvalidDataError([], f"no match of {player} changed a rating: {_reasons(system)}")
 
@@ -104,7 +104,7 @@ def _match(history: History, player: object, match: object, matches: Ints) -> in
     return int(found[0])
 
 
-def _why_unrated(system: RatingSystem, history: History, match: int) -> str | None:
+def why_unrated(system: RatingSystem, history: History, match: int) -> str | None:
     """Return why a match changes no rating, None if it does."""
     rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
     teams = int(history.team[rows].max()) + 1

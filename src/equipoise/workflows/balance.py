@@ -19,21 +19,13 @@ from equipoise.messages.balance import AlternativeMessage, BalanceMessage, Const
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BalanceRequest:
-    """Whom to split, and how.
+class SplitRequest:
+    """How to split a lobby.
 
-    lobby : path or stream of a lobby; or else
-    ratings, players : path or stream of a table of ratings, and ids
-    format : how either is written, where its name does not tell
     teams : number of teams; size : of the largest team, instead
-    output : path of a table of the teams
     The others are parameters of `equipoise.balance`.
     """
 
-    lobby: object = None
-    ratings: object = None
-    players: Sequence[str] | None = None
-    format: str | None = None
     teams: int | None = None
     size: int | None = None
     objective: Objective = "mean"
@@ -43,6 +35,22 @@ class BalanceRequest:
     alternatives: int = 5
     seed: int = 0
     time_limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalanceRequest(SplitRequest):
+    """Whom to split, and how.
+
+    lobby : path or stream of a lobby; or else
+    ratings, players : path or stream of a table of ratings, and ids
+    format : how either is written, where its name does not tell
+    output : path of a table of the teams
+    """
+
+    lobby: object = None
+    ratings: object = None
+    players: Sequence[str] | None = None
+    format: str | None = None
     output: str | None = None
 
 
@@ -59,7 +67,14 @@ def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
     """Read, balance, write. Raises : EquipoiseError, and then nothing was written."""
     if request.output is not None:
         check_target(request.output)
-    lobby = _lobby(request)
+    answer = split_lobby(_lobby(request), request)
+    if request.output is not None:
+        write_table(table_of(answer), request.output)
+    return answer
+
+
+def split_lobby(lobby: Lobby, request: SplitRequest) -> BalanceAnswer:
+    """Return the teams of a lobby with their chances. Raises : EquipoiseError."""
     result = balance(
         lobby,
         _teams(request, lobby),
@@ -74,10 +89,7 @@ def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
     row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
     rows = [[row_of[one] for one in team] for team in result.teams]
     chances = win_probability(lobby.rating, lobby.deviation, rows)
-    answer = BalanceAnswer(lobby=lobby, balance=result, win_probability=chances)
-    if request.output is not None:
-        write_table(table_of(answer), request.output)
-    return answer
+    return BalanceAnswer(lobby=lobby, balance=result, win_probability=chances)
 
 
 def table_of(answer: BalanceAnswer) -> pl.DataFrame:
@@ -140,7 +152,7 @@ def _lobby(request: BalanceRequest) -> Lobby:
     return read_lobby_of(request.ratings, request.players, format=request.format)
 
 
-def _teams(request: BalanceRequest, lobby: Lobby) -> int:
+def _teams(request: SplitRequest, lobby: Lobby) -> int:
     """Return the number of teams."""
     if request.size is None:
         return 2 if request.teams is None else request.teams

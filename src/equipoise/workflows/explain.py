@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -71,20 +72,17 @@ def explain_match(
         progress=progress,
     )
     if system.capabilities.uses_performance:
-        chain = _statistics(history, found, request.history.statistics)
-        found = replace(found, quantities=(*chain, *found.quantities))
-    return explain_message(found, history.time_kind), history_message(history, reading)
+        weights = request.history.statistics
+        found = with_statistics(found, _statistics(history, found, weights), weights)
+    message = explain_message(found, partial(written, kind=history.time_kind))
+    return message, history_message(history, reading)
 
 
-def _statistics(
-    history: History, found: Explanation, weights: Mapping[str, float]
-) -> list[Quantity]:
-    """Return what each statistic of the player in that match adds to the performance [TG2] (5)."""
-    match = int(np.flatnonzero(history.match_ids == found.match)[0])
-    rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
-    row = int(np.flatnonzero(history.player_ids[history.player[rows]] == found.player)[0])
-    values = {name: float(history.statistics[name][rows][row]) for name in weights}
-    return [
+def with_statistics(
+    found: Explanation, values: Mapping[str, float], weights: Mapping[str, float]
+) -> Explanation:
+    """Return an explanation that begins with what the player's statistics add up to [TG2] (5)."""
+    chain = [
         Quantity(
             name=name,
             value=value,
@@ -93,19 +91,33 @@ def _statistics(
         )
         for name, value in values.items()
     ]
+    return replace(found, quantities=(*chain, *found.quantities))
 
 
-def explain_message(found: Explanation, kind: TimeKind) -> ExplainMessage:
-    """Return an explanation as it is shown: what is not known is None, times as they came."""
+def _statistics(history: History, found: Explanation, names: Iterable[str]) -> dict[str, float]:
+    """Return the statistics of the player in that match."""
+    match = int(np.flatnonzero(history.match_ids == found.match)[0])
+    rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
+    row = int(np.flatnonzero(history.player_ids[history.player[rows]] == found.player)[0])
+    return {name: float(history.statistics[name][rows][row]) for name in names}
+
+
+def explain_message(
+    found: Explanation, show: Callable[[float], int | str | None]
+) -> ExplainMessage:
+    """Return an explanation as it is shown: what is not known is None.
+
+    show : gives times, from days since 1970, as they are shown
+    """
     own: dict[str, Any] = {one.name: getattr(found, one.name) for one in fields(found)}
     own |= {
-        "time": written(found.time, kind),
+        "time": show(found.time),
         "change": found.rating - found.rating_before,
         "contributions": [_as(ContributionMessage, one) for one in found.contributions],
         "quantities": [_as(QuantityMessage, one) for one in found.quantities],
         "opponents": [_as(OpponentMessage, one) for one in found.opponents],
         "remembered": [
-            _as(RememberedMessage, one, time=written(one.time, kind)) for one in found.remembered
+            _as(RememberedMessage, one, time=show(one.time)) for one in found.remembered
         ],
     }
     return ExplainMessage(**{name: _known(value) for name, value in own.items()})

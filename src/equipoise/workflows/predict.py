@@ -65,13 +65,27 @@ class PredictRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Match:
-    """A match to predict: the pool, ids team by team, its time in days, the team at home."""
+class ComingMatch:
+    """A match to predict, and what is wanted to be known of it.
+
+    pool : a state that knows its players, at least
+    teams : ids, team by team
+    at : days since 1970, None for the time of the last match; shown_at : as it is answered
+    home : number of the team that plays at home
+    samples, seed : of the place distribution; no samples, no distribution
+    players : for whom places are tried: all of them in fields of up to `all_places` teams, above
+        that a selection
+    """
 
     pool: PoolState
     teams: list[list[str]]
-    at: float | None
-    home: int | None
+    at: float | None = None
+    shown_at: int | str | None = None
+    home: int | None = None
+    samples: int | None = None
+    seed: int = 0
+    players: Sequence[str] = ()
+    all_places: int = ALL_PLACES
 
 
 def predict_match(
@@ -82,25 +96,34 @@ def predict_match(
     progress : called with (places tried, places in all)
     Raises : NotFoundError, InvalidDataError, InvalidParameterError, ConvergenceError
     """
-    match = _match(request)
+    return predicted(_match(request), progress)
+
+
+def predicted(
+    match: ComingMatch, progress: Callable[[int, int], None] | None = None
+) -> PredictMessage:
+    """Return what the system of a pool expects of a match.
+
+    progress : called with (places tried, places in all)
+    Raises : NotFoundError, InvalidParameterError, ConvergenceError
+    """
     system = match.pool.system
     expects = predict(system, match.pool, match.teams, at=match.at, home=match.home)
     places = None
-    if request.samples is not None:
-        rng = np.random.default_rng(request.seed)
-        places = _places(expects, request.samples, rng)
-    wanted = (request.players or match.teams[0][:1]) if request.what_if else ()
+    if match.samples is not None:
+        rng = np.random.default_rng(match.seed)
+        places = _places(expects, match.samples, rng)
     return PredictMessage(
         system=system.name,
         parameters=plain_parameters(system),
-        at=request.at,
+        at=match.shown_at,
         teams=_teams(match, expects, places),
         pairs=expects.outlook.pairs().tolist() if len(match.teams) <= PAIRS else None,
         win=None if expects.win is None else expects.win.tolist(),
         draw=expects.draw,
-        samples=request.samples,
-        seed=None if request.samples is None else request.seed,
-        what_if=[_tried(match, player, progress) for player in wanted],
+        samples=match.samples,
+        seed=None if match.samples is None else match.seed,
+        what_if=[_tried(match, player, progress) for player in match.players],
     )
 
 
@@ -161,7 +184,7 @@ def plain_parameters(system: RatingSystem) -> dict[str, object]:
     }
 
 
-def _match(request: PredictRequest) -> _Match:
+def _match(request: PredictRequest) -> ComingMatch:
     """Return the match asked for. Raises : EquipoiseError where it makes no sense."""
     pool = PoolState.load(request.state)
     teams = [team_of(text) for text in request.teams]
@@ -178,7 +201,16 @@ def _match(request: PredictRequest) -> _Match:
         if pool.last_time is None:
             raise InvalidParameterError("--at needs a state with times; its history had none")
         at = days(instant(request.at, "--at"))
-    return _Match(pool=pool, teams=teams, at=at, home=_home_team(teams, request.home))
+    return ComingMatch(
+        pool=pool,
+        teams=teams,
+        at=at,
+        shown_at=request.at,
+        home=_home_team(teams, request.home),
+        samples=request.samples,
+        seed=request.seed,
+        players=(request.players or teams[0][:1]) if request.what_if else (),
+    )
 
 
 def _home_team(teams: Sequence[Sequence[str]], player: str | None) -> int | None:
@@ -203,7 +235,9 @@ def _places(expects: Prediction, samples: int, rng: np.random.Generator) -> list
     return [Places(*row) for row in zip(*columns, strict=True)]
 
 
-def _teams(match: _Match, expects: Prediction, places: list[Places] | None) -> list[PredictedTeam]:
+def _teams(
+    match: ComingMatch, expects: Prediction, places: list[Places] | None
+) -> list[PredictedTeam]:
     """Return the teams with their players and what is expected of them, as they were named."""
     pool, found = match.pool, []
     sizes = [len(team) for team in match.teams]
@@ -229,7 +263,7 @@ def _teams(match: _Match, expects: Prediction, places: list[Places] | None) -> l
 
 
 def _tried(
-    match: _Match, player: str, progress: Callable[[int, int], None] | None
+    match: ComingMatch, player: str, progress: Callable[[int, int], None] | None
 ) -> WhatIfMessage:
     """Return what each place would do to a player's rating."""
     teams = len(match.teams)
@@ -240,7 +274,7 @@ def _tried(
         player,
         at=match.at,
         home=match.home,
-        places=None if teams <= ALL_PLACES else notable_places(teams),
+        places=None if teams <= match.all_places else notable_places(teams),
         progress=progress,
     )
     columns = (found.place, found.tied, found.rating, found.deviation, found.change)

@@ -1,0 +1,151 @@
+"""A history -> matches as they are posted to a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from equipoise.arrays import Ids
+from equipoise.data.history import History, TimeKind
+from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
+
+#: Columns of a history with a field of their own in what is posted.
+_OWN = ("role", "side", "at_home")
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    """The columns of a history as lists; None for columns that it does not have."""
+
+    players: list[str]
+    team: list[int]
+    rank: list[int]
+    labels: list[Any] | None
+    performance: list[float] | None
+    share: list[float] | None
+    statistics: Mapping[str, list[float]]
+    own: Mapping[str, list[Any]]
+    attributes: Mapping[str, list[Any]]
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but an id is known of any player in a match."""
+        kept = (self.statistics, self.own, self.attributes)
+        return self.performance is None and self.share is None and not any(kept)
+
+
+def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
+    """Return matches start:stop of a history as they are posted, ids as text."""
+    columns = _columns(history, int(history.offsets[start]), int(history.offsets[stop]))
+    weights = history.weights(start, stop).tolist()
+    ceilings = history.performance_ceiling
+    bounds = (history.offsets[start : stop + 1] - history.offsets[start]).tolist()
+    ids = history.match_ids[start:stop].tolist()
+    return [
+        MatchRequest(
+            match=str(match),
+            teams=_teams(columns, bounds[i], bounds[i + 1]),
+            time=_time(history, start + i),
+            weight=weights[i],
+            performance_ceiling=None if ceilings is None else _number(float(ceilings[start + i])),
+        )
+        for i, match in enumerate(ids)
+    ]
+
+
+def posted_time(time: int, kind: TimeKind) -> Moment:
+    """Return microseconds since 1970 as they are posted: seconds where that is all there is."""
+    if kind == "seconds" and time % 1_000_000 == 0:
+        return time // 1_000_000
+    return (_EPOCH + timedelta(microseconds=time)).isoformat()
+
+
+def _time(history: History, match: int) -> Moment | None:
+    if history.time is None:
+        return None
+    return posted_time(int(history.time[match]), history.time_kind)
+
+
+def _columns(history: History, low: int, high: int) -> _Columns:
+    """Return rows low:high as lists, which are quicker to go through than arrays."""
+    rows = slice(low, high)
+    attributes = {name: column[rows].tolist() for name, column in history.attributes.items()}
+    performance, share = history.performance, history.share
+    labels = history.team_labels
+    return _Columns(
+        players=[str(one) for one in history.player_ids[history.player[rows]].tolist()],
+        team=history.team[rows].tolist(),
+        rank=history.rank[rows].tolist(),
+        labels=None if labels is None else _labels(labels[rows]),
+        performance=None if performance is None else performance[rows].tolist(),
+        share=None if share is None else share[rows].tolist(),
+        statistics={name: column[rows].tolist() for name, column in history.statistics.items()},
+        own={name: values for name, values in attributes.items() if name in _OWN},
+        attributes={name: values for name, values in attributes.items() if name not in _OWN},
+    )
+
+
+def _labels(labels: Ids) -> list[Any]:
+    return [None if _absent(one) else str(one) for one in labels.tolist()]
+
+
+def _teams(columns: _Columns, low: int, high: int) -> list[TeamRequest]:
+    """Return the teams of one match in the order of their numbers."""
+    members: dict[int, list[int]] = {}
+    for row in range(low, high):
+        members.setdefault(columns.team[row], []).append(row)
+    plain = columns.plain
+    return [
+        TeamRequest(
+            players=[columns.players[row] if plain else _player(columns, row) for row in rows],
+            rank=columns.rank[rows[0]],
+            team=None if columns.labels is None else columns.labels[rows[0]],
+        )
+        for _, rows in sorted(members.items())
+    ]
+
+
+def _player(columns: _Columns, row: int) -> ParticipationRequest:
+    """Return what is known of a player in a match."""
+    own = {name: values[row] for name, values in columns.own.items() if not _absent(values[row])}
+    share = None if columns.share is None else _number(columns.share[row])
+    return ParticipationRequest(
+        player=columns.players[row],
+        performance=None if columns.performance is None else _number(columns.performance[row]),
+        statistics=_present(columns.statistics, row),
+        share=None if share == 1.0 else share,
+        role=str(own["role"]) if "role" in own else None,
+        side=str(own["side"]) if "side" in own else None,
+        at_home=bool(own["at_home"]) if "at_home" in own else None,
+        attributes={name: _plain(one) for name, one in _present(columns.attributes, row).items()},
+    )
+
+
+def _present(columns: Mapping[str, list[Any]], row: int) -> dict[str, Any]:
+    return {name: values[row] for name, values in columns.items() if not _absent(values[row])}
+
+
+def _plain(value: Any) -> str | int | float | bool:
+    """Return a value of a column as JSON holds it."""
+    if isinstance(value, str | int | float | bool):
+        return value
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _number(value: float) -> float | None:
+    return None if _absent(value) else value
+
+
+def _absent(value: Any) -> bool:
+    # Not-a-number is the only value that differs from itself.
+    return value is None or bool(value != value)
+
+
+def pieces_of(history: History, matches: int) -> Iterator[tuple[int, int]]:
+    """Give slices of a history of at most so many matches each."""
+    for start in range(0, history.matches, matches):
+        yield start, min(start + matches, history.matches)
