@@ -11,7 +11,7 @@ from equipoise.messages.explain import ExplainMessage
 from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
 from equipoise.web.endpoints import Asked, Endpoint
 from equipoise.web.parameters import Cursor, IdText, Limit, MomentText, PageQuery, moment
-from equipoise.workflows import pool_questions, pool_reading
+from equipoise.workflows import pool_explaining, pool_reading
 
 
 class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -83,7 +83,7 @@ async def explain(asked: Asked) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = asked.query
     return await asked.service.calculate(
-        pool_questions.explain_player,
+        pool_explaining.explain_player,
         asked.service.store,
         asked.pool,
         asked.path["player"],

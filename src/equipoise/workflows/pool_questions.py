@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.arrays import Floats, Ids
 from equipoise.balance.lobby_split import Objective
-from equipoise.data.lobby import ONCE, Lobby
 from equipoise.errors import (
-    InvalidDataError,
     InvalidParameterError,
     NotFoundError,
-    Problem,
     require,
 )
 from equipoise.messages.balance import BalanceMessage
-from equipoise.messages.matches import Id, Moment
+from equipoise.messages.matches import Moment
 from equipoise.messages.predict import PredictMessage
-from equipoise.messages.service_requests import BalancePlayer, BalanceRequest, PredictRequest
+from equipoise.messages.service_requests import BalanceRequest, PredictRequest
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state_bytes import unpack_players
 from equipoise.store import ratings
@@ -29,8 +25,9 @@ from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.workflows.balance import SplitRequest, message_of, split_lobby
 from equipoise.workflows.match_history import time_kind
+from equipoise.workflows.pool_lobby import lobby_in_pool, posted_lobby
 from equipoise.workflows.pools import rules_of, written
-from equipoise.workflows.posted_matches import PoolRules, days, id_fault, id_text, moment
+from equipoise.workflows.posted_matches import PoolRules, days, id_text, moment
 from equipoise.workflows.predict import ComingMatch, predicted
 from equipoise.workflows.rating_batch import object_array
 
@@ -90,15 +87,14 @@ def balance_in_pool(store: Store, pool: str, request: BalanceRequest) -> Balance
     Raises : NotFoundError for the pool, InvalidDataError, InvalidParameterError, ConvergenceError
     """
     _check_balance(request)
-    lobby = [_lobby_player(one) for one in request.players]
-    _check_lobby(lobby)
+    lobby = posted_lobby(request.players)
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         known = _known_players(connection, record, rules, [str(one.player) for one in lobby])
     at = _time_asked(request.at, known, rules)
     answer = split_lobby(
-        _lobby(lobby, known, None if at is None else days(at)),
+        lobby_in_pool(lobby, known, None if at is None else days(at)),
         SplitRequest(
             teams=request.teams,
             size=request.size,
@@ -183,91 +179,3 @@ def _time_asked(at: Moment | None, known: PoolState, rules: PoolRules) -> int | 
     if since:
         raise InvalidParameterError(f"at must not be before the last match of {since[0]}; got {at}")
     return when
-
-
-def _lobby_player(one: BalancePlayer | Id) -> BalancePlayer:
-    """Return a player of a lobby with text for an id."""
-    if not isinstance(one, BalancePlayer):
-        return BalancePlayer(player=id_text(one))
-    return BalancePlayer(
-        player=id_text(one.player),
-        rating=one.rating,
-        deviation=one.deviation,
-        party=None if one.party is None else id_text(one.party),
-        team=one.team,
-        avoid=[id_text(other) for other in one.avoid],
-    )
-
-
-def _check_lobby(lobby: Sequence[BalancePlayer]) -> None:
-    """Refuse a lobby of which no row can be told from the others. Raises : InvalidDataError."""
-    problems = []
-    seen: set[str] = set()
-    for line, one in enumerate(lobby, start=1):
-        player = str(one.player)
-        if (rule := id_fault(player)) is not None:
-            problems.append(Problem("", line, "player", rule, player[:200]))
-        if player in seen:
-            problems.append(Problem("", line, "player", ONCE, repr(player)))
-        seen.add(player)
-        if one.team is not None and one.team < 1:
-            rule = "must be the number of a team, from 1"
-            problems.append(Problem("", line, "team", rule, str(one.team)))
-    if problems:
-        count = len(problems)
-        head = f"{count} problem{'' if count == 1 else 's'} in the lobby"
-        raise InvalidDataError(problems, head)
-
-
-def _lobby(lobby: Sequence[BalancePlayer], known: PoolState, at: float | None) -> Lobby:
-    """Return the lobby with the numbers of those who are known, and of newcomers.
-
-    Raises : InvalidDataError
-    """
-    numbers = _numbers(lobby, known, at)
-    parties = [one.party for one in lobby]
-    locks = [None if one.team is None else str(one.team) for one in lobby]
-    return Lobby(
-        player_ids=object_array([str(one.player) for one in lobby]),
-        rating=numbers["rating"],
-        deviation=numbers["deviation"],
-        effective_rating=numbers.get("effective_rating"),
-        party=_labels(parties),
-        team=_labels(locks),
-        avoid=tuple((str(one.player), str(other)) for one in lobby for other in one.avoid),
-    )
-
-
-def _numbers(
-    lobby: Sequence[BalancePlayer], known: PoolState, at: float | None
-) -> dict[str, Floats]:
-    """Return rating, deviation and, where the system has one, effective rating of all."""
-    rows = {player: row for row, player in enumerate(known.player_ids.tolist())}
-    newcomer = len(rows)
-    state = known.state.copy()
-    state.grow(newcomer + 1)
-    places = np.array([rows.get(str(one.player), newcomer) for one in lobby], dtype=np.int64)
-    now = known.system.at(state, places, at)
-    found: dict[str, Floats] = {
-        name: now[name].copy()
-        for name in ("rating", "deviation", "effective_rating")
-        if name in now
-    }
-    if np.isnan(found["deviation"]).all():
-        # Of a system that has no deviations.
-        found["deviation"] = np.zeros(len(lobby))
-    for row in np.flatnonzero(places == newcomer).tolist():
-        one = lobby[row]
-        if one.rating is not None:
-            found["rating"][row] = one.rating
-            if "effective_rating" in found:
-                # Nobody without a match has form.
-                found["effective_rating"][row] = one.rating
-        if one.deviation is not None:
-            found["deviation"][row] = one.deviation
-    return found
-
-
-def _labels(values: Sequence[Any]) -> Ids | None:
-    """Return labels as a column; None where nobody has one."""
-    return None if all(value is None for value in values) else object_array(values)
