@@ -1,0 +1,1 @@
+"""The page: what the service shows to people, rendered on the server."""

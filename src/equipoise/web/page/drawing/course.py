@@ -1,0 +1,72 @@
+"""A player's rating over time with its band, before any script makes it one to explore."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from equipoise.charts.markup import Markup as Drawn
+from equipoise.charts.markup import element
+from equipoise.charts.scale import Scale, around
+from equipoise.messages.overview import RatingCourse
+from equipoise.web.page.drawing.axes import Frame, moments
+from equipoise.web.page.drawing.intervals import WIDTH
+
+HEIGHT = 280
+#: Points of a line; more would not be seen.
+_MOST = 400
+
+
+def course_chart(course: RatingCourse, name: str) -> Markup:
+    """Return rating and band, thinned so that highs and lows stay."""
+    kept = thinned(course.ratings, _MOST)
+    spreads = [course.deviations[at] or 0.0 for at in kept]
+    values = [course.ratings[at] for at in kept]
+    lows = [mid - WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
+    highs = [mid + WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
+    up = around([*lows, *highs], HEIGHT - 8.0, 8.0, [])
+    across, names = _across(course, kept)
+    return Frame(HEIGHT, up).drawing(name, [], names, _marks(up, across, values, lows, highs))
+
+
+def _marks(
+    up: Scale,
+    across: list[float],
+    values: list[float],
+    lows: list[float],
+    highs: list[float],
+) -> list[Drawn]:
+    over = [f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, highs, strict=True)]
+    under = [f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, lows, strict=True)]
+    line = " ".join(f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, values, strict=True))
+    band = f"M{' L'.join([*over, *reversed(under)])} Z"
+    return [
+        element("path", d=band, class_="band"),
+        element("polyline", points=line, class_="curve"),
+    ]
+
+
+def _across(course: RatingCourse, kept: list[int]) -> tuple[list[float], list[tuple[float, str]]]:
+    """Return places from 0 to 1000, and names below: moments, or counts of matches."""
+    if course.times is not None:
+        low, high = course.times[kept[0]], course.times[kept[-1]]
+        wide = (high - low) or 1.0
+        return [1000 * (course.times[at] - low) / wide for at in kept], moments(low, high)
+    count = len(course.ratings)
+    scale = Scale(1.0, max(count, 2), 0.0, 1.0)
+    names = [(scale.at(value), text) for value, text in scale.ticks(6) if value >= 1]
+    return [1000 * scale.at(at + 1) for at in kept], names
+
+
+def thinned(values: list[float], most: int) -> list[int]:
+    """Return which values to draw: the ends, and of every stretch its lowest and highest."""
+    count = len(values)
+    if count <= most:
+        return list(range(count))
+    edges = [round(at * count / (most // 2)) for at in range(most // 2 + 1)]
+    kept = {0, count - 1}
+    for low, high in pairwise(edges):
+        stretch = range(low, high)
+        kept |= {min(stretch, key=values.__getitem__), max(stretch, key=values.__getitem__)}
+    return sorted(kept)

@@ -1,0 +1,205 @@
+"""Why a rating changed, made ready for the page: parts that add up also as they are shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from equipoise.charts.markup import element
+from equipoise.messages.explain import ExplainMessage, OpponentMessage, RememberedMessage
+from equipoise.web.page.wording import ordinal
+
+#: Opponents, and remembered performances, that are shown one by one.
+OPPONENTS, REMEMBERED = 12, 8
+_HEIGHT = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the change, and the picture that puts it behind the parts before it."""
+
+    name: str
+    change: float
+    reason: str
+    bar: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What one remembered performance, or a group of them, weighs and does."""
+
+    match: str | None
+    label: str
+    performance: float
+    weight: float
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """An explanation as the page shows it.
+
+    verb, amount : what came of it; result : how the player did, as words
+    against : the only opponent, if there is one
+    extent : where the change lies between the worst and the best there could be, as a picture
+    """
+
+    message: ExplainMessage
+    change: float
+    verb: str
+    amount: float
+    result: str
+    against: OpponentMessage | None
+    parts: list[Part]
+    opponents: list[OpponentMessage]
+    more_opponents: int
+    memories: list[Memory]
+    extent: Markup | None
+
+    @property
+    def opponent_names(self) -> list[str]:
+        """Ids of the opponents shown; of a team as one text."""
+        return [str(one.player) for one in self.opponents]
+
+
+def why_of(found: ExplainMessage, digits: int = 1) -> Why:
+    """Return an explanation for the page."""
+    change = round(round(found.rating, digits) - round(found.rating_before, digits), digits)
+    shown = found.opponents[:OPPONENTS]
+    return Why(
+        message=found,
+        change=change,
+        verb="gained" if change > 0 else "lost" if change < 0 else "neither gained nor lost",
+        amount=abs(change),
+        result=_result(found),
+        against=found.opponents[0] if found.teams == 2 and len(found.opponents) == 1 else None,
+        parts=_parts(found, change, digits),
+        opponents=shown,
+        more_opponents=len(found.opponents) - len(shown),
+        memories=_memories(found, change, digits),
+        extent=_extent(found),
+    )
+
+
+def rounded_parts(parts: Sequence[float], total: float, digits: int) -> list[float]:
+    """Return parts rounded so that they add up to `total`, which is a rounded number.
+
+    What is missing goes to those that rounding has changed most, a unit of the last place each.
+    """
+    unit = 10.0**-digits
+    units = [round(part / unit) for part in parts]
+    missing = round(total / unit) - sum(units)
+    step = 1 if missing > 0 else -1
+    by_need = sorted(range(len(parts)), key=lambda at: step * (units[at] - parts[at] / unit))
+    for turn in range(abs(missing) if parts else 0):
+        units[by_need[turn % len(parts)]] += step
+    return [round(count * unit, digits) for count in units]
+
+
+def _result(found: ExplainMessage) -> str:
+    if found.teams == 2:
+        return {1.0: "won", 0.5: "drew", 0.0: "lost"}.get(found.score, "played")
+    others = f", tied with {found.tied} other{'s' * (found.tied > 1)}" if found.tied else ""
+    expected = 1 + (1 - found.expected) * (found.teams - 1)
+    return (
+        f"came {ordinal(found.rank)} of {found.teams:,}{others} "
+        f"(expected about {ordinal(round(expected))})"
+    )
+
+
+def _parts(found: ExplainMessage, change: float, digits: int) -> list[Part]:
+    """Return the parts with bars that stand one behind the other."""
+    given = [one.change for one in found.contributions]
+    ends = [0.0, *(math.fsum(given[: at + 1]) for at in range(len(given)))]
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    wide = (high - low) or 1.0
+    places = [(one - low) / wide for one in ends]
+    bars = [
+        _bar(places[at], places[at + 1], (0.0 - low) / wide, given[at] >= 0)
+        for at in range(len(given))
+    ]
+    parts = rounded_parts(given, change, digits)
+    return [
+        Part(one.name, part, one.reason, bar)
+        for one, part, bar in zip(found.contributions, parts, bars, strict=True)
+    ]
+
+
+def _bar(start: float, stop: float, nothing: float, gains: bool) -> Markup:
+    left, right = sorted((start, stop))
+    zero = f"{100 * nothing:.2f}%"
+    return Markup(
+        element(
+            "svg",
+            element("line", class_="rule", x1=zero, x2=zero, y1=0, y2=_HEIGHT),
+            element(
+                "rect",
+                class_="bar-gain" if gains else "bar-loss",
+                x=f"{100 * left:.2f}%",
+                y=4,
+                width=f"{max(100 * (right - left), 0.4):.2f}%",
+                height=_HEIGHT - 8,
+                rx=2,
+            ),
+            class_="part-bar",
+            height=_HEIGHT,
+            aria_hidden="true",
+            focusable="false",
+        )
+    )
+
+
+def _extent(found: ExplainMessage) -> Markup | None:
+    """Return the change between the least and the largest there could be."""
+    low, high = found.least_change, found.largest_change
+    if low is None or high is None or not high > low:
+        return None
+    at, nothing = (
+        min(max((value - low) / (high - low), 0.0), 1.0) for value in (found.change, 0.0)
+    )
+    zero = f"{2 + 96 * nothing:.2f}%"
+    return Markup(
+        element(
+            "svg",
+            element("rect", class_="interval-bar", x="2%", y=9, width="96%", height=4, rx=2),
+            element("line", class_="rule", x1=zero, x2=zero, y1=4, y2=18),
+            element("circle", class_="interval-dot", cx=f"{2 + 96 * at:.2f}%", cy=11, r=6),
+            class_="extent",
+            height=_HEIGHT,
+            aria_hidden="true",
+            focusable="false",
+        )
+    )
+
+
+def _memories(found: ExplainMessage, change: float, digits: int) -> list[Memory]:
+    """Return remembered performances, the older ones together, with shares that add up."""
+    known = [one for one in found.remembered if one.match is not None]
+    older = known[REMEMBERED:]
+    groups: list[tuple[str | None, str, list[RememberedMessage]]] = [
+        (str(one.match), "", [one]) for one in known[:REMEMBERED]
+    ]
+    groups.append((None, f"{len(older)} older", older))
+    groups.append((None, "before them", [one for one in found.remembered if one.match is None]))
+    groups = [group for group in groups if group[2]]
+    weights = [math.fsum(one.weight for one in some) for _, _, some in groups]
+    parts = [math.fsum(one.change for one in some) for _, _, some in groups]
+    return [
+        Memory(match, label, _mean(some, weight), share / 100, part)
+        for (match, label, some), weight, share, part in zip(
+            groups,
+            weights,
+            rounded_parts([100 * weight for weight in weights], 100.0, 1),
+            rounded_parts(parts, change, digits),
+            strict=True,
+        )
+    ]
+
+
+def _mean(some: list[RememberedMessage], weight: float) -> float:
+    if len(some) == 1 or not weight:
+        return some[0].performance
+    return math.fsum(one.weight * one.performance for one in some) / weight

@@ -1,0 +1,99 @@
+"""Forms as they are posted: fields by name, files with their names. Only the standard library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from email.parser import BytesParser
+from email.policy import HTTP
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from equipoise.errors import InvalidDataError, Problem
+from equipoise.web.page.errors import TooLargeError
+
+#: Fields of one form.
+MOST_FIELDS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that was chosen."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Fields of a form, in the order they were sent."""
+
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, Upload] = field(default_factory=dict)
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        """Return a field without blanks at its ends."""
+        return self.fields.get(name, [otherwise])[0].strip()
+
+    def texts(self, name: str) -> list[str]:
+        """Return all fields of that name."""
+        return [one.strip() for one in self.fields.get(name, [])]
+
+    def flag(self, name: str) -> bool:
+        """Return whether a box is ticked."""
+        return bool(self.text(name))
+
+
+async def read_form(request: Request, limit: int) -> Form:
+    """Return a posted form. Raises : TooLargeError, InvalidDataError"""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise TooLargeError(f"at most {limit:,} bytes are read")
+    kind = request.headers.get("content-type", "")
+    if kind.partition(";")[0].strip().lower() == "multipart/form-data":
+        return _multipart(kind, bytes(body))
+    return _encoded(bytes(body))
+
+
+def _encoded(body: bytes) -> Form:
+    fields: dict[str, list[str]] = {}
+    try:
+        pairs = parse_qsl(
+            body.decode("utf-8"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
+    except ValueError as error:
+        raise _bad("must be a form in UTF-8", str(error)) from None
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value)
+    return Form(fields)
+
+
+def _multipart(kind: str, body: bytes) -> Form:
+    head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
+    message = BytesParser(policy=HTTP).parsebytes(head + body)
+    if not message.is_multipart():
+        raise _bad("must be a form with parts", kind)
+    form = Form()
+    for part in message.iter_parts():
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        if not isinstance(name, str) or not isinstance(content, bytes):
+            continue
+        file = part.get_filename()
+        if file is not None:
+            form.files[name] = Upload(file, content)
+            continue
+        try:
+            form.fields.setdefault(name, []).append(content.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise _bad("must be a form in UTF-8", str(error)) from None
+    return form
+
+
+def _bad(rule: str, got: str) -> InvalidDataError:
+    return InvalidDataError([Problem("", None, "", rule, got[:200])], "the form cannot be read")

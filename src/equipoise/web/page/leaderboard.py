@@ -1,0 +1,90 @@
+"""The leaderboard: pages by cursor, a search by name, the neighbourhood of a player."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.responses import JSONResponse, Response
+
+from equipoise.messages.players import LeaderboardRow
+from equipoise.messages.pools import PoolMessage
+from equipoise.web.page.drawing.intervals import Interval, intervals
+from equipoise.web.page.rendering import HEADERS
+from equipoise.web.page.visit import Visit
+from equipoise.web.page.wording import path
+
+PAGE_SIZE, MOST_FOUND, MOST_NAMES = 50, 50, 12
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A player, and the picture of rating and deviation."""
+
+    row: LeaderboardRow
+    interval: Interval | None
+
+
+async def leaderboard_page(visit: Visit) -> Response:
+    """Return a page of the leaderboard, or the players whose names begin as asked."""
+    pool = await visit.pool()
+    search, around = visit.query("search")[:200], visit.query("around") or None
+    provisional = visit.query("provisional") == "1"
+    inactive = visit.query("inactive") == "1"
+    board = None
+    if search:
+        rows = await visit.ask(visit.backend.search_players, search, MOST_FOUND)
+    else:
+        board = await visit.ask(
+            visit.backend.leaderboard,
+            cursor=visit.query("cursor") or None,
+            limit=PAGE_SIZE,
+            provisional=provisional,
+            inactive=inactive,
+            around=around,
+        )
+        rows = board.players
+    filters = {"provisional": 1 if provisional else None, "inactive": 1 if inactive else None}
+    here = ("pools", pool.pool, "leaderboard")
+    return visit.page(
+        "leaderboard.html",
+        rows=board_rows(rows),
+        most=MOST_FOUND,
+        search=search,
+        around=around,
+        provisional=provisional,
+        inactive=inactive,
+        filters=filters,
+        previous=_turn(here, None if board is None else board.previous, filters),
+        next=_turn(here, None if board is None else board.next, filters),
+        first=path(*here, **filters),
+        players_in_pool=pool.players if board is None else board.players_in_pool,
+    )
+
+
+def _turn(here: Sequence[str], cursor: str | None, filters: dict[str, int | None]) -> str | None:
+    return None if cursor is None else path(*here, cursor=cursor, **filters)
+
+
+def board_rows(rows: Sequence[LeaderboardRow]) -> list[BoardRow]:
+    """Return rows with pictures on one scale."""
+    drawn = intervals([(row.rating, row.deviation) for row in rows])
+    return [BoardRow(row, picture) for row, picture in zip(rows, drawn, strict=True)]
+
+
+async def names(visit: Visit) -> Response:
+    """Return ids that begin as asked, as JSON for fields that suggest them."""
+    prefix = visit.query("prefix")[:200]
+    found = await visit.ask(visit.backend.search_players, prefix, MOST_NAMES) if prefix else []
+    rows = [{"player": row.player, "rating": row.rating} for row in found]
+    return JSONResponse({"players": rows}, headers=dict(HEADERS))
+
+
+def listed_at_all(pool: PoolMessage) -> str:
+    """Return which players a leaderboard leaves out, in words; "" for none."""
+    parts = []
+    if pool.placement_matches:
+        parts.append(f"with fewer than {pool.placement_matches} matches (provisional)")
+    if pool.inactive_days is not None:
+        parts.append(f"without a match for {pool.inactive_days:g} days (inactive)")
+    return " and those ".join(parts)

@@ -1,0 +1,204 @@
+"""One request to the page: who asks, what that person may see, and the answer."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.messages.keys import Role
+from equipoise.messages.pools import PoolMessage
+from equipoise.web.page.backend import Backend, KeyHolder
+from equipoise.web.page.errors import ForbiddenError, SignInNeededError
+from equipoise.web.page.forms import Form, read_form
+from equipoise.web.page.rendering import HEADERS, rendered
+from equipoise.web.page.settings import PageSettings, bound, settings_of
+from equipoise.web.page.wording import digits_of
+
+KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+class Visit:
+    """A request, and who made it."""
+
+    def __init__(self, request: Request, settings: PageSettings, holder: KeyHolder | None) -> None:
+        self.request, self.settings, self.holder = request, settings, holder
+        self._pool: PoolMessage | None = None
+        self._form: Form | None = None
+
+    @property
+    def backend(self) -> Backend:
+        """The service."""
+        return self.settings.backend
+
+    async def ask(
+        self,
+        call: Callable[Concatenate[str, _Given], _Answer],
+        *given: _Given.args,
+        **named: _Given.kwargs,
+    ) -> _Answer:
+        """Return what the service says of the pool of this page."""
+        pool = await self.pool()
+        answer: _Answer = await self.settings.read(bound(call, pool.pool, *given, **named))
+        return answer
+
+    async def tell(
+        self,
+        call: Callable[Concatenate[str, _Given], _Answer],
+        *given: _Given.args,
+        **named: _Given.kwargs,
+    ) -> _Answer:
+        """Return what the service answers to a change of the pool of this page."""
+        pool = await self.pool()
+        answer: _Answer = await self.settings.write(bound(call, pool.pool, *given, **named))
+        return answer
+
+    async def pool(self) -> PoolMessage:
+        """Return the pool of this page, if whoever asks may read it.
+
+        To others a private pool looks like one that does not exist.
+        """
+        if self._pool is None:
+            name = self.request.path_params["pool"]
+            try:
+                found = await self.settings.read(bound(self.backend.pool, name))
+            except NotFoundError:
+                if self.holder is not None and self.holder.may("reader", name):
+                    raise
+                raise self._refused() from None
+            if not found.public and not self.may("reader", name):
+                raise self._refused()
+            self._pool = found
+        return self._pool
+
+    def may(self, role: Role, pool: str) -> bool:
+        """Return whether whoever asks may do what a role may in a pool."""
+        return self.holder is not None and self.holder.may(role, pool)
+
+    async def need(self, role: Role) -> PoolMessage:
+        """Return the pool; refuse who has not that role in it."""
+        if not self.may(role, self.request.path_params["pool"]):
+            raise self._refused()
+        return await self.pool()
+
+    def need_all(self) -> KeyHolder:
+        """Return who asks; refuse all but admins of all pools."""
+        if self.holder is None or not self.holder.rules_all:
+            raise self._refused()
+        return self.holder
+
+    def _refused(self) -> SignInNeededError | ForbiddenError:
+        if self.holder is None:
+            return SignInNeededError("this is not public: sign in with a key that may see it")
+        return ForbiddenError(f"the key {self.holder.name} does not allow this")
+
+    async def form(self) -> Form:
+        """Return what was posted from a page of ours. Raises : ForbiddenError and others"""
+        if self._form is None:
+            check_origin(self.request)
+            form = await read_form(self.request, self.settings.body_limit)
+            if self.holder is not None:
+                token = form.text("token").encode()
+                if not hmac.compare_digest(token, self.token().encode()):
+                    raise ForbiddenError("the form is of another session: load its page again")
+            self._form = form
+        return self._form
+
+    def token(self) -> str:
+        """Return what forms carry so that only our pages can post them; "" without a key."""
+        secret = self.request.cookies.get(KEY_COOKIE, "")
+        if self.holder is None:
+            return ""
+        return hmac.new(secret.encode(), b"equipoise form", hashlib.sha256).hexdigest()
+
+    def id_of(self, name: str) -> str:
+        """Return an id from the path, or from the query where it cannot stand in a path."""
+        found = self.request.path_params.get(name) or self.request.query_params.get("id", "")
+        if not found:
+            raise NotFoundError(f"no {name} is named")
+        return str(found)
+
+    def query(self, name: str, otherwise: str = "") -> str:
+        """Return a part of the query without blanks at its ends."""
+        return self.request.query_params.get(name, otherwise).strip()
+
+    def whole(self, name: str, otherwise: int, low: int, high: int) -> int:
+        """Return a whole number of the query. Raises : InvalidParameterError"""
+        text = self.query(name)
+        if not text:
+            return otherwise
+        if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
+            raise InvalidParameterError(f"{name} must be from {low} to {high}; got {text[:50]!r}")
+        return int(text)
+
+    def page(self, template: str, status: int = 200, **context: Any) -> Response:
+        """Return a page."""
+        pool = self._pool
+        theme = self.request.cookies.get(THEME_COOKIE, "")
+        here = self.request.url.path
+        query = self.request.url.query
+        return rendered(
+            template,
+            status,
+            {
+                "holder": self.holder,
+                "token": self.token(),
+                "theme": theme if theme in ("light", "dark") else "",
+                "here": here,
+                "back": f"{here}?{query}" if query and self.request.method == "GET" else here,
+                "pool": pool,
+                "digits": 0 if pool is None else digits_of(pool),
+                "may_post": pool is not None and self.may("writer", pool.pool),
+                "may_amend": pool is not None and self.may("admin", pool.pool),
+                "problems": [],
+                **context,
+            },
+        )
+
+    def go(self, to: str) -> Response:
+        """Return the way to another page of ours."""
+        return RedirectResponse(to, 303, headers=dict(HEADERS))
+
+
+async def arrive(request: Request) -> Visit:
+    """Return the visit of a request; a key that is no longer good counts as none."""
+    settings = settings_of(request)
+    secret = request.cookies.get(KEY_COOKIE)
+    holder = None
+    if secret:
+        holder = await settings.read(bound(settings.backend.key_holder, secret))
+    return Visit(request, settings, holder)
+
+
+def check_origin(request: Request) -> None:
+    """Refuse a form that was not posted from a page of ours. Raises : ForbiddenError"""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        if site in ("same-origin", "none"):
+            return
+        raise ForbiddenError("the form was sent from another site")
+    source = request.headers.get("origin") or request.headers.get("referer", "")
+    if not source or urlsplit(source).netloc != request.headers.get("host"):
+        raise ForbiddenError("the form was sent from another site")
+
+
+def safe_target(text: str) -> str:
+    """Return a path of this site; "/" for everything else."""
+    good = text.startswith("/") and not text.startswith("//") and "\\" not in text
+    return text if good and text.isprintable() else "/"
+
+
+def problems_of(error: Exception) -> list[str]:
+    """Return what is wrong as sentences."""
+    if isinstance(error, InvalidDataError) and error.problems:
+        return [str(one).removeprefix("input: ") for one in error.problems[:50]]
+    return [str(error)]

@@ -1,0 +1,117 @@
+"""Numbers, times and ids as people read them; used as filters of the templates."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from urllib.parse import quote, urlencode
+
+from markupsafe import Markup
+
+from equipoise.messages.pools import PoolMessage
+
+_THIN = "\N{NARROW NO-BREAK SPACE}"
+_MINUS, _NONE = "\N{MINUS SIGN}", "\N{EN DASH}"
+#: Above this a scale of ratings is told in whole points, below it in hundredths.
+_COARSE = 100.0
+
+
+def digits_of(pool: PoolMessage) -> int:
+    """Return the decimals of a pool's ratings: none on a scale such as 1500 +- 350, else two."""
+    start = pool.parameters.get("initial_rating", 1500.0)
+    return 0 if isinstance(start, int | float) and abs(start) >= _COARSE else 2
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """Return a number with so many decimals, thousands apart; a dash for none."""
+    if value is None or math.isnan(value):
+        return _NONE
+    if math.isinf(value):
+        return "\N{INFINITY}" if value > 0 else f"{_MINUS}\N{INFINITY}"
+    text = f"{value:,.{digits}f}".replace("-", _MINUS)
+    return text.lstrip(_MINUS) if not text.strip(f"{_MINUS}0.,") else text
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """Return a change with its sign."""
+    if value is None or math.isnan(value):
+        return _NONE
+    text = number(value, digits)
+    return f"+{text}" if value > 0 and text.strip("0.,") else text
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """Return a share from 0 to 1 in percent; what is not certain is never 0 or 100."""
+    if share is None or math.isnan(share):
+        return _NONE
+    text = number(100 * share, digits)
+    least = 10.0**-digits
+    if share > 0 and float(text) == 0:
+        return f"< {least:g}{_THIN}%"
+    if share < 1 and float(text) == 100:
+        return f"> {100 - least:g}{_THIN}%"
+    return f"{text}{_THIN}%"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def ordinal(place: int) -> str:
+    """Return 1st, 2nd, 3rd, 4th, ..."""
+    if place % 100 in (11, 12, 13):
+        return f"{place}th"
+    return f"{place}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(place % 10, 'th') }"
+
+
+def direction(value: float | None) -> str:
+    """Return the class of a change: gain, loss or same."""
+    if value is None or not value:
+        return "same"
+    return "gain" if value > 0 else "loss"
+
+
+def seconds_of(time: int | str | None) -> float | None:
+    """Return a time as a pool writes it in seconds since 1970; None where there is none."""
+    if time is None or isinstance(time, int):
+        return time
+    moment = datetime.fromisoformat(time)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def moment(time: int | str | None) -> Markup | str:
+    """Return a time as an element, to the minute, in UTC; midnight is a day."""
+    seconds = seconds_of(time)
+    if seconds is None:
+        return _NONE
+    try:
+        found = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(time)
+    text = f"{found:%Y-%m-%d}" if seconds % 86_400 == 0 else f"{found:%Y-%m-%d %H:%M}"
+    return Markup('<time datetime="{}">{}</time>').format(found.isoformat(), text)
+
+
+def day(time: int | str | None) -> Markup | str:
+    """Return the day of a time as an element."""
+    seconds = seconds_of(time)
+    try:
+        return moment(None if seconds is None else int(seconds // 86_400 * 86_400))
+    except (ValueError, OverflowError):
+        return str(time)
+
+
+def path(*segments: object, **query: object) -> str:
+    """Return a path of these segments; the last may hold anything, and None is no query.
+
+    A browser takes "." and ".." for folders, however they are written, so an id like them goes
+    into the query.
+    """
+    last = str(segments[-1])
+    if len(segments) > 1 and any(part in ("", ".", "..") for part in last.split("/")):
+        segments = (*segments[:-1], "")
+        query = {"id": last, **query}
+    given = {name: value for name, value in query.items() if value is not None}
+    text = "/" + "/".join(quote(str(one), safe="/" if one is last else "") for one in segments)
+    return f"{text}?{urlencode(given)}" if given else text
