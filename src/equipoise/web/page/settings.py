@@ -28,6 +28,7 @@ class PageSettings:
 
     read, write, compute : run what reads the store, writes it, or solves without it
     body_limit : bytes of a form
+    open_calculations : whether tournament and rebalance are for everybody, or need a key
     """
 
     backend: Backend
@@ -35,6 +36,7 @@ class PageSettings:
     write: Run = run_in_threadpool
     compute: Run = run_in_threadpool
     body_limit: int = 32 * 2**20
+    open_calculations: bool = False
 
 
 def settings_of(request: Request) -> PageSettings:

@@ -96,6 +96,11 @@ class Visit:
             raise self._refused()
         return self.holder
 
+    def need_calculations(self) -> None:
+        """Refuse who may not use what needs no pool: without a key, where that is asked for."""
+        if self.holder is None and not self.settings.open_calculations:
+            raise self._refused()
+
     def _refused(self) -> SignInNeededError | ForbiddenError:
         if self.holder is None:
             return SignInNeededError("this is not public: sign in with a key that may see it")

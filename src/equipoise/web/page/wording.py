@@ -115,3 +115,8 @@ def path(*segments: object, **query: object) -> str:
     given = {name: value for name, value in query.items() if value is not None}
     text = "/" + "/".join(quote(str(one), safe="/" if one is last else "") for one in segments)
     return f"{text}?{urlencode(given)}" if given else text
+
+
+def utc(seconds: float) -> datetime:
+    """Return seconds since 1970 as a moment."""
+    return datetime.fromtimestamp(seconds, UTC)

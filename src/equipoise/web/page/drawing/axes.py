@@ -11,6 +11,7 @@ from equipoise.charts.markup import Markup as Drawn
 from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale
 from equipoise.charts.ticks import round_moments
+from equipoise.web.page.wording import number
 
 #: Letters of a time axis: few enough for the width of a phone.
 _LETTERS = 46
@@ -47,7 +48,13 @@ class Frame:
             height=self.height,
         )
         side = [
-            element("text", text, x="100%", y=self.up.at(value) + 4, text_anchor="end")
+            element(
+                "text",
+                number(value, len(text.partition(".")[2])),
+                x="100%",
+                y=self.up.at(value) + 4,
+                text_anchor="end",
+            )
             for value, text in ticks
         ]
         plot = element("svg", lines, layer, list(marks), class_="plot", height=self.height)

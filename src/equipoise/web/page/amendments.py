@@ -1,0 +1,57 @@
+"""What was amended: the log of it, and what each amendment changed."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from equipoise.errors import NotFoundError
+from equipoise.web.page.visit import Visit
+from equipoise.web.page.wording import path
+
+PAGE_SIZE = 50
+#: Seconds after which a browser without scripts looks again whether a replay is done.
+_AGAIN = 2
+
+#: What each kind did, as words.
+KINDS = {
+    "void": "voided",
+    "restore": "restored",
+    "correct": "corrected",
+    "disqualify": "disqualified",
+    "reinstate": "reinstated",
+}
+
+
+async def amendments_page(visit: Visit) -> Response:
+    """Return amendments, newest first."""
+    pool = await visit.pool()
+    found = await visit.ask(
+        visit.backend.amendments, cursor=visit.query("cursor") or None, limit=PAGE_SIZE
+    )
+    here = ("pools", pool.pool, "amendments")
+    return visit.page(
+        "amendments.html",
+        amendments=found.amendments,
+        kinds=KINDS,
+        next=None if found.next is None else path(*here, cursor=found.next),
+        first=path(*here) if visit.query("cursor") else None,
+    )
+
+
+async def amendment_page(visit: Visit) -> Response:
+    """Return an amendment and what it changed; a pending one looks again by itself."""
+    await visit.pool()
+    text = str(visit.request.path_params["seq"])
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise NotFoundError(f"no amendment {text[:50]}")
+    found = await visit.ask(visit.backend.amendment, int(text))
+    answer = visit.page(
+        "amendment.html",
+        amendment=found,
+        kinds=KINDS,
+        difference=found.difference,
+        pending=found.status == "pending",
+    )
+    if found.status == "pending":
+        answer.headers["Refresh"] = str(_AGAIN)
+    return answer

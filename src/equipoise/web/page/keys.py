@@ -1,0 +1,73 @@
+"""Keys of the service, for those who may make them."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from starlette.responses import Response
+
+from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.messages.keys import Role
+from equipoise.web.page.errors import status_of
+from equipoise.web.page.settings import bound
+from equipoise.web.page.visit import Visit, problems_of
+
+
+async def keys_page(visit: Visit) -> Response:
+    """Return all keys and the form for another."""
+    return await _shown(visit)
+
+
+async def make_key(visit: Visit) -> Response:
+    """Make a key and tell its secret, this once."""
+    visit.need_all()
+    form = await visit.form()
+    pool = form.text("pool") or None
+    try:
+        made = await visit.settings.write(
+            bound(
+                visit.backend.create_key,
+                _name(form.text("name")),
+                _role(form.text("role")),
+                pool,
+                form.text("expires") or None,
+            )
+        )
+    except EquipoiseError as error:
+        return await _shown(visit, status_of(error), problems=problems_of(error))
+    return await _shown(visit, made=made)
+
+
+async def end_key(visit: Visit) -> Response:
+    """Revoke a key."""
+    visit.need_all()
+    form = await visit.form()
+    number = form.text("key")
+    if not (number.isascii() and number.isdecimal() and len(number) < 10):
+        raise InvalidDataError([Problem("", None, "key", "must be a number", number)])
+    await visit.settings.write(bound(visit.backend.revoke_key, int(number)))
+    return visit.go("/keys")
+
+
+def _name(text: str) -> str:
+    if not text or len(text) > 200:
+        raise InvalidDataError([Problem("", None, "name", "must have 1 to 200 letters", text[:50])])
+    return text
+
+
+def _role(text: str) -> Role:
+    for role in get_args(Role):
+        if role == text:
+            found: Role = role
+            return found
+    rule = f"must be one of {', '.join(get_args(Role))}"
+    raise InvalidDataError([Problem("", None, "role", rule, text[:50])])
+
+
+async def _shown(visit: Visit, status: int = 200, **more: object) -> Response:
+    visit.need_all()
+    read = visit.settings.read
+    keys = await read(bound(visit.backend.keys))
+    pools = await read(bound(visit.backend.pools))
+    given: dict[str, object] = {"made": None, "problems": [], **more}
+    return visit.page("keys.html", status, keys=keys, pools=pools, roles=get_args(Role), **given)

@@ -1,0 +1,153 @@
+"""Rebalancing a pasted request: the teams, the steps to them, and how other methods do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from starlette.responses import Response
+
+from equipoise.data.rebalanced import Method
+from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.messages.rebalance import ComparedMessage, RebalanceMessage, rebalance_message
+from equipoise.web.page.errors import ForbiddenError, status_of
+from equipoise.web.page.visit import Visit, problems_of
+
+#: Seconds that a search may take, rows of a table, players whose values are looked up.
+_SECONDS, _ROWS = 5.0, 100
+
+_VALUES = {"ana": 70, "bo": 60, "cy": 40, "di": 55, "ed": 30, "flo": 65, "gil": 45, "hu": 50}
+_PARTIES = (("ana", "bo"), ("cy",), ("di",), ("ed", "flo"), ("gil",), ("hu",))
+
+#: A request to begin with.
+EXAMPLE: dict[str, Any] = {
+    "ruleset": {
+        "alliance": {
+            "min_number": 2,
+            "max_number": 2,
+            "player_min_number": 1,
+            "player_max_number": 4,
+        },
+        "matching_rule": [
+            {"attribute": "mmr", "criteria": "distance", "reference": 100, "max": 50}
+        ],
+    },
+    "parties": [
+        {
+            "party": f"Party {number}",
+            "players": [
+                {"player": name, "attributes": {"mmr": _VALUES[name]}} for name in players
+            ],
+        }
+        for number, players in enumerate(_PARTIES, start=1)
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PartyLine:
+    """Players who stay together, and their values as they were given."""
+
+    players: list[tuple[str, str]]
+
+
+async def rebalance_page(visit: Visit) -> Response:
+    """Return the form."""
+    visit.need_calculations()
+    return _shown(visit, json.dumps(EXAMPLE, indent=1))
+
+
+async def rebalance(visit: Visit) -> Response:
+    """Return the teams of a request, and how all methods do if that was asked for."""
+    visit.need_calculations()
+    form = await visit.form()
+    text, method = form.text("request"), form.text("method")
+    try:
+        chosen = _method(method)
+        found, rows = await visit.settings.compute(
+            lambda: rebalanced(text.encode("utf-8", "replace"), chosen, form.flag("compare"))
+        )
+    except ForbiddenError:
+        raise
+    except EquipoiseError as error:
+        return _shown(
+            visit,
+            text,
+            status_of(error),
+            method=method,
+            compare=form.flag("compare"),
+            problems=problems_of(error),
+        )
+    values = _values_of(text)
+    return _shown(
+        visit,
+        text,
+        method=method,
+        compare=form.flag("compare"),
+        found=found,
+        teams=_lines(found.teams, values),
+        steps=found.steps[:_ROWS],
+        more_steps=max(len(found.steps) - _ROWS, 0),
+        rows=rows,
+    )
+
+
+def rebalanced(
+    content: bytes, method: Method | None, compare: bool
+) -> tuple[RebalanceMessage, list[ComparedMessage]]:
+    """Return the teams, and what every method comes to where that is wanted."""
+    from equipoise.workflows.rebalance import RebalanceOrder, rebalance_request
+    from equipoise.workflows.rebalance_comparison import compare_methods, comparison_message
+
+    order = RebalanceOrder(source=content, method=method, time_limit=_SECONDS)
+    found = rebalance_message(rebalance_request(order).result)
+    if not compare:
+        return found, []
+    plain = RebalanceOrder(source=content, time_limit=_SECONDS)
+    return found, comparison_message(compare_methods(plain)).methods
+
+
+def _method(text: str) -> Method | None:
+    if not text:
+        return None
+    for method in get_args(Method):
+        if method == text:
+            found: Method = method
+            return found
+    rule = f"must be one of {', '.join(get_args(Method))}"
+    raise InvalidDataError([Problem("", None, "method", rule, text[:50])])
+
+
+def _values_of(text: str) -> dict[str, str]:
+    """Return the attributes of players by id, as far as the request names them."""
+    document = json.loads(text)
+    session = document.get("session") or {}
+    parties = list(document.get("parties") or [])
+    for team in session.get("teams") or []:
+        parties += team
+    return {
+        str(one["player"]): ", ".join(
+            f"{name} {value:g}" if isinstance(value, int | float) else f"{name} {value}"
+            for name, value in (one.get("attributes") or {}).items()
+        )
+        for party in parties
+        for one in party["players"]
+    }
+
+
+def _lines(
+    teams: Sequence[Sequence[Sequence[int | str]]], values: dict[str, str]
+) -> list[list[PartyLine]]:
+    return [
+        [PartyLine([(str(one), values.get(str(one), "")) for one in party]) for party in team]
+        for team in teams
+    ]
+
+
+def _shown(visit: Visit, text: str, status: int = 200, **more: Any) -> Response:
+    given = {"method": "", "compare": False, "found": None, "problems": [], "rows": [], **more}
+    return visit.page(
+        "rebalance.html", status, request=text, methods=get_args(Method), **given
+    )

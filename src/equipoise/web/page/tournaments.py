@@ -1,0 +1,270 @@
+"""A tournament's performance table from a file that was dropped, chosen or pasted."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from equipoise.charts.markup import element
+from equipoise.charts.scale import Scale, around
+from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.messages.performance import PerformanceMessage, PerformanceRow
+from equipoise.web.page.errors import ForbiddenError, status_of
+from equipoise.web.page.forms import Form
+from equipoise.web.page.visit import Visit, problems_of
+
+#: Players of a table, sweeps and ids of a sweep that are shown.
+MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
+FORMATS = {
+    "pgn": "PGN",
+    "trf": "TRF",
+    "csv": "CSV",
+    "tsv": "TSV",
+    "jsonl": "JSON lines",
+    "json": "JSON",
+}
+_SUFFIXES = {"trfx": "trf", "trf16": "trf", "txt": "trf", "ndjson": "jsonl"}
+_PACKED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
+_HEIGHT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A player of the table, and the picture of rating and error."""
+
+    row: PerformanceRow
+    value: float | None
+    picture: Markup | None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepLine:
+    """Who took every point of whom."""
+
+    winners: list[str]
+    more_winners: int
+    losers: list[str]
+    more_losers: int
+    games: float
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The table as the page shows it."""
+
+    message: PerformanceMessage
+    lines: list[Line]
+    more: int
+    axis: Markup | None
+    sweeps: list[SweepLine]
+    more_sweeps: int
+    with_given: bool
+
+
+async def tournament_page(visit: Visit) -> Response:
+    """Return the form."""
+    visit.need_calculations()
+    return _shown(visit, Form())
+
+
+async def tournament(visit: Visit) -> Response:
+    """Return the table of a tournament."""
+    visit.need_calculations()
+    form = await visit.form()
+    try:
+        content, kind, name = _games(form)
+        confidence = _share(form.text("confidence", "95"))
+        average = _number(form.text("average"))
+        found = await visit.settings.compute(
+            lambda: performance_of(content, kind, confidence, average)
+        )
+    except ForbiddenError:
+        raise
+    except EquipoiseError as error:
+        return _shown(visit, form, status_of(error), problems=problems_of(error))
+    return _shown(visit, form, table=table_of(found), name=name)
+
+
+def performance_of(
+    content: bytes, kind: str, confidence: float, average: float | None
+) -> PerformanceMessage:
+    """Return the performance table of games."""
+    from equipoise.workflows.performance import PerformanceRequest, message_of, rate_performance
+
+    request = PerformanceRequest(
+        games=io.BytesIO(content), format=kind, confidence=confidence, anchor=average
+    )
+    return message_of(rate_performance(request))
+
+
+def _games(form: Form) -> tuple[bytes, str, str]:
+    """Return the games, how they are written and what they are called. Raises : InvalidDataError"""
+    upload = form.files.get("file")
+    name, content = "", form.fields.get("games", [""])[0].encode("utf-8", "replace")
+    if upload is not None and upload.content:
+        name, content = upload.name, upload.content
+    if not content.strip():
+        raise _wrong("games", "must be chosen, dropped or pasted", "nothing")
+    for magic, packed in _PACKED.items():
+        if content.startswith(magic):
+            raise _wrong("games", "must be text that is not packed", packed)
+    kind = form.text("format")
+    if kind and kind not in FORMATS:
+        raise _wrong("format", f"must be one of {', '.join(FORMATS)}", kind[:50])
+    return content, kind or guessed(name, content), name
+
+
+def guessed(name: str, content: bytes) -> str:
+    """Return how games are written, by the name of their file or by how they begin."""
+    suffix = name.rpartition(".")[2].lower() if "." in name else ""
+    suffix = _SUFFIXES.get(suffix, suffix)
+    if suffix in FORMATS:
+        return suffix
+    head = content[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head.startswith((b"[Event", b"[Site", b"[White", b"[Date", b"[Round", b"%", b"1.")):
+        return "pgn"
+    if head.startswith((b"012 ", b"001 ", b"022 ", b"032 ", b"042 ", b"###")):
+        return "trf"
+    if head.startswith((b"{", b"[")):
+        return "jsonl" if head.startswith(b"{") else "json"
+    return "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
+
+
+def _share(text: str) -> float:
+    value = _number(text)
+    if value is None or not 0 < value < 100:
+        raise _wrong("confidence", "must be a percentage between 0 and 100", text[:50])
+    return value / 100
+
+
+def _number(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise _wrong("number", "must be one", text[:50]) from None
+    if not -1e6 < value < 1e6:
+        raise _wrong("number", "must be below a million", text[:50])
+    return value
+
+
+def _wrong(field: str, rule: str, got: str) -> InvalidDataError:
+    return InvalidDataError([Problem("", None, field, rule, got)])
+
+
+def table_of(found: PerformanceMessage) -> Table:
+    """Return the table with its pictures, all on one scale."""
+    solved = found.exists or found.regularised
+    rows = found.players[:MOST_PLAYERS]
+    values = [row.ppr if solved else row.class_ppr for row in rows]
+    ends = [
+        end
+        for row, value in zip(rows, values, strict=True)
+        if value is not None
+        for end in (value - (row.error or 0.0), value + (row.error or 0.0))
+    ]
+    scale = around(ends, 2.0, 98.0, []) if ends else None
+    return Table(
+        message=found,
+        lines=[
+            Line(row, value, None if scale is None else _picture(row, value, scale))
+            for row, value in zip(rows, values, strict=True)
+        ],
+        more=len(found.players) - len(rows),
+        axis=None if scale is None else _axis(scale),
+        sweeps=[
+            SweepLine(
+                [str(one) for one in sweep.winners[:MOST_IDS]],
+                max(len(sweep.winners) - MOST_IDS, 0),
+                [str(one) for one in sweep.losers[:MOST_IDS]],
+                max(len(sweep.losers) - MOST_IDS, 0),
+                sweep.games,
+            )
+            for sweep in found.sweeps[:MOST_SWEEPS]
+        ],
+        more_sweeps=max(len(found.sweeps) - MOST_SWEEPS, 0),
+        with_given=any(row.rating is not None for row in rows),
+    )
+
+
+def _picture(row: PerformanceRow, value: float | None, scale: Scale) -> Markup | None:
+    """Return the rating as a dot on its error bar, and TPR as a tick."""
+    marks = [_ticks(scale)]
+    if value is not None and row.error is not None:
+        low, high = scale.at(value - row.error), scale.at(value + row.error)
+        marks.append(
+            element(
+                "rect",
+                class_="interval-bar",
+                x=f"{low:.2f}%",
+                y=_HEIGHT // 2 - 2,
+                width=f"{high - low:.2f}%",
+                height=4,
+                rx=2,
+            )
+        )
+    if value is not None:
+        marks.append(
+            element(
+                "circle", class_="interval-dot", cx=f"{scale.at(value):.2f}%", cy=_HEIGHT // 2, r=4
+            )
+        )
+    if row.tpr is not None and scale.holds(row.tpr):
+        x = f"{scale.at(row.tpr):.2f}%"
+        marks.append(element("line", class_="tpr", x1=x, x2=x, y1=3, y2=_HEIGHT - 3))
+    return Markup(
+        element(
+            "svg",
+            marks,
+            class_="interval tall",
+            height=_HEIGHT,
+            aria_hidden="true",
+            focusable="false",
+        )
+    )
+
+
+def _ticks(scale: Scale) -> str:
+    return element(
+        "g",
+        [
+            element(
+                "line",
+                class_="grid",
+                x1=f"{scale.at(value):.2f}%",
+                x2=f"{scale.at(value):.2f}%",
+                y1=-30,
+                y2=60,
+            )
+            for value, _ in scale.ticks(4)
+        ],
+    )
+
+
+def _axis(scale: Scale) -> Markup:
+    names = [
+        element("text", text, x=f"{scale.at(value):.2f}%", y=12, text_anchor="middle")
+        for value, text in scale.ticks(4)
+    ]
+    return Markup(
+        element("svg", names, class_="axis", height=16, aria_hidden="true", focusable="false")
+    )
+
+
+def _shown(visit: Visit, form: Form, status: int = 200, **more: Any) -> Response:
+    given = {"table": None, "name": "", "problems": [], **more}
+    return visit.page(
+        "tournament.html",
+        status,
+        formats=FORMATS,
+        format=form.text("format"),
+        games=form.fields.get("games", [""])[0][:200_000],
+        confidence=form.text("confidence", "95"),
+        average=form.text("average"),
+        **given,
+    )
