@@ -289,7 +289,7 @@ class MemoryBackend:
             party=np.array([None if one.party is None else str(one.party) for one in some], object),
             team=np.array([None if one.team is None else str(one.team) for one in some], object),
             avoid=tuple(
-                (row[str(one.player)], row[str(other)]) for one in some for other in one.avoid
+                (str(one.player), str(other)) for one in some for other in one.avoid
             ),
         )
         teams = request.teams or 2

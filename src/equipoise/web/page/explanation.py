@@ -67,7 +67,7 @@ class Why:
 
 def why_of(found: ExplainMessage, digits: int = 1) -> Why:
     """Return an explanation for the page."""
-    change = round(round(found.rating, digits) - round(found.rating_before, digits), digits)
+    change = round(found.change, digits)
     shown = found.opponents[:OPPONENTS]
     return Why(
         message=found,

@@ -49,6 +49,7 @@ async def leaderboard_page(visit: Visit) -> Response:
     return visit.page(
         "leaderboard.html",
         rows=board_rows(rows),
+        with_spread=any(row.deviation is not None for row in rows),
         most=MOST_FOUND,
         search=search,
         around=around,

@@ -50,6 +50,7 @@ async def player_page(visit: Visit) -> Response:
         history=history,
         next=_next(pool.pool, name, history.next),
         course=course,
+        with_band=any(course.deviations),
         chart=course_chart(course, label) if len(course.ratings) > 1 else None,
         data=path("pools", pool.pool, "course", name),
         on_scale=pool.system in _ON_SCALE,

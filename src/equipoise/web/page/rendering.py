@@ -35,8 +35,6 @@ def environment() -> Environment:
         loader=PackageLoader("equipoise.web.page"),
         autoescape=True,
         undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
     found.filters |= {
         "number": wording.number,

@@ -63,6 +63,7 @@ class Table:
     sweeps: list[SweepLine]
     more_sweeps: int
     with_given: bool
+    with_rated: bool
 
 
 async def tournament_page(visit: Visit) -> Response:
@@ -189,6 +190,7 @@ def table_of(found: PerformanceMessage) -> Table:
         ],
         more_sweeps=max(len(found.sweeps) - MOST_SWEEPS, 0),
         with_given=any(row.rating is not None for row in rows),
+        with_rated=any(row.tpr is not None for row in rows),
     )
 
 

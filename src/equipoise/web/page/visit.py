@@ -205,5 +205,5 @@ def safe_target(text: str) -> str:
 def problems_of(error: Exception) -> list[str]:
     """Return what is wrong as sentences."""
     if isinstance(error, InvalidDataError) and error.problems:
-        return [str(one).removeprefix("input: ") for one in error.problems[:50]]
+        return [str(one).removeprefix("input").removeprefix(", ").removeprefix(": ") for one in error.problems[:50]]
     return [str(error)]

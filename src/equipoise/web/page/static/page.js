@@ -15,5 +15,11 @@ for (const form of document.querySelectorAll("form.theme")) {
   });
 }
 
+// Tabs that do not fit are scrolled to the one that is shown.
+for (const tabs of document.querySelectorAll(".tabs, .site")) {
+  const shown = tabs.querySelector("[aria-current]");
+  if (shown) tabs.scrollLeft = shown.offsetLeft + shown.offsetWidth / 2 - tabs.clientWidth / 2;
+}
+
 for (const form of document.querySelectorAll("form[data-live]")) liveForm(form);
 for (const form of document.querySelectorAll("[data-names]")) suggest(form);
