@@ -104,7 +104,7 @@ def _by_number(connection: Connection, number: int) -> KeyRecord:
 
 
 def _key(row: Row[Any]) -> KeyRecord:
-    values: tuple[Any, ...] = row._tuple()
+    values: tuple[Any, ...] = tuple(row)
     return KeyRecord(*values)
 
 

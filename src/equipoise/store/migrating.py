@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ CURRENT = "0001"
 
 #: Number of the advisory lock under which one process at a time migrates PostgreSQL.
 _LOCK = 4_201_977
+
+#: Alembic keeps what it is doing in its modules: one thread of a process at a time.
+_ALEMBIC = threading.Lock()
 
 
 def schema_version(connection: Connection) -> str | None:
@@ -68,7 +72,8 @@ def _upgrade(connection: Connection) -> None:
 
     settings = configuration()
     settings.attributes["connection"] = connection
-    command.upgrade(settings, CURRENT)
+    with _ALEMBIC:
+        command.upgrade(settings, CURRENT)
 
 
 def _wrong(version: str | None) -> ConflictError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from importlib.util import find_spec
 
 from fastapi import FastAPI, Request
@@ -23,8 +24,8 @@ from equipoise.web.routing import ApiRoute
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
 
-#: Module of the pages for people, where it is there.
-_PAGE = "equipoise.web.page"
+#: Module that binds the pages for people to a service, where it is there.
+_PAGE = "equipoise.web.page_backend"
 
 
 def create_application(settings: ServiceSettings | None = None) -> FastAPI:
@@ -58,7 +59,7 @@ def create_application(settings: ServiceSettings | None = None) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _told_by_validation)
     app.add_exception_handler(EquipoiseError, _told_by_us)
     if service.settings.page and find_spec(_PAGE) is not None:
-        _include_page(app)
+        import_module(_PAGE).include_page(app, service)
     if service.settings.cors:
         _allow_origins(app, service.settings.cors)
     # Added last, so that it stands before all others.
@@ -71,12 +72,6 @@ def application_from_environment() -> FastAPI:
     settings = settings_from_environment()
     configure_logs(settings.log_level)
     return create_application(settings)
-
-
-def _include_page(app: FastAPI) -> None:
-    from equipoise.web.page import page_router
-
-    app.include_router(page_router)
 
 
 def _allow_origins(app: FastAPI, origins: tuple[str, ...]) -> None:

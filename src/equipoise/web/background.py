@@ -11,10 +11,12 @@ import uuid
 from collections.abc import Callable
 from functools import partial
 
+from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store
 from equipoise.web.metrics import Metrics
-from equipoise.workflows import pools as pools_workflow
+from equipoise.web.warming import request_of, warm_up
 from equipoise.workflows import replaying
+from equipoise.workflows.pools import pool_messages
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +27,7 @@ _LONGEST = 60.0
 
 
 class Background:
-    """A thread that replays pools that wait for it and keeps the store in order."""
+    """A thread that does what pools want done, and warms up systems before they are used."""
 
     def __init__(self, store: Store, metrics: Metrics) -> None:
         self._store = store
@@ -33,16 +35,22 @@ class Background:
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._posted: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._cold: queue.SimpleQueue[PoolRequest] = queue.SimpleQueue()
+        self._warmed: list[tuple[str, dict[str, object]]] = []
         self._failures: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
-        self._first = True
+        self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="equipoise-background")
 
     @property
     def running(self) -> bool:
         """Return whether the thread lives."""
         return self._thread.is_alive()
+
+    @property
+    def ready(self) -> bool:
+        """Return whether the systems of all pools that there were at the start are warm."""
+        return self._ready.is_set()
 
     def start(self) -> None:
         """Begin."""
@@ -55,50 +63,54 @@ class Background:
         if self._thread.is_alive():
             self._thread.join()
 
-    def posted(self, pool: str) -> None:
-        """Take note that matches were recorded; any thread may say so."""
-        self._posted.put(pool)
+    def warm(self, request: PoolRequest) -> None:
+        """Warm up the system of a new pool."""
+        self._cold.put(request)
+        self._wake.set()
 
     def wake(self) -> None:
         """Look at once what there is to do."""
         self._wake.set()
 
     def _run(self) -> None:
+        self._guarded("", self._warm_all)
+        self._ready.set()
         while not self._stop.is_set():
             self._wake.clear()
             self._guarded("", self._round)
             self._wake.wait(PAUSE)
 
+    def _warm_all(self) -> None:
+        for pool in pool_messages(self._store):
+            self._warm_one(request_of(pool))
+
+    def _warm_one(self, request: PoolRequest) -> None:
+        kind = (request.system, request.parameters)
+        if kind in self._warmed or self._stop.is_set():
+            return
+        self._warmed.append(kind)
+        started = time.perf_counter()
+        if warm_up(request):
+            log.info("%s is warm after %.1f s", request.system, time.perf_counter() - started)
+
     def _round(self) -> None:
-        if self._first:
-            for one in pools_workflow.pool_messages(self._store):
-                self._guarded(one.pool, partial(self._tidy, one.pool))
-            self._first = False
+        while not self._cold.empty():
+            self._warm_one(self._cold.get())
         pending = replaying.pending_pools(self._store)
         self._metrics.pending.set(len(pending))
         for pool in pending:
             if self._stop.is_set():
                 return
-            self._guarded(pool, partial(self._replay, pool))
-        for pool in {self._posted.get() for _ in range(self._posted.qsize())}:
-            self._guarded(pool, partial(replaying.keep_checkpoints, self._store, pool))
+            self._guarded(pool, partial(self._tend, pool))
 
-    def _replay(self, pool: str) -> None:
+    def _tend(self, pool: str) -> None:
         started = time.perf_counter()
-        swapped = replaying.replay_pool(
-            self._store, pool, owner=self._owner, stop=self._stop.is_set
-        )
-        if swapped:
+        if replaying.tend_pool(self._store, pool, owner=self._owner, stop=self._stop.is_set):
             seconds = time.perf_counter() - started
             self._metrics.replay.observe(seconds)
             log.info("replayed pool %s in %.2f s", pool, seconds)
-            self._tidy(pool)
             # What was recorded meanwhile may want a replay in its turn.
             self._wake.set()
-
-    def _tidy(self, pool: str) -> None:
-        replaying.collect_garbage(self._store, pool)
-        replaying.keep_checkpoints(self._store, pool)
 
     def _guarded(self, pool: str, work: Callable[[], object]) -> None:
         """Do something; a failure is logged, and tried again after a pause that grows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, get_origin
+from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -72,8 +72,13 @@ def _repeatable(shape: type[msgspec.Struct]) -> frozenset[str]:
     return frozenset(
         field.encode_name
         for field in msgspec.structs.fields(shape)
-        if get_origin(field.type) is tuple
+        if get_origin(_bare(field.type)) is tuple
     )
+
+
+def _bare(shape: Any) -> Any:
+    """Return a type without what is said of it."""
+    return get_args(shape)[0] if get_origin(shape) is Annotated else shape
 
 
 async def read_body(asked: Asked, most: int) -> bytes:

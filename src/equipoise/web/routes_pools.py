@@ -33,6 +33,7 @@ async def create_pool(asked: Asked) -> PoolMessage:
     request: PoolRequest = asked.body
     made = await asked.service.change(pools.create_pool, asked.pool, request, now())
     asked.service.access.forget()
+    asked.service.background.warm(request)
     return made
 
 
@@ -43,7 +44,7 @@ async def show_pool(asked: Asked) -> PoolMessage:
 
 async def replay_pool(asked: Asked) -> PoolMessage:
     """Have the whole log rated again in the background."""
-    await asked.service.change(replaying.rerate, asked.pool, now())
+    await asked.service.change(replaying.rerate, asked.pool)
     asked.service.background.wake()
     return await asked.service.read(pools.pool_message, asked.pool)
 

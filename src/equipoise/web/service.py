@@ -54,7 +54,6 @@ class Service:
             batch_matches=settings.batch_matches,
             queued_matches=settings.queued_matches,
             queued_posts=settings.queued_posts,
-            posted=self.background.posted,
         )
         self.writer.start()
         self.background.start()
@@ -75,8 +74,9 @@ class Service:
 
     @property
     def running(self) -> bool:
-        """Return whether requests can be answered."""
-        return self._open and self.writer.running and self.background.running
+        """Return whether requests can be answered, and without long delay."""
+        threads = self.writer.running and self.background.running if self._open else False
+        return threads and self.background.ready
 
     async def read(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs

@@ -235,14 +235,15 @@ async def _received(asked: Asked) -> tuple[bytes, bool]:
 def _cut(buffer: bytes, settings: ServiceSettings, more: bool) -> int:
     """Return where the next piece of a buffer ends, 0 where it must grow first."""
     lines = buffer.count(b"\n")
-    if lines > settings.chunk_lines:
-        return len(buffer) - len(buffer.split(b"\n", settings.chunk_lines)[-1])
-    if not more and len(buffer) <= settings.chunk_bytes:
-        return len(buffer)
-    if lines == settings.chunk_lines or (lines and len(buffer) >= settings.chunk_bytes):
+    ends = []
+    if lines >= settings.chunk_lines:
+        ends.append(len(buffer) - len(buffer.split(b"\n", settings.chunk_lines)[-1]))
+    if lines and len(buffer) >= settings.chunk_bytes:
         # At the last line that is within the size; at least one line.
-        end = buffer.rfind(b"\n", 0, settings.chunk_bytes) + 1
-        return end or buffer.find(b"\n") + 1
+        within = buffer.rfind(b"\n", 0, settings.chunk_bytes) + 1
+        ends.append(within or buffer.find(b"\n") + 1)
+    if ends:
+        return min(ends)
     return 0 if more else len(buffer)
 
 

@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -46,10 +46,7 @@ _Outcome: TypeAlias = "tuple[_Waiting, Recorded | EquipoiseError]"
 
 
 class Writer:
-    """Takes posts from the loop and commits them in a thread of its own.
-
-    posted : is told the pools of each batch, in the writer's thread
-    """
+    """Takes posts from the loop and commits them in a thread of its own."""
 
     def __init__(
         self,
@@ -59,14 +56,12 @@ class Writer:
         batch_matches: int,
         queued_matches: int,
         queued_posts: int,
-        posted: Callable[[str], None],
     ) -> None:
         self._store = store
         self._metrics = metrics
         self._batch_matches = batch_matches
         self._most_matches = queued_matches
         self._most_posts = queued_posts
-        self._posted = posted
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         # Both are only touched in the loop.
         self._matches = 0
@@ -110,7 +105,7 @@ class Writer:
         if self._stopping:
             raise OverloadedError("the service is being stopped; try again later", _RETRY)
         matches = len(post.matches)
-        full = self._matches and self._matches + matches > self._most_matches
+        full = 0 < self._matches < self._matches + matches > self._most_matches
         if full or self._posts >= self._most_posts:
             raise OverloadedError("too many matches wait to be recorded; try again later", _RETRY)
         loop = asyncio.get_running_loop()
@@ -129,8 +124,6 @@ class Writer:
             self._metrics.commit.observe(time.perf_counter() - started)
             # One call for all: waking the loop for each would cost more than the work.
             batch[0].loop.call_soon_threadsafe(self._resolve, outcomes)
-            for pool in {one.pool for one in batch}:
-                self._posted(pool)
 
     def _batches(self) -> Iterator[list[_Waiting]]:
         """Yield what waits, as much as one transaction takes, until the end is asked for."""

@@ -1,0 +1,97 @@
+"""The background thread tends pools that want it, warms up systems, and outlives failures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import pytest
+
+from equipoise.messages.pools import PoolRequest
+from equipoise.web import background
+from equipoise.web.background import Background
+from equipoise.web.metrics import Metrics
+from equipoise.workflows import replaying
+
+
+class Work:
+    """Stands in for the workflows: which pools want something, and what is done for them."""
+
+    def __init__(self) -> None:
+        self.pending: list[str] = []
+        self.tended: list[str] = []
+        self.warmed: list[PoolRequest] = []
+        self.done = threading.Event()
+
+    def tend_pool(self, store: object, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
+        assert owner
+        assert not stop()
+        self.tended.append(pool)
+        if pool == "broken":
+            raise ZeroDivisionError
+        self.pending.remove(pool)
+        self.done.set()
+        return True
+
+    def warm_up(self, request: PoolRequest) -> bool:
+        self.warmed.append(request)
+        self.done.set()
+        return True
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    found = Work()
+    # Other services of this process, whose stores are real ones, have nothing to do.
+    monkeypatch.setattr(
+        replaying, "pending_pools", lambda store: list(found.pending) if store is None else []
+    )
+    monkeypatch.setattr(replaying, "tend_pool", found.tend_pool)
+    monkeypatch.setattr(background, "pool_messages", lambda store: [])
+    monkeypatch.setattr(background, "warm_up", found.warm_up)
+    monkeypatch.setattr(background, "PAUSE", 0.01)
+    return found
+
+
+@pytest.fixture
+def thread(work: Work) -> Iterator[Background]:
+    found = Background(cast("Any", None), Metrics())
+    found.start()
+    yield found
+    found.stop()
+    assert not found.running
+
+
+def test_pools_that_want_it_are_tended(work: Work, thread: Background) -> None:
+    work.pending.append("a")
+    thread.wake()
+    assert work.done.wait(5)
+    assert work.tended == ["a"]
+
+
+def test_a_pool_that_fails_does_not_keep_others_waiting(
+    work: Work, thread: Background, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged, tried again after a pause, and the others are tended meanwhile."""
+    work.pending += ["broken", "a"]
+    assert work.done.wait(5)
+    time.sleep(0.1)
+    assert work.tended.count("broken") == 1
+    assert work.tended.count("a") == 1
+    assert "ZeroDivisionError" in caplog.text
+    assert thread.running
+
+
+def test_a_system_is_warmed_up_once(work: Work, thread: Background) -> None:
+    """For each set of parameters, however many pools there are."""
+    assert thread.running
+    for k in (16, 16, 32):
+        thread.warm(PoolRequest(system="elo", parameters={"k": k}))
+    deadline = time.monotonic() + 5
+    while len(work.warmed) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.05)
+    assert [one.parameters["k"] for one in work.warmed] == [16, 32]
+    assert thread.ready

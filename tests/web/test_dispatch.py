@@ -1,0 +1,130 @@
+"""From a path that was found to an answer: tags, methods, limits of size and time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from equipoise.workflows import pool_reading
+from web.conftest import Serve, Served, duel
+
+
+def test_an_answer_has_a_tag_and_is_not_sent_twice(served: Served) -> None:
+    """The tag changes with the answer; a weak comparison is enough, and a star means any."""
+    pool = served.pool()
+    path = f"/v1/pools/{pool}/leaderboard"
+    first = served.get(path)
+    tag = first.headers["etag"]
+    for given in (tag, f'"x", {tag}', tag.removeprefix("W/"), "*"):
+        again = served.get(path, headers={"If-None-Match": given})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    served.post(f"/v1/pools/{pool}/matches", duel("1"))
+    after = served.get(path, headers={"If-None-Match": tag})
+    assert after.status_code == 200
+    assert after.headers["etag"] != tag
+    assert first.headers["cache-control"] == "no-cache"
+    assert first.headers["vary"] == "Authorization"
+
+
+def test_a_method_that_is_not_there_is_refused_with_those_that_are(served: Served) -> None:
+    answer = served.ask("DELETE", "/v1/pools/x")
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "PUT, GET, HEAD"
+    assert answer.json()["error"]["code"] == "method-not-allowed"
+
+
+def test_head_is_get(served: Served) -> None:
+    assert served.ask("HEAD", "/v1/pools").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/pools/", "/nothing", "/v1/pools/a/b/c/d"])
+def test_other_paths_are_not_found(served: Served, path: str) -> None:
+    answer = served.get(path)
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "not-found"
+
+
+def test_a_path_that_is_no_text_is_malformed(served: Served) -> None:
+    answer = served.get("/v1/pools/%ff")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "malformed")
+
+
+@pytest.mark.parametrize("name", ["x" * 201, "a%00b", "a%1bb", "%C2%85"])
+def test_an_id_that_can_be_none_is_refused(served: Served, name: str) -> None:
+    pool = served.pool()
+    answer = served.get(f"/v1/pools/{pool}/players/{name}")
+    assert answer.status_code == 422
+    assert answer.json()["error"]["problems"][0]["field"] == "player"
+
+
+def test_a_body_is_bounded(serve: Serve) -> None:
+    """By what it says of itself and by what comes of it."""
+    served = serve(body_bytes=100)
+    pool = served.pool()
+    path = f"/v1/pools/{pool}/matches"
+    headers = {"Content-Type": "application/json"}
+    whole = served.ask("POST", path, content=b"x" * 101, headers=headers)
+    assert (whole.status_code, whole.json()["error"]["code"]) == (413, "too-large")
+
+    async def parts() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield b"x" * 40
+
+    assert served.ask("POST", path, content=parts(), headers=headers).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    ],
+)
+def test_other_kinds_of_bodies_are_not_taken(served: Served, headers: dict[str, str]) -> None:
+    pool = served.pool()
+    answer = served.ask("POST", f"/v1/pools/{pool}/matches", content=b"{}", headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "unsupported-media-type")
+
+
+def test_a_body_that_does_not_come_is_given_up(serve: Serve) -> None:
+    served = serve(request_seconds=0.2)
+    pool = served.pool()
+
+    async def slow() -> AsyncIterator[bytes]:
+        import asyncio
+
+        yield b"{"
+        await asyncio.sleep(5)
+
+    headers = {"Content-Type": "application/json"}
+    answer = served.ask("POST", f"/v1/pools/{pool}/matches", content=slow(), headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (408, "request-timeout")
+
+
+def test_an_answer_that_takes_too_long_is_given_up(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 504, as it may have been done all the same."""
+    served = serve(request_seconds=0.2)
+    pool = served.pool()
+    monkeypatch.setattr(pool_reading, "match", lambda *_: time.sleep(0.5))
+    answer = served.get(f"/v1/pools/{pool}/matches/1")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timed-out")
+
+
+def test_a_database_that_is_away_is_told(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = served.pool()
+
+    def away(*given: Any) -> None:
+        raise OperationalError("SELECT secret", {}, Exception("gone"))
+
+    monkeypatch.setattr(pool_reading, "match", away)
+    answer = served.get(f"/v1/pools/{pool}/matches/1")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+    assert "retry-after" in answer.headers
+    assert "secret" not in answer.text

@@ -1,0 +1,88 @@
+"""The OpenAPI document says what the service does: it is made of what the service works with."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from equipoise.web.api import ENDPOINTS
+from equipoise.web.errors import HTTP_STATUS
+from equipoise.web.openapi import described
+from equipoise.web.openapi_parts import ERRORS
+from equipoise.web.reading import decode_body
+
+DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(described(ENDPOINTS)))
+
+
+def references(part: Any) -> set[str]:
+    """Return what a part of the document refers to."""
+    if isinstance(part, dict):
+        own = {part["$ref"]} if "$ref" in part else set()
+        return own.union(*map(references, part.values()))
+    return set().union(*map(references, part)) if isinstance(part, list) else set()
+
+
+def operations() -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (path, method, operation)
+        for path, methods in DOCUMENT["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_every_endpoint_is_described() -> None:
+    found = {(method.upper(), path) for path, method, _ in operations()}
+    assert found == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+
+
+def test_everything_referred_to_is_there() -> None:
+    for reference in references(DOCUMENT):
+        part: Any = DOCUMENT
+        for name in reference.removeprefix("#/").split("/"):
+            part = part[name]
+
+
+def test_every_variable_part_of_a_path_is_described() -> None:
+    for path, _, operation in operations():
+        named = {one["name"] for one in operation["parameters"] if one["in"] == "path"}
+        assert named == set(re.findall(r"\{(\w+)\}", path))
+
+
+def test_errors_are_described_by_their_status() -> None:
+    """Every status that an error has, but those of faults of ours and of paths we do not have."""
+    assert set(HTTP_STATUS.values()) - {500, 405} == set(ERRORS)
+
+
+@pytest.mark.parametrize(
+    "endpoint", [one for one in ENDPOINTS if one.body and one.body.shape], ids=lambda one: one.name
+)
+def test_examples_are_what_they_are_examples_of(endpoint: Any) -> None:
+    assert decode_body(endpoint.body, msgspec.json.encode(endpoint.body.example)) is not None
+
+
+def test_parameters_of_queries_have_their_limits() -> None:
+    parameters = DOCUMENT["paths"]["/v1/pools/{pool}/leaderboard"]["get"]["parameters"]
+    limit = next(one for one in parameters if one["name"] == "limit")
+    assert limit["schema"] == {"type": "integer", "minimum": 1, "maximum": 1000, "default": 50}
+    cursor = next(one for one in parameters if one["name"] == "cursor")
+    assert cursor["schema"]["type"] == "string"
+    assert not cursor["required"]
+
+
+def test_ids_have_their_rules_also_in_bodies() -> None:
+    match = DOCUMENT["components"]["schemas"]["MatchRequest"]["properties"]["match"]
+    text = next(one for one in match["anyOf"] if one["type"] == "string")
+    assert (text["minLength"], text["maxLength"]) == (1, 200)
+    times = DOCUMENT["components"]["schemas"]["MatchRequest"]["properties"]["time"]
+    assert all("maxLength" not in one for one in times["anyOf"])
+
+
+def test_it_is_valid_by_the_rules_of_openapi() -> None:
+    """As far as a reader of such documents can tell, which then can make up requests."""
+    schemathesis = pytest.importorskip("schemathesis")
+    schema = schemathesis.openapi.from_dict(DOCUMENT)
+    assert len([found.ok() for found in schema.get_all_operations()]) == len(ENDPOINTS)

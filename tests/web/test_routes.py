@@ -1,0 +1,253 @@
+"""What endpoints do for whoever may use them: each calls one workflow and shows what it says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from web.conftest import Serve, Served, duel
+
+ODD_IDS = ["a/b", "..", ".", "é", "a b", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
+
+
+def problems(answer: Any) -> list[tuple[int | None, str]]:
+    assert answer.status_code == 422, answer.text
+    return [(one["line"], one["field"]) for one in answer.json()["error"]["problems"]]
+
+
+def test_a_pool_is_made_once(served: Served) -> None:
+    """The same again is the same, something else a conflict."""
+    made = served.put("/v1/pools/once", {"system": "elo", "parameters": {"k": 20}})
+    assert made.status_code == 200
+    assert made.json()["parameters"]["k"] == 20
+    assert served.put("/v1/pools/once", {"system": "elo", "parameters": {"k": 20}}).json() == (
+        made.json()
+    )
+    other = served.put("/v1/pools/once", {"system": "elo"})
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+    assert problems(served.put("/v1/pools/UPPER", {"system": "nothing"}))
+
+
+def test_a_match_is_answered_with_what_it_changed(served: Served) -> None:
+    """And again alike when it is posted again; with other content it is a conflict."""
+    pool = served.pool()
+    path = f"/v1/pools/{pool}/matches"
+    first = served.post(path, duel("1", time=10))
+    assert first.status_code == 200
+    told = first.json()
+    assert (told["match"], told["seq"], told["status"]) == ("1", 1, "rated")
+    winner = told["teams"][0]["players"][0]
+    assert winner["change"] > 0
+    assert served.post(path, duel(1, time=10)).json() == told
+    assert served.get(f"{path}/1").json() == told
+    assert served.post(path, duel("1", "b", "a", time=10)).status_code == 409
+
+
+def test_an_array_is_recorded_whole_or_not_at_all(served: Served) -> None:
+    """Problems count the matches of the array from 1; those of a single match have no number."""
+    pool = served.pool()
+    path = f"/v1/pools/{pool}/matches"
+    assert served.post(path, [duel("1"), duel("2")]).json() == {"new": 2, "known": 0, "seq": 2}
+    bad = served.post(path, [duel("3"), duel("4", "x", "x")])
+    assert {line for line, _ in problems(bad)} == {2}
+    assert {line for line, _ in problems(served.post(path, duel("4", "x", "x")))} == {None}
+    assert served.post(path, []).json() == {"new": 0, "known": 0, "seq": 2}
+    assert served.get(f"/v1/pools/{pool}").json()["last_seq"] == 2
+
+
+def test_an_array_is_bounded(serve: Serve) -> None:
+    served = serve(list_length=2)
+    pool = served.pool()
+    answer = served.post(f"/v1/pools/{pool}/matches", [duel(str(i)) for i in range(3)])
+    assert answer.status_code == 422
+    assert "at most 2 matches" in answer.text
+
+
+@pytest.mark.parametrize("name", ODD_IDS)
+def test_ids_of_any_sign_are_kept_and_found(served: Served, name: str) -> None:
+    """As ids of matches and of players, in bodies, paths and queries."""
+    pool = served.pool(public=True)
+    sent = quote(name, safe="").replace(".", "%2E")
+    path = f"/v1/pools/{pool}"
+    assert served.post(f"{path}/matches", duel(name, name, "other")).status_code == 200
+    assert served.get(f"{path}/matches/{sent}").json()["match"] == name
+    assert served.get(f"{path}/players/{sent}").json()["player"] == name
+    assert served.get(f"{path}/players/{sent}/history").json()["matches"][0]["match"] == name
+    around = served.get(f"{path}/leaderboard", params={"around": name}).json()
+    assert name in {row["player"] for row in around["players"]}
+
+
+def test_lists_lead_on_by_cursors(served: Served) -> None:
+    """All pages together are the whole list, in order."""
+    pool = served.pool()
+    path = f"/v1/pools/{pool}"
+    served.post(f"{path}/matches", [duel(str(i), "a", f"p{i}") for i in range(7)])
+    for where, key, field in (
+        ("leaderboard", "players", "player"),
+        ("matches", "matches", "match"),
+        ("players/a/history", "matches", "match"),
+    ):
+        whole = [one[field] for one in served.get(f"{path}/{where}?limit=1000").json()[key]]
+        found: list[str] = []
+        query: dict[str, Any] = {"limit": 3}
+        while True:
+            page = served.get(f"{path}/{where}", params=query).json()
+            found += [one[field] for one in page[key]]
+            if page["next"] is None:
+                break
+            query["cursor"] = page["next"]
+        assert found == whole
+        assert len(found) >= 7
+        assert served.get(f"{path}/{where}?cursor=nonsense").status_code == 422
+
+
+def test_a_cursor_stands_without_around(served: Served) -> None:
+    pool = served.pool()
+    answer = served.get(f"/v1/pools/{pool}/leaderboard?cursor=x&around=y")
+    assert answer.status_code == 422
+
+
+def test_an_amendment_is_recorded_replayed_and_told(served: Served) -> None:
+    """With `wait` the answer comes when the new ratings are in place; a preview records nothing."""
+    pool = served.pool(late="replay")
+    path = f"/v1/pools/{pool}"
+    served.post(f"{path}/matches", [duel(str(i), time=i) for i in range(5)])
+    before = served.get(f"{path}/players/a").json()
+    shown = served.post(f"{path}/matches/2/void?preview=true", {"reason": "x"}).json()
+    assert (shown["kind"], shown["seq"]) == ("preview", None)
+    assert served.get(f"{path}/players/a").json() == before
+    done = served.post(f"{path}/matches/2/void?wait=20", {"reason": "server crashed"}).json()
+    assert (done["kind"], done["status"], done["reason"]) == ("void", "done", "server crashed")
+    assert done["difference"]["changed"] == 2
+    assert done["difference"]["players"] == shown["difference"]["players"]
+    assert served.get(f"{path}/players/a").json()["rating"] < before["rating"]
+    assert served.get(f"{path}/amendments/{done['seq']}").json() == done
+    back = served.post(f"{path}/matches/2/restore?wait=20").json()
+    assert (back["kind"], back["status"]) == ("restore", "done")
+    assert served.get(f"{path}/players/a").json()["rating"] == before["rating"]
+    listed = served.get(f"{path}/amendments").json()["amendments"]
+    assert [one["kind"] for one in listed] == ["restore", "void"]
+
+
+def test_matches_are_corrected_and_players_disqualified(served: Served) -> None:
+    pool = served.pool(late="replay")
+    path = f"/v1/pools/{pool}"
+    served.post(f"{path}/matches", [duel(str(i), time=i) for i in range(3)])
+    corrected = served.put(f"{path}/matches/1?wait=20", duel("1", "b", "a", time=1)).json()
+    assert (corrected["kind"], corrected["status"]) == ("correct", "done")
+    out = served.post(f"{path}/players/a/disqualify?wait=20", {"since": 1, "reason": "x"}).json()
+    assert (out["kind"], out["player"], out["status"]) == ("disqualify", "a", "done")
+    assert served.get(f"{path}/players/a").json()["disqualified"] is not None
+    again = served.post(f"{path}/players/a/reinstate?wait=20", {"since": 1}).json()
+    assert again["status"] == "done"
+
+
+@pytest.mark.parametrize("seq", ["0", "-1", "x", "9" * 30, "1.0", "%D9%A1", "77"])
+def test_an_amendment_that_is_not_there_is_not_found(served: Served, seq: str) -> None:
+    pool = served.pool()
+    assert served.get(f"/v1/pools/{pool}/amendments/{seq}").status_code == 404
+
+
+def test_a_whole_pool_is_rated_again(served: Served) -> None:
+    pool = served.pool()
+    served.post(f"/v1/pools/{pool}/matches", duel("1"))
+    assert served.post(f"/v1/pools/{pool}/replay").status_code == 200
+
+
+def test_keys_are_made_listed_and_revoked(served: Served) -> None:
+    """The secret is in the first answer and in no other; keys may be for a pool and expire."""
+    pool = served.pool()
+    made = served.post(
+        "/v1/keys", {"name": "server", "role": "writer", "pool": pool, "expires": "2099-01-01"}
+    ).json()
+    key = made["key"]
+    assert (key["role"], key["pool"], key["revoked"]) == ("writer", pool, None)
+    assert key["expires"].startswith("2099-01-01T00:00:00")
+    answer = served.post(f"/v1/pools/{pool}/matches", duel("1"), made["secret"])
+    assert answer.status_code == 200
+    listed = served.get("/v1/keys")
+    assert key["key"] in {one["key"] for one in listed.json()["keys"]}
+    assert made["secret"] not in listed.text
+    gone = served.post(f"/v1/keys/{key['key']}/revoke").json()
+    assert gone["revoked"] is not None
+    assert served.post(f"/v1/keys/{key['key']}/revoke").json()["revoked"] == gone["revoked"]
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        ({"name": "", "role": "reader"}, 422),
+        ({"name": "a\x00", "role": "reader"}, 422),
+        ({"name": "x", "role": "king"}, 422),
+        ({"name": "x", "role": "reader", "expires": 1}, 422),
+        ({"name": "x", "role": "reader", "expires": "soon"}, 422),
+        ({"name": "x", "role": "reader", "pool": "nothing"}, 404),
+    ],
+)
+def test_a_key_that_makes_no_sense_is_refused(
+    served: Served, content: dict[str, Any], status: int
+) -> None:
+    assert served.post("/v1/keys", content).status_code == status
+
+
+@pytest.mark.parametrize("key", ["0", "x", "9" * 30, "99999"])
+def test_a_key_that_is_not_there_is_not_found(served: Served, key: str) -> None:
+    assert served.post(f"/v1/keys/{key}/revoke").status_code == 404
+
+
+def test_a_tournament_is_rated_from_its_file(served: Served) -> None:
+    """The body is the file, the options are parameters; what is wrong has the file's lines."""
+    games = b"white,black,result\nana,bo,1-0\nbo,cy,1-0\ncy,ana,1/2-1/2\n"
+    headers = {"Content-Type": "text/csv"}
+    path = "/v1/performance?format=csv&anchor=2000&also=linear"
+    answer = served.ask("POST", path, content=games, headers=headers)
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert {row["player"] for row in told["players"]} == {"ana", "bo", "cy"}
+    assert told["exists"]
+    assert "linear" in told["players"][0]["extra"]
+    bad = served.ask("POST", path, content=games + b"cy,bo,2-0\n", headers=headers)
+    assert {line for line, _ in problems(bad)} == {5}
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "status"),
+    [
+        ("format=csv", b"\x1f\x8b\x08\x00", 400),
+        ("format=csv", b"PK\x03\x04", 400),
+        ("", b"white,black,result\n", 422),
+        ("format=parquet", b"PAR1", 422),
+        ("format=csv&anchor=x", b"white,black,result\na,b,1-0\n", 422),
+        ("format=csv&confidence=1", b"white,black,result\na,b,1-0\n", 422),
+        ("format=csv&also=nothing", b"white,black,result\na,b,1-0\n", 422),
+        ("format=csv&strict=true", b"white,black,result\na,b,1-0\n", 422),
+        ("format=csv", b"", 422),
+        ("format=pgn", bytes(range(256)), 422),
+    ],
+)
+def test_an_upload_that_cannot_be_rated_is_refused(
+    served: Served, query: str, body: bytes, status: int
+) -> None:
+    answer = served.ask("POST", f"/v1/performance?{query}", content=body)
+    assert answer.status_code == status, answer.text
+
+
+def test_a_session_is_rebalanced(served: Served) -> None:
+    """The example of the documentation, by the method asked for; problems have their paths."""
+    from equipoise.web.routes_calculations import _REBALANCE
+
+    answer = served.post("/v1/rebalance?method=optimal", _REBALANCE)
+    assert answer.status_code == 200, answer.text
+    assert len(answer.json()["teams"]) == 2
+    bad = json.loads(json.dumps(_REBALANCE))
+    bad["parties"][0]["players"][0]["attributes"]["mmr"] = "x"
+    fields = [field for _, field in problems(served.post("/v1/rebalance", bad))]
+    assert fields == ["parties[0].players[0].attributes.mmr"]
+
+
+def test_the_service_says_that_it_can_work(served: Served) -> None:
+    assert served.get("/healthz", None).json() == {"status": "ok"}
+    assert served.get("/readyz", None).json() == {"status": "ready"}

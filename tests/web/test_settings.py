@@ -1,0 +1,55 @@
+"""Settings come from environment variables, are checked, and reach other processes unchanged."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.errors import InvalidParameterError
+from equipoise.web.settings import (
+    ServiceSettings,
+    environment_of,
+    settings_from_environment,
+)
+
+
+def test_variables_are_read_by_the_names_of_the_settings() -> None:
+    """Numbers, words and lists; what is not named keeps its default."""
+    found = settings_from_environment(
+        {
+            "EQUIPOISE_DATABASE": "sqlite:///x.db",
+            "EQUIPOISE_BODY_BYTES": "1000",
+            "EQUIPOISE_RATE_LIMIT": "2.5",
+            "EQUIPOISE_CORS": "https://a.example, https://b.example",
+            "EQUIPOISE_PAGE": "false",
+            "PATH": "/bin",
+        }
+    )
+    assert found == ServiceSettings(
+        database="sqlite:///x.db",
+        body_bytes=1000,
+        rate_limit=2.5,
+        cors=("https://a.example", "https://b.example"),
+        page=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BODY_BYTES", "0"),
+        ("BODY_BYTES", "many"),
+        ("METRICS", "maybe"),
+        ("REQUEST_SECONDS", "-1"),
+        ("READERS", "1000"),
+    ],
+)
+def test_values_that_break_a_rule_are_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(InvalidParameterError, match=name.lower()) as error:
+        settings_from_environment({f"EQUIPOISE_{name}": value})
+    assert value in str(error.value)
+
+
+def test_settings_survive_the_way_through_the_environment() -> None:
+    """What a server process reads is what it was given."""
+    given = ServiceSettings(cors=("https://a.example",), page=False, rate_limit=0.5, metrics="key")
+    assert settings_from_environment(environment_of(given)) == given
