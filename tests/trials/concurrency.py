@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from pathlib import Path
 
 from equipoise.client import Client, Retries
@@ -23,8 +24,8 @@ from trials.server import Server, make_key, running
 
 POOL = "crowd"
 SYSTEM = "team-glicko2"
-#: Matches in an array; every fifth post is one.
-ARRAY = 5
+#: Matches of one post after the other: single ones, and now and then an array.
+SIZES = (1, 1, 1, 1, 1, 1, 1, 1, 3)
 
 
 @dataclass(slots=True)
@@ -57,13 +58,14 @@ class _Share:
 
     def post(self, client: Client) -> None:
         """Post all; runs in a thread of its own."""
-        left = list(self.matches)
+        waiting = iter(self.matches)
         with client:
-            while left:
-                count = ARRAY if len(left) % 5 == 0 else 1
-                part, left = left[:count], left[count:]
+            for size in cycle(SIZES):
+                part = list(islice(waiting, size))
+                if not part:
+                    return
                 try:
-                    if count == 1:
+                    if size == 1:
                         self.answers.append(client.post_match(POOL, part[0]))
                     else:
                         client.post_matches(POOL, part)

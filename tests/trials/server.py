@@ -16,7 +16,7 @@ from pathlib import Path
 from equipoise.client import Client, Retries
 
 #: Seconds that a start may take; the first on a machine compiles kernels.
-STARTING = 180.0
+STARTING = 90.0
 #: Seconds that a graceful end may take.
 ENDING = 30.0
 
