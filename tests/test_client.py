@@ -409,6 +409,13 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
         Client(url)
 
 
+@pytest.mark.parametrize("key", ["", "a b", "a\n", "é", "a\r\nX-Header: 1"])
+def test_a_key_that_can_be_none_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(InvalidParameterError, match="key must be") as raised:
+        Client("http://x", key)
+    assert not key or key not in str(raised.value)
+
+
 def test_a_service_below_a_path_is_reached_there() -> None:
     service = Pretended(answer(POSTED))
     transport = httpx.MockTransport(service)

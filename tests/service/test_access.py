@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
 from equipoise.client import Client
-from equipoise.errors import AccessError, NotFoundError
+from equipoise.errors import AccessError, ConflictError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.service_requests import BalanceRequest, PredictRequest
@@ -78,7 +79,8 @@ def test_a_role_may_do_what_it_is_for_and_no_more(
     allowed = {"reader": READS, "writer": [*READS, *WRITES], "admin": ALL}[role]
     with service.client(role, pool) as client:
         if name in named(allowed):
-            ask(client, pool)
+            with suppress(ConflictError):  # nothing is void, nobody is disqualified
+                ask(client, pool)
         else:
             with pytest.raises(AccessError) as raised:
                 ask(client, pool)
@@ -141,7 +143,7 @@ def test_a_key_expires(service: Service, pool: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["", "x", "eqp_1_", "eqp_1_AAAA", "eqp_99999_AAAA", "eqp_1_" + "A" * 600, "' OR 1=1 --"]
+    "key", ["x", "eqp_1_", "eqp_1_AAAA", "eqp_99999_AAAA", "eqp_1_" + "A" * 600, "'OR'1'='1"]
 )
 def test_a_bad_key_is_refused_even_where_none_is_needed(service: Service, key: str) -> None:
     public = service.new_pool(system="elo", public=True)

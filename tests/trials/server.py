@@ -43,7 +43,8 @@ class Server:
         self.log = log
         self.port = free_port()
         self._workers = workers
-        self._settings = dict(settings or {})
+        # Where kernels are not compiled yet, the first match takes longer than a request may.
+        self._settings = {"EQUIPOISE_REQUEST_SECONDS": "120", **(settings or {})}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -53,7 +54,7 @@ class Server:
 
     def client(self, key: str | None, retries: Retries = PATIENT) -> Client:
         """Return a client that has this key."""
-        return Client(self.url, key, retries=retries)
+        return Client(self.url, key, retries=retries, timeout=130.0)
 
     def start(self) -> float:
         """Start, and return the seconds until it is ready."""

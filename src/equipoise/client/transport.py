@@ -40,7 +40,9 @@ def settings(url: str, key: str | None, timeout: float, transport: Any) -> dict[
     require(timeout > 0, "timeout", "more than 0 seconds", timeout)
     headers = {"Accept": "application/json, application/x-ndjson;q=0.9, */*;q=0.1"}
     if key is not None:
-        require(key.isascii() and key.isprintable(), "key", "printable ASCII", "other characters")
+        fits = key.isascii() and key.isprintable() and " " not in key and key != ""
+        # What came is not told: it may be nearly the secret.
+        require(fits, "key", "the secret of a key, without spaces or line ends", "something else")
         headers["Authorization"] = f"Bearer {key}"
     httpx = load_httpx()
     limits = httpx.Limits(
