@@ -110,7 +110,7 @@ def test_ratings_equal_those_of_the_authors_program(golden: pl.DataFrame, replay
 def test_the_authors_program_solves_the_equations_of_the_paper(
     model: Golden, golden: pl.DataFrame, first_contests: History
 ) -> None:
-    """The golden file is what Algorithms 1-3 say, solved by bisection and not by our code."""
+    """The golden file is what Algorithms 1-3 say, solved by other code and proved by signs."""
     history, system = first_contests, model.system
     weight, limit = system.limits()
     beta, gamma = np.sqrt((1 + 1 / weight) * limit**2), np.sqrt(weight) * limit
