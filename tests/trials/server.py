@@ -20,6 +20,11 @@ STARTING = 90.0
 #: Seconds that a graceful end may take.
 ENDING = 30.0
 
+#: Below those of connections that go out (Linux: 32,768 and up), of which one could take the port
+#: of a server while that is down.
+_PORTS = range(12_000, 32_000)
+_steps = iter(_PORTS)
+
 #: A client that outlives a killed server: it waits until it is back.
 PATIENT = Retries(attempts=400, first=0.02, longest=0.25)
 
@@ -151,11 +156,13 @@ def make_key(
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+    """Return a port that nobody listens on; each process looks at a place of its own, once."""
+    for step in _steps:
+        port = _PORTS[(97 * os.getpid() + step) % len(_PORTS)]
+        with socket.socket() as taken, suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no port is free")
 
 
 def _wait_until_free(port: int) -> None:
