@@ -15,11 +15,11 @@ from equipoise.rating.elo_mmr_parameters import EloMMRParameters
 from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.replay import Replay, replay
 from rating.histories import (
-    WITHOUT_JIT,
     Contest,
     first_real_contests,
     history_of,
     needs_jit,
+    no_kernel,
     rate,
     shared_file,
 )
@@ -106,7 +106,7 @@ def test_ratings_equal_those_of_the_authors_program(golden: pl.DataFrame, replay
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(WITHOUT_JIT, reason="runs no kernel, so it need not run twice")
+@no_kernel
 def test_the_authors_program_solves_the_equations_of_the_paper(
     model: Golden, golden: pl.DataFrame, first_contests: History
 ) -> None:
