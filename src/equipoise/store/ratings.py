@@ -186,6 +186,18 @@ def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[
         after = rows[-1].player
 
 
+def players_by_rating(connection: Connection, pool: int, generation: int) -> Iterator[list[str]]:
+    """Give all players, best ratings first and then by id, some thousands at a time."""
+    query = (
+        select(ratings.c.player)
+        .where(ratings.c.pool == pool, ratings.c.generation == generation)
+        .order_by(ratings.c.rating.desc(), ratings.c.player)
+    )
+    found = connection.execute(query, execution_options={"yield_per": _PIECE})
+    for rows in found.partitions():
+        yield [row[0] for row in rows]
+
+
 def forget_others(
     connection: Connection, pool: int, generation: int, replaying: int | None, limit: int
 ) -> int:

@@ -31,12 +31,14 @@ class Post:
     key : number of the key that posted them
     told : answer with every match and what it changed, not only with how many there were
     first_line : number of the first one in what was posted, for problems
+    received : when each was, microseconds since 1970, where that is not now
     """
 
     matches: Sequence[MatchRequest]
     key: int | None = None
     told: bool = True
     first_line: int = 1
+    received: Sequence[int] | None = None
 
 
 #: What a post gets: its matches, their number, or why none of it was recorded.
@@ -126,7 +128,8 @@ def _plan(
                 if there.content != match.content or there.posted_time != match.time:
                     conflicts.append(match.id)
                 continue
-            time, late = _rated_time(match, rules, last, now)
+            came = now if post.received is None else post.received[line - post.first_line]
+            time, late = _rated_time(match, rules, last, came)
             if late and rules.settings.late == "reject":
                 rule = f"must not be before the last match of the pool, {written(last, rules)}"
                 got = str(written(match.time, rules))
@@ -135,7 +138,7 @@ def _plan(
             waits = late and rules.settings.late == "replay"
             seq += 1
             entry = Entry(
-                seq, "match", match.id, None, match.content, match.time, time, waits, now, post.key
+                seq, "match", match.id, None, match.content, match.time, time, waits, came, post.key
             )
             taken.append(entry)
             requests.append(match.request)

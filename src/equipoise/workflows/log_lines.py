@@ -1,0 +1,121 @@
+"""A pool's log as lines of JSON, losing nothing, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.messages.amendments import ReasonRequest
+from equipoise.messages.exchange import LOG_VERSION, LogHead, LogLine
+from equipoise.messages.matches import MatchRequest, Moment
+from equipoise.store.log import Entry
+from equipoise.store.pools import PoolRecord
+from equipoise.workflows.pools import iso, rules_of
+from equipoise.workflows.posted_matches import moment
+
+_encoder = msgspec.json.Encoder()
+_heads = msgspec.json.Decoder(LogHead)
+_lines = msgspec.json.Decoder(LogLine)
+_matches = msgspec.json.Decoder(MatchRequest)
+_reasons = msgspec.json.Decoder(ReasonRequest)
+
+#: What the head of a log begins with, so that no other lines of JSON are taken for one.
+_MARK = b'{"equipoise_log":'
+
+
+def head_line(pool: PoolRecord) -> bytes:
+    """Return the first line of a pool's log."""
+    head = LogHead(LOG_VERSION, pool.name, rules_of(pool.settings).settings, pool.last_seq)
+    return _encoder.encode(head) + b"\n"
+
+
+def entry_line(entry: Entry) -> bytes:
+    """Return the line of an entry."""
+    line = LogLine(
+        seq=entry.seq,
+        kind=entry.kind,
+        received=iso(entry.received),
+        content=msgspec.Raw(entry.content.encode()),
+        match=entry.match,
+        player=entry.player,
+        time=None if entry.posted_time is None else _moment(entry.posted_time),
+        key=entry.key,
+    )
+    return _encoder.encode(line) + b"\n"
+
+
+def is_log(path: Path) -> bool:
+    """Return whether a file is a pool's log."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_MARK)) == _MARK
+
+
+def read_head(path: Path) -> LogHead:
+    """Return the head of a log. Raises : InvalidDataError."""
+    with path.open("rb") as file:
+        try:
+            head = _heads.decode(file.readline())
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise _broken(path, 1, "must be the head of a pool's log", str(error)) from error
+    if head.equipoise_log != LOG_VERSION:
+        rule = f"must be {LOG_VERSION}, the version of logs that this code knows"
+        raise _broken(path, 1, rule, str(head.equipoise_log), "equipoise_log")
+    return head
+
+
+def check_log(path: Path, head: LogHead) -> None:
+    """Read a log to its end, so that nothing is recorded of one that is damaged or cut short.
+
+    Raises : InvalidDataError
+    """
+    count = 0
+    for number, line in log_entries(path):
+        count += 1
+        try:
+            match_of(line) if line.kind in ("match", "correct") else reason_of(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise _broken(path, number, "must be what such an entry holds", str(error)) from error
+        if line.seq != count:
+            rule = f"must be {count}: entries are numbered one by one"
+            raise _broken(path, number, rule, str(line.seq), "seq")
+    if count != head.entries:
+        rule = f"must have as many entries as its first line says, {head.entries}"
+        raise _broken(path, None, rule, str(count))
+
+
+def match_of(line: LogLine) -> MatchRequest:
+    """Return what a match or a correction says. Raises : msgspec.MsgspecError."""
+    found = _matches.decode(line.content)
+    return msgspec.structs.replace(found, time=line.time)
+
+
+def reason_of(line: LogLine) -> str:
+    """Return why something was amended. Raises : msgspec.MsgspecError."""
+    return _reasons.decode(line.content).reason
+
+
+def log_entries(path: Path) -> Iterator[tuple[int, LogLine]]:
+    """Give every entry of a log with the number of its line. Raises : InvalidDataError."""
+    with path.open("rb") as file:
+        file.readline()
+        for number, text in enumerate(file, start=2):
+            try:
+                line = _lines.decode(text)
+                moment(line.received, "received")
+            except (msgspec.MsgspecError, UnicodeDecodeError, InvalidParameterError) as error:
+                raise _broken(path, number, "must be an entry of a log", str(error)) from error
+            yield number, line
+
+
+def _moment(time: int) -> Moment:
+    """Return microseconds since 1970 so that reading them gives the same."""
+    return iso(time) if time % 1_000_000 else time // 1_000_000
+
+
+def _broken(path: Path, line: int | None, rule: str, got: str, field: str = "") -> InvalidDataError:
+    return InvalidDataError([Problem(str(path), line, field, rule, got)])

@@ -1,0 +1,397 @@
+"""Exports and imports: nothing is lost, nothing is counted twice, files are whole or not there."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import equipoise as eq
+from equipoise.errors import (
+    ConflictError,
+    InvalidDataError,
+    InvalidParameterError,
+    NotFoundError,
+)
+from equipoise.messages.amendments import DisqualifyRequest, ReasonRequest
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
+from equipoise.store import changes, log, ratings
+from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import get_pool
+from equipoise.workflows import amended_log, exchange, importing
+from equipoise.workflows.amending import correct_match, disqualify, restore_match, void_match
+from equipoise.workflows.exchange import export_bytes, export_file
+from equipoise.workflows.importing import ImportRequest, import_pool
+from equipoise.workflows.pools import create_pool, pool_message
+from equipoise.workflows.posting import Post, post_matches
+from equipoise.workflows.reading import HistoryRequest, with_performance
+from equipoise.workflows.replaying import replay_pool
+from workflows.posted_history import NOW, STATISTICS, fill, team_season
+
+ROOT = Path(__file__).parents[2]
+CONTESTS = ROOT / "examples" / "contests.csv"
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read and write so little at a time that every table has several pieces."""
+    monkeypatch.setattr(amended_log, "PIECE", 7)
+    monkeypatch.setattr(ratings, "_PIECE", 9)
+    monkeypatch.setattr(importing, "PIECE", 6)
+
+
+@pytest.fixture
+def store(sqlite_url: str) -> Iterator[Store]:
+    found = open_store(sqlite_url)
+    yield found
+    found.close()
+
+
+def from_file(path: Path | str, **more: Any) -> ImportRequest:
+    return ImportRequest(history=HistoryRequest(source=str(path)), **more)
+
+
+def fill_eventful(store: Store) -> None:
+    """Make a pool with everything that a log can hold: late, void, corrected, disqualified."""
+    history = eq.read_history(CONTESTS)
+    fill(store, "eventful", history, PoolRequest(late="replay"), size=9)
+    times = (history.time // 1_000_000).tolist() if history.time is not None else []
+    late = [
+        MatchRequest(
+            match="late",
+            teams=[TeamRequest(["jade-kite"], 3), TeamRequest([7], 5)],
+            time=times[4] + 1,
+        ),
+        MatchRequest(match="now", teams=[TeamRequest(["jade-ant"], 0), TeamRequest(["new"], 0)]),
+        MatchRequest(
+            match="told",
+            teams=[
+                TeamRequest(
+                    [ParticipationRequest("jade-ant", attributes={"map": "oasis"})], 0, "red"
+                ),
+                TeamRequest(["jade-kite"], 1, "blue"),
+            ],
+            time="2030-03-01T10:00:00.250001",
+            weight=0.5,
+            performance_ceiling=1700.0,
+        ),
+        MatchRequest(
+            match="off", teams=[TeamRequest(["x"], 0), TeamRequest(["y"], 1)], rated=False
+        ),
+    ]
+    for number, match in enumerate(late):
+        post_matches(store, "eventful", [Post([match], key=None)], NOW + 1_000_001 * number)
+    own: dict[str, Any] = {"key": None}
+    void_match(store, "eventful", "3", ReasonRequest("cheating"), now=NOW + 10_000_000, **own)
+    restore_match(store, "eventful", "3", ReasonRequest(), now=NOW + 10_000_001, **own)
+    void_match(store, "eventful", "5", ReasonRequest("\u00e9\n"), now=NOW + 10_000_002, **own)
+    fixed = MatchRequest(
+        match="8",
+        teams=[TeamRequest(["jade-kite"], 0), TeamRequest(["cedar-bear"], 1)],
+        time=times[20],
+    )
+    correct_match(store, "eventful", "8", fixed, now=NOW + 10_000_003, **own)
+    since = DisqualifyRequest(since=times[30], reason="bot")
+    disqualify(store, "eventful", "jade-ant", since, now=NOW + 10_000_004, **own)
+    disqualify(store, "eventful", "new", DisqualifyRequest(), now=NOW + 10_000_005, **own)
+    more = MatchRequest(match="last", teams=[TeamRequest(["jade-ant"], 0), TeamRequest(["new"], 1)])
+    post_matches(store, "eventful", [Post([more])], NOW + 11_000_000)
+    assert replay_pool(store, "eventful", owner="test")
+
+
+def stored(store: Store, pool: str) -> tuple[Any, ...]:
+    """Return all that is stored of a pool but the keys that posted it."""
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        entries = [one._replace(key=None) for one in log.whole_log(connection, record.id)]
+        states = dict(
+            row
+            for rows in ratings.all_states(connection, record.id, record.generation)
+            for row in rows
+        )
+        rows = [row for piece in changes.all_changes(connection, record) for row in piece]
+        return entries, states, rows, record.last_time, record.players, record.settings
+
+
+def test_an_imported_log_is_the_same_pool(database_url: str, tmp_path: Path) -> None:
+    """Entry for entry, and every rating and every change to the bit; twice is as good as once."""
+    store = open_store(database_url)
+    fill_eventful(store)
+    path = tmp_path / "log.ndjson"
+    export_file(store, "eventful", "log", str(path))
+    again = open_store(f"sqlite:///{tmp_path / 'again.db'}")
+    done = import_pool(again, "copy", from_file(path, create=True), NOW + 99)
+    assert (done.created, done.matches, done.amendments, done.pending) == (True, 45, 6, False)
+    assert stored(again, "copy") == stored(store, "eventful")
+    before = pool_message(again, "copy")
+    done = import_pool(again, "copy", from_file(path, create=True), NOW + 99)
+    assert (done.created, done.matches, done.amendments) == (False, 0, 0)
+    assert (done.known_matches, done.known_amendments) == (45, 6)
+    assert pool_message(again, "copy") == before
+    export_file(again, "copy", "log", str(tmp_path / "copy.jsonl"))
+    first, copied = (tmp_path / name for name in ("log.ndjson", "copy.jsonl"))
+    assert first.read_bytes().splitlines()[1:] == copied.read_bytes().splitlines()[1:]
+    store.close()
+    again.close()
+
+
+def test_the_rest_of_a_log_can_follow(store: Store, tmp_path: Path) -> None:
+    """A pool that went on is imported into its copy: only what is new is recorded."""
+    history = eq.read_history(CONTESTS)
+    fill(store, "a", history.slice(0, 20), PoolRequest())
+    export_file(store, "a", "log", str(tmp_path / "a.ndjson"))
+    import_pool(store, "b", from_file(tmp_path / "a.ndjson", create=True), NOW)
+    fill(store, "a", history, PoolRequest())
+    export_file(store, "a", "log", str(tmp_path / "a.ndjson"))
+    done = import_pool(store, "b", from_file(tmp_path / "a.ndjson"), NOW)
+    assert (done.matches, done.known_matches) == (20, 20)
+    assert stored(store, "a") == stored(store, "b")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "ndjson"])
+def test_the_tables_are_those_of_the_command_rate(
+    store: Store, tmp_path: Path, suffix: str
+) -> None:
+    """The ratings and the trace of the same history, column by column."""
+    history = eq.read_history(CONTESTS)
+    fill(store, "contests", history, PoolRequest())
+    there = eq.replay(eq.EloMMR(), history, trace=True)
+    assert there.trace is not None
+    for what, expected in (("ratings", there.ratings), ("changes", there.trace)):
+        path = tmp_path / f"{what}.{suffix}"
+        export_file(store, "contests", what, str(path))  # type: ignore[arg-type]
+        if suffix == "ndjson":
+            found = pl.read_ndjson(path, infer_schema_length=None)
+        else:
+            found = pl.read_csv(path) if suffix == "csv" else pl.read_parquet(path)
+        wanted = expected.to_polars().with_columns(pl.col("^match$").cast(pl.String))
+        found = found.with_columns(pl.col("^match$").cast(pl.String))
+        assert_frame_equal(found, wanted, check_exact=True)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_matches_that_count_are_a_history_that_rates_alike(
+    store: Store, tmp_path: Path, suffix: str
+) -> None:
+    """Void matches are gone, corrections made, disqualified players left out."""
+    fill_eventful(store)
+    path = tmp_path / f"log.{suffix}"
+    export_file(store, "eventful", "log", str(path))
+    history = eq.read_history(path)
+    assert {"5", "off"}.isdisjoint(set(history.match_ids.astype(str).tolist()))
+    assert "map" not in history.attributes
+    rated = eq.replay(eq.EloMMR(), history).ratings
+    export_file(store, "eventful", "ratings", str(tmp_path / "ratings.parquet"))
+    found = pl.read_parquet(tmp_path / "ratings.parquet")
+    wanted = rated.to_polars().with_columns(pl.col("player").cast(pl.String))
+    columns = ["player", "rating", "deviation", "matches"]
+    assert_frame_equal(found.select(columns), wanted.select(columns), check_exact=True)
+
+
+def test_statistics_shares_and_teams_survive(store: Store, tmp_path: Path) -> None:
+    season = eq.read_history(team_season(), statistics=tuple(STATISTICS))
+    request = PoolRequest(system="team-glicko2", statistics=STATISTICS)
+    fill(store, "teams", season, request)
+    path = str(tmp_path / "teams.csv")
+    export_file(store, "teams", "log", path)
+    again = eq.read_history(path, statistics=tuple(STATISTICS))
+    assert_frame_equal(again.to_polars(), season.to_polars(), check_column_order=False)
+    played = with_performance(again, STATISTICS)
+    trace = eq.replay(eq.TeamGlicko2(), played, trace=True).trace
+    assert trace is not None
+    wanted = trace.to_polars()
+    export_file(store, "teams", "changes", str(tmp_path / "changes.parquet"))
+    found = pl.read_parquet(tmp_path / "changes.parquet")
+    numbers = [name for name in wanted.columns if name != "team"]
+    assert_frame_equal(found.select(numbers), wanted.select(numbers), check_exact=True)
+    done = import_pool(
+        store,
+        "again",
+        from_file(path, create=True, settings={"system": "team-glicko2", "statistics": STATISTICS}),
+        NOW,
+    )
+    assert done.matches == season.matches
+    assert stored(store, "again")[1:4] == stored(store, "teams")[1:4]
+
+
+def test_columns_that_mean_something_else_are_named_apart(store: Store, tmp_path: Path) -> None:
+    create_pool(store, "odd", PoolRequest(system="elo", times="none"), NOW)
+    told = ParticipationRequest(
+        "a", attributes={"rank": "major", "size": 3, "big": 2**70, "on": True, "mixed": 1}
+    )
+    other = ParticipationRequest("b", attributes={"size": 2.5, "mixed": "x", "on": None})
+    teams = [TeamRequest([told], 0, "t"), TeamRequest([other], 4, "t")]
+    post_matches(store, "odd", [Post([MatchRequest(match="m", teams=teams)])], NOW)
+    export_file(store, "odd", "log", str(tmp_path / "odd.parquet"))
+    found = pl.read_parquet(tmp_path / "odd.parquet").to_dicts()
+    assert found == [
+        {"match": "m", "player": "a", "team": "1", "rank": 0, "attributes.rank": "major"}
+        | {"big": float(2**70), "mixed": "1", "on": True, "size": 3.0},
+        {"match": "m", "player": "b", "team": "2", "rank": 1, "attributes.rank": None}
+        | {"big": None, "mixed": "x", "on": None, "size": 2.5},
+    ]
+
+
+def test_an_empty_pool_has_its_columns(store: Store, tmp_path: Path) -> None:
+    create_pool(store, "empty", PoolRequest(), NOW)
+    for what in ("ratings", "changes", "log"):
+        for suffix in ("csv", "parquet"):
+            export_file(store, "empty", what, str(tmp_path / f"{what}.{suffix}"))  # type: ignore[arg-type]
+            read = pl.read_csv if suffix == "csv" else pl.read_parquet
+            assert {"player"} <= set(read(tmp_path / f"{what}.{suffix}").columns)
+    export_file(store, "empty", "log", str(tmp_path / "log.ndjson"))
+    import_pool(store, "too", from_file(tmp_path / "log.ndjson", create=True), NOW)
+    assert pool_message(store, "too").last_seq == 0
+
+
+def test_an_export_over_http_is_the_file(store: Store, tmp_path: Path) -> None:
+    fill(store, "contests", eq.read_history(CONTESTS), PoolRequest())
+    for format in ("csv", "ndjson", "parquet"):
+        path = tmp_path / f"log.{format}"
+        export_file(store, "contests", "log", str(path))
+        sent = b"".join(export_bytes(store, "contests", "log", format))  # type: ignore[arg-type]
+        assert sent == path.read_bytes()
+    unread = export_bytes(store, "contests", "log", "csv")
+    next(unread)
+    unread.close()  # type: ignore[attr-defined]
+    frame = pl.read_csv(io.BytesIO(b"".join(export_bytes(store, "contests", "ratings", "csv"))))
+    assert len(frame) == 120
+
+
+def test_what_cannot_be_exported_is_refused_at_once(store: Store, tmp_path: Path) -> None:
+    create_pool(store, "empty", PoolRequest(), NOW)
+    with pytest.raises(NotFoundError, match="no pool"):
+        export_bytes(store, "none", "log", "csv")
+    with pytest.raises(InvalidParameterError, match="what must be one of log, ratings, changes"):
+        export_bytes(store, "empty", "all", "csv")  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameterError, match="format must be one of csv, parquet, ndjson"):
+        export_bytes(store, "empty", "log", "xml")  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameterError, match="must end in"):
+        export_file(store, "empty", "log", str(tmp_path / "log.txt"))
+    with pytest.raises(NotFoundError):
+        export_file(store, "none", "log", str(tmp_path / "log.csv"))
+    assert not list(tmp_path.glob("log*"))
+
+
+def test_an_export_that_fails_leaves_no_file(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, "contests", eq.read_history(CONTESTS), PoolRequest())
+    path = tmp_path / "ratings.csv"
+    path.write_text("before")
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise OSError("full")
+
+    monkeypatch.setattr(exchange, "_text", fail)
+    with pytest.raises(OSError, match="full"):
+        export_file(store, "contests", "ratings", str(path))
+    assert path.read_text() == "before"
+    assert [one.name for one in tmp_path.glob("*rat*")] == ["ratings.csv"]
+
+
+def damaged(lines: list[bytes], number: int, **changed: object) -> bytes:
+    line = msgspec.json.decode(lines[number])
+    line.update(changed)
+    return b"\n".join([*lines[:number], msgspec.json.encode(line), *lines[number + 1 :], b""])
+
+
+def test_a_damaged_log_records_nothing(store: Store, tmp_path: Path) -> None:
+    """Cut short, out of order, of a later version, or with entries that are none."""
+    fill(store, "contests", eq.read_history(CONTESTS).slice(0, 5), PoolRequest())
+    path = tmp_path / "log.ndjson"
+    export_file(store, "contests", "log", str(path))
+    whole = path.read_bytes()
+    lines = whole.splitlines()
+    for content, message in (
+        (whole[:-200], "must be an entry of a log"),
+        (b"\n".join(lines[:-1]) + b"\n", "as its first line says, 5; got 4"),
+        (damaged(lines, 3, seq=9), "must be 3: entries are numbered"),
+        (damaged(lines, 0, equipoise_log=2), "the version of logs"),
+        (damaged(lines, 0, entries="many"), "must be the head"),
+        (damaged(lines, 2, kind="party"), "must be an entry"),
+        (damaged(lines, 2, received="yesterday"), "must be an entry"),
+        (damaged(lines, 2, content={"teams": 3}), "must be what such an entry holds"),
+        (damaged(lines, 2, kind="void", content=[]), "must be what such an entry holds"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InvalidDataError, match=message):
+            import_pool(store, "copy", from_file(path, create=True), NOW)
+        with pytest.raises(NotFoundError):
+            pool_message(store, "copy")
+
+
+def test_a_history_is_imported_once(store: Store) -> None:
+    """Its times decide how the pool writes times; ratings are those of the command rate."""
+    done = import_pool(store, "new", from_file(CONTESTS, create=True), NOW)
+    assert (done.created, done.matches, done.known_matches) == (True, 40, 0)
+    assert done.history is not None
+    assert done.history.matches == 40
+    assert pool_message(store, "new").times == "seconds"
+    done = import_pool(store, "new", from_file(CONTESTS), NOW)
+    assert (done.created, done.matches, done.known_matches) == (False, 0, 40)
+    rated = eq.replay(eq.EloMMR(), eq.read_history(CONTESTS)).ratings
+    with store.read() as connection:
+        record = get_pool(connection, "new")
+        found = ratings.ratings_of(connection, record.id, 1, rated.player_ids.tolist())
+    assert {name: row.rating for name, row in found.items()} == dict(
+        zip(rated.player_ids.tolist(), rated.rating.tolist(), strict=True)
+    )
+
+
+def test_a_pool_is_made_as_it_is_asked_for(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "duels.csv"
+    path.write_text("match,player,rank\n1,a,0\n1,b,1\n")
+    settings = {"system": "elo", "parameters": {"k": "16"}, "public": True}
+    import_pool(store, "duels", from_file(path, create=True, settings=settings), NOW)
+    found = pool_message(store, "duels")
+    assert (found.system, found.parameters["k"], found.times) == ("elo", 16.0, "none")
+    assert found.public
+    import_pool(store, "duels", from_file(path, create=True, settings=settings), NOW)
+    with pytest.raises(ConflictError, match="set otherwise"):
+        import_pool(
+            store, "duels", from_file(path, create=True, settings={"system": "glicko"}), NOW
+        )
+    with pytest.raises(InvalidParameterError, match="Invalid enum value 'never'"):
+        import_pool(store, "x", from_file(path, create=True, settings={"late": "never"}), NOW)
+
+
+def test_what_does_not_fit_the_pool_is_refused(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "more.csv"
+    path.write_text("match,time,player,rank\nold,5,a,0\nold,5,b,1\n")
+    with pytest.raises(NotFoundError, match="no pool 'none', and it is not to be made"):
+        import_pool(store, "none", from_file(path), NOW)
+    with pytest.raises(InvalidDataError, match="must be a file"):
+        import_pool(store, "none", from_file(tmp_path / "no.csv", create=True), NOW)
+    fill(store, "contests", eq.read_history(CONTESTS), PoolRequest())
+    with pytest.raises(InvalidDataError, match="match old, time: must not be before the last"):
+        import_pool(store, "contests", from_file(path), NOW)
+    path.write_text("match,player,rank\n1,a,0\n1,b,1\n")
+    with pytest.raises(InvalidParameterError, match="the pool has times, and the history none"):
+        import_pool(store, "contests", from_file(path), NOW)
+    path.write_text("match,time,player,rank\n1,1577836800,a,0\n1,1577836800,b,1\n")
+    with pytest.raises(ConflictError, match="recorded before with other content: 1"):
+        import_pool(store, "contests", from_file(path), NOW)
+    create_pool(store, "plain", PoolRequest(times="none"), NOW)
+    with pytest.raises(InvalidParameterError, match="the pool has no times"):
+        import_pool(store, "plain", from_file(CONTESTS), NOW)
+
+
+def test_an_amendment_that_contradicts_the_pool_is_told_with_its_line(
+    store: Store, tmp_path: Path
+) -> None:
+    fill(store, "a", eq.read_history(CONTESTS).slice(0, 3), PoolRequest())
+    fill(store, "b", eq.read_history(CONTESTS).slice(0, 3), PoolRequest())
+    void_match(store, "a", "2", ReasonRequest(), key=None, now=NOW)
+    void_match(store, "b", "2", ReasonRequest(), key=None, now=NOW + 1)
+    path = tmp_path / "a.ndjson"
+    export_file(store, "a", "log", str(path))
+    with pytest.raises(ConflictError, match=r"a\.ndjson, line 5: match '2' is void already"):
+        import_pool(store, "b", from_file(path), NOW)
