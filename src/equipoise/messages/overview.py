@@ -6,11 +6,10 @@ import msgspec
 
 
 class ActivityBin(msgspec.Struct, frozen=True):
-    """Matches in one stretch of time, and different players in them; `start` in seconds."""
+    """Matches in one stretch of time; `start` in seconds since 1970."""
 
     start: int
     matches: int
-    players: int
 
 
 class RatingBin(msgspec.Struct, frozen=True):
@@ -25,8 +24,8 @@ class MeanPoint(msgspec.Struct, frozen=True):
     """Ratings of those who played in one stretch of time.
 
     start : seconds since 1970; null in pools without times, where `match` orders the points
-    match : number of the last match in it
-    mean : of the ratings after each match; lower, upper : hold the middle half of them
+    match : numbers the points; in pools without times, the last entry of the log in it
+    mean : of the ratings after each match; lower, upper : a standard deviation below and above
     """
 
     start: int | None
@@ -40,9 +39,10 @@ class MeanPoint(msgspec.Struct, frozen=True):
 class OverviewMessage(msgspec.Struct, frozen=True):
     """How a pool does.
 
-    unit : "day", "week" or "month", the stretch of `activity` and `drift`; "matches" without times
-    activity, drift : oldest first, of the latest matches only where a pool has very many
-    ratings : of all players, lowest first; median of them
+    unit : the stretch of `activity` and `drift`: "day", "week", ...; "matches" without times
+    activity, drift : oldest first, of the latest matches only where a pool has very many; drift
+        of some of the players, evenly drawn, where it has more than a thousand
+    ratings : of all players as they are shown, lowest first; median, mean of them
     provisional : players with fewer matches than the pool asks for
     covered : matches that `activity` and `drift` tell of
     """

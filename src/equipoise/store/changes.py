@@ -53,7 +53,7 @@ def changes_of_match(
         among(changes.c.player, players, connection),
         changes.c.time == position[0],
         changes.c.seq == position[1],
-        _counts(pool),
+        counts(pool),
     )
     return {row[0]: ChangeRow._make(row) for row in connection.execute(query)}
 
@@ -63,7 +63,7 @@ def changes_of_player(
 ) -> list[ChangeRow]:
     """Return a player's last changes before a position, newest first."""
     query = select(*_SHOWN).where(
-        changes.c.pool == pool.id, changes.c.player == player, _counts(pool)
+        changes.c.pool == pool.id, changes.c.player == player, counts(pool)
     )
     if before is not None:
         query = query.where(_position() < _literal(before))
@@ -84,14 +84,14 @@ def changes_between(
         among(changes.c.player, players, connection),
         _position() >= _literal(first),
         _position() <= _literal(last),
-        _counts(pool),
+        counts(pool),
     )
     return {(row[0], row[2]): ChangeRow._make(row) for row in connection.execute(query)}
 
 
 def count_of(connection: Connection, pool: PoolRecord) -> int:
     """Return the number of changes that count."""
-    query = select(func.count()).where(changes.c.pool == pool.id, _counts(pool))
+    query = select(func.count()).where(changes.c.pool == pool.id, counts(pool))
     return int(connection.execute(query).scalar_one())
 
 
@@ -105,7 +105,7 @@ def all_changes(connection: Connection, pool: PoolRecord) -> Iterator[list[Chang
             .where(
                 changes.c.pool == pool.id,
                 here > tuple_(*(literal(value) for value in after)),
-                _counts(pool),
+                counts(pool),
             )
             .order_by(changes.c.player, changes.c.time, changes.c.seq)
             .limit(_PIECE)
@@ -152,7 +152,7 @@ def _delete(connection: Connection, pool: int, keys: list[tuple[Any, ...]]) -> N
     connection.execute(one, [dict(zip(marks, key, strict=True)) for key in keys])
 
 
-def _counts(pool: PoolRecord) -> Any:
+def counts(pool: PoolRecord) -> Any:
     """Return the condition that a change is one that readers see."""
     return or_(
         changes.c.generation == pool.generation,

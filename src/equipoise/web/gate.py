@@ -22,7 +22,7 @@ _NO_ROUTE = "(none)"
 #: Status in log and metrics of a request whose caller went away.
 _GONE = 499
 
-#: Headers of every answer.
+#: Headers of every answer; a page may have others in their place.
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -95,8 +95,7 @@ class _Passing:
             self.status = message["status"]
             headers = list(message["headers"])
             given = {name for name, _ in headers}
-            headers += HEADERS
-            headers += [one for one in DEFAULT_HEADERS if one[0] not in given]
+            headers += [one for one in (*HEADERS, *DEFAULT_HEADERS) if one[0] not in given]
             headers.append((b"x-request-id", self.id.encode()))
             message["headers"] = headers
         await self._send(message)

@@ -73,17 +73,17 @@ class MemoryBackend:
     def overview(self, pool: str) -> OverviewMessage:
         found = self._pool(pool)
         values = sorted(one["rating"] for one in found.ratings.values())
-        days: dict[int, set[str]] = {}
         count: Counter[int] = Counter()
         for match in found.log.values():
             start = int(match.time // (7 * DAY))
             count[start] += 1
-            days.setdefault(start, set()).update(*players_of(match))
         drift = []
         weeks: dict[int, list[float]] = {}
         for row in found.rows:
             if row["rating"] is not None:
-                at = int(row["time"].timestamp() if hasattr(row["time"], "timestamp") else row["time"])
+                at = int(
+                    row["time"].timestamp() if hasattr(row["time"], "timestamp") else row["time"]
+                )
                 weeks.setdefault(int(at // (7 * DAY)), []).append(row["rating"])
         for number, (week, some) in enumerate(sorted(weeks.items())):
             low, _, high = quantiles(some, n=4) if len(some) > 1 else (some[0],) * 3
@@ -94,7 +94,7 @@ class MemoryBackend:
             pool=pool,
             unit="week",
             activity=[
-                ActivityBin(int(week * 7 * DAY), count[week], len(days.get(week, ())))
+                ActivityBin(int(week * 7 * DAY), count[week])
                 for week in range(min(count, default=0), max(count, default=-1) + 1)
             ],
             ratings=_bins(values),
@@ -162,9 +162,9 @@ class MemoryBackend:
             str(stop) if stop < len(rows) else None,
         )
 
-    def search_players(self, pool: str, prefix: str, limit: int) -> list[LeaderboardRow]:
-        low = prefix.casefold()
-        return [row for row in self._board(pool) if row.player.casefold().startswith(low)][:limit]
+    def search_players(self, pool: str, text: str, limit: int) -> list[LeaderboardRow]:
+        low = text.casefold()
+        return [row for row in self._board(pool) if low in row.player.casefold()][:limit]
 
     def player(self, pool: str, player: str) -> PlayerMessage:
         found = self._pool(pool)
@@ -278,7 +278,10 @@ class MemoryBackend:
         unknown = [str(one.player) for one in some if str(one.player) not in known]
         if unknown:
             raise InvalidDataError(
-                [Problem("", None, "players", "must be players of the pool", one) for one in unknown]
+                [
+                    Problem("", None, "players", "must be players of the pool", one)
+                    for one in unknown
+                ]
             )
         ids = [str(one.player) for one in some]
         row = {one: at for at, one in enumerate(ids)}
@@ -288,9 +291,7 @@ class MemoryBackend:
             deviation=np.array([known[one][1] or 0.0 for one in ids]),
             party=np.array([None if one.party is None else str(one.party) for one in some], object),
             team=np.array([None if one.team is None else str(one.team) for one in some], object),
-            avoid=tuple(
-                (str(one.player), str(other)) for one in some for other in one.avoid
-            ),
+            avoid=tuple((str(one.player), str(other)) for one in some for other in one.avoid),
         )
         teams = request.teams or 2
         if request.size:

@@ -29,9 +29,7 @@ def iso(seconds: float) -> str:
 
 def players_of(match: MatchRequest) -> list[list[str]]:
     """Return ids, team by team."""
-    return [
-        [str(getattr(one, "player", one)) for one in team.players] for team in match.teams
-    ]
+    return [[str(getattr(one, "player", one)) for one in team.players] for team in match.teams]
 
 
 class MemoryPool:
@@ -145,7 +143,9 @@ class MemoryPool:
             raise NotFoundError(f"no match {name} in pool {self.name}")
         match = self.log[name]
         changes = {row["player"]: row for row in self.rows if str(row["match"]) == name}
-        teams = sorted(zip(match.teams, players_of(match), strict=True), key=lambda one: one[0].rank)
+        teams = sorted(
+            zip(match.teams, players_of(match), strict=True), key=lambda one: one[0].rank
+        )
         lowest = min(team.rank for team in match.teams)
         return MatchMessage(
             match=name,

@@ -10,7 +10,8 @@ from web.page.memory_backend import MemoryBackend
 from web.page.memory_pool import DAY, MemoryPool
 
 START = 1_788_300_000
-_FIRST = "ada bo cleo dag eda finn gus hana ivo jun kai lea mio nia odd".split()
+_FIRST = ("ada", "bo", "cleo", "dag", "eda", "finn", "gus", "hana", "ivo", "jun")
+_FIRST += ("kai", "lea", "mio", "nia", "odd")
 _LAST = ["-fox", "-otter", "_77", "lynx"]
 
 #: Names that have broken pages before.
@@ -41,9 +42,7 @@ def arena(matches: int = 400) -> MemoryPool:
     eager = rng.gamma(1.5, 1.0, len(names)) + 0.05
     pool = MemoryPool(
         "arena",
-        PoolRequest(
-            system="team-glicko2", public=True, placement_matches=5, inactive_days=30.0
-        ),
+        PoolRequest(system="team-glicko2", public=True, placement_matches=5, inactive_days=30.0),
     )
     for number in range(matches):
         chosen = rng.choice(len(names), 10, replace=False, p=eager / eager.sum())
@@ -53,7 +52,8 @@ def arena(matches: int = 400) -> MemoryPool:
             TeamRequest(
                 [
                     ParticipationRequest(
-                        names[one], performance=round(max(0.0, rng.normal(20 + 4 * skill[one], 5)), 1)
+                        names[one],
+                        performance=round(max(0.0, rng.normal(20 + 4 * skill[one], 5)), 1),
                     )
                     for one in side
                 ],
@@ -81,7 +81,9 @@ def club(contests: int = 40) -> MemoryPool:
         chosen = rng.choice(len(names), 14, replace=False)
         order = np.argsort(-(skill[chosen] + rng.normal(0, 0.7, len(chosen))))
         teams = [TeamRequest([names[chosen[one]]], rank=at + 1) for at, one in enumerate(order)]
-        pool.add(MatchRequest(f"round {number + 1}", teams, time=START + int(7 * DAY) * number // 3))
+        pool.add(
+            MatchRequest(f"round {number + 1}", teams, time=START + int(7 * DAY) * number // 3)
+        )
     pool.rate()
     return pool
 

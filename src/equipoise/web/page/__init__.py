@@ -1,1 +1,5 @@
 """The page: what the service shows to people, rendered on the server."""
+
+from equipoise.web.page.router import page_router
+
+__all__ = ["page_router"]

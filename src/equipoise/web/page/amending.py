@@ -18,10 +18,11 @@ from equipoise.messages.amendments import (
     ReasonRequest,
 )
 from equipoise.messages.matches import MatchRequest
-from equipoise.web.page.errors import ForbiddenError, status_of
+from equipoise.web.errors import ForbiddenError, http_status
 from equipoise.web.page.forms import Form
 from equipoise.web.page.match_form import json_of, match_of_json, team_lines, with_places
-from equipoise.web.page.visit import Visit, problems_of
+from equipoise.web.page.problems import problems_of
+from equipoise.web.page.visit import Visit
 from equipoise.web.page.wording import path
 
 
@@ -139,7 +140,7 @@ async def _call_of(
 
 
 async def _corrected(visit: Visit, form: Form, wanted: str) -> MatchRequest:
-    """Return the match with other places, or as it was typed. Raises : InvalidDataError"""
+    """Return the match with other places, or as it was typed. Raises : InvalidDataError."""
     if form.text("how") == "places":
         posted = await visit.ask(visit.backend.posted_match, wanted)
         return with_places(posted, form.texts("rank"))
@@ -167,7 +168,7 @@ async def _shown(
         posted = await visit.ask(visit.backend.posted_match, wanted)
     return visit.page(
         "deed.html",
-        200 if error is None else status_of(error),
+        200 if error is None else http_status(error),
         deed=deed,
         wanted=wanted,
         match=match,

@@ -77,8 +77,8 @@ class Backend(Protocol):
     ) -> LeaderboardMessage:
         """Return a page of the leaderboard."""
 
-    def search_players(self, pool: str, prefix: str, limit: int) -> list[LeaderboardRow]:
-        """Return players whose id begins so, whatever the case, best first; `place` may be null."""
+    def search_players(self, pool: str, text: str, limit: int) -> list[LeaderboardRow]:
+        """Return players in whose id a text stands, best first; `place` may be null."""
 
     def player(self, pool: str, player: str) -> PlayerMessage:
         """Return a player."""

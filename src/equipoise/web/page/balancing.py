@@ -12,7 +12,7 @@ from starlette.responses import Response
 from equipoise.charts.markup import element
 from equipoise.errors import EquipoiseError
 from equipoise.messages.balance import BalanceMessage, ConstraintMessage
-from equipoise.web.page.errors import ForbiddenError, status_of
+from equipoise.web.errors import ForbiddenError, http_status
 from equipoise.web.page.forms import Form
 from equipoise.web.page.lobby_form import (
     MOST_ALTERNATIVES,
@@ -24,7 +24,8 @@ from equipoise.web.page.lobby_form import (
     lobby_of,
     request_of,
 )
-from equipoise.web.page.visit import Visit, problems_of
+from equipoise.web.page.problems import problems_of
+from equipoise.web.page.visit import Visit
 
 #: A cost below this is none.
 _NOTHING = 5e-3
@@ -103,7 +104,7 @@ async def balance(visit: Visit) -> Response:
     except ForbiddenError:
         raise
     except EquipoiseError as error:
-        return _shown(visit, lobby, status_of(error), problems=problems_of(error))
+        return _shown(visit, lobby, http_status(error), problems=problems_of(error))
     ratings = await visit.ask(visit.backend.ratings, [row.player for row in lobby.rows])
     return _shown(visit, lobby, answer=answer_of(found, lobby, ratings))
 
@@ -160,9 +161,7 @@ def answer_of(
     )
 
 
-def _member(
-    player: str, row: Row, ratings: Mapping[str, tuple[float, float | None]]
-) -> Member:
+def _member(player: str, row: Row, ratings: Mapping[str, tuple[float, float | None]]) -> Member:
     rating, deviation = ratings.get(player, (None, None))
     return Member(player, rating, deviation, row.party, bool(row.team))
 

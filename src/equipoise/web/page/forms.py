@@ -7,10 +7,11 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from urllib.parse import parse_qsl
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.web.page.errors import TooLargeError
+from equipoise.web.errors import TooLargeError
 
 #: Fields of one form.
 MOST_FIELDS = 5_000
@@ -45,7 +46,7 @@ class Form:
 
 
 async def read_form(request: Request, limit: int) -> Form:
-    """Return a posted form. Raises : TooLargeError, InvalidDataError"""
+    """Return a posted form. Raises : TooLargeError, InvalidDataError."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -53,7 +54,8 @@ async def read_form(request: Request, limit: int) -> Form:
             raise TooLargeError(f"at most {limit:,} bytes are read")
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() == "multipart/form-data":
-        return _multipart(kind, bytes(body))
+        # Large uploads are taken apart without holding up others.
+        return await run_in_threadpool(_multipart, kind, bytes(body))
     return _encoded(bytes(body))
 
 

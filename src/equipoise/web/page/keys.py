@@ -8,9 +8,10 @@ from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.keys import Role
-from equipoise.web.page.errors import status_of
+from equipoise.web.errors import http_status
+from equipoise.web.page.problems import problems_of
 from equipoise.web.page.settings import bound
-from equipoise.web.page.visit import Visit, problems_of
+from equipoise.web.page.visit import Visit
 
 
 async def keys_page(visit: Visit) -> Response:
@@ -34,7 +35,7 @@ async def make_key(visit: Visit) -> Response:
             )
         )
     except EquipoiseError as error:
-        return await _shown(visit, status_of(error), problems=problems_of(error))
+        return await _shown(visit, http_status(error), problems=problems_of(error))
     return await _shown(visit, made=made)
 
 

@@ -26,7 +26,7 @@ class BoardRow:
 
 
 async def leaderboard_page(visit: Visit) -> Response:
-    """Return a page of the leaderboard, or the players whose names begin as asked."""
+    """Return a page of the leaderboard, or the players in whose names a text stands."""
     pool = await visit.pool()
     search, around = visit.query("search")[:200], visit.query("around") or None
     provisional = visit.query("provisional") == "1"
@@ -74,9 +74,9 @@ def board_rows(rows: Sequence[LeaderboardRow]) -> list[BoardRow]:
 
 
 async def names(visit: Visit) -> Response:
-    """Return ids that begin as asked, as JSON for fields that suggest them."""
-    prefix = visit.query("prefix")[:200]
-    found = await visit.ask(visit.backend.search_players, prefix, MOST_NAMES) if prefix else []
+    """Return ids in which a text stands, as JSON for fields that suggest them."""
+    text = visit.query("text")[:200]
+    found = await visit.ask(visit.backend.search_players, text, MOST_NAMES) if text else []
     rows = [{"player": row.player, "rating": row.rating} for row in found]
     return JSONResponse({"players": rows}, headers=dict(HEADERS))
 

@@ -78,7 +78,7 @@ def _pasted(text: str, taken: set[str]) -> list[Row]:
 
 
 def request_of(lobby: LobbyForm) -> BalanceRequest:
-    """Return what the service is asked. Raises : InvalidDataError with every problem"""
+    """Return what the service is asked. Raises : InvalidDataError with every problem."""
     faults = [*_player_faults(lobby.rows), *_pair_faults(lobby)]
     teams = _whole(lobby.teams, "teams", 2, MOST_TEAMS, faults)
     most = _whole(lobby.alternatives, "alternatives", 0, MOST_ALTERNATIVES, faults)

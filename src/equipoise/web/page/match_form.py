@@ -43,7 +43,7 @@ def team_lines(match: MatchRequest, ranks: Sequence[str]) -> list[TeamLine]:
 
 
 def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
-    """Return a match with other places of its teams. Raises : InvalidDataError"""
+    """Return a match with other places of its teams. Raises : InvalidDataError."""
     if len(ranks) != len(match.teams):
         rule = f"must be {len(match.teams)}"
         raise InvalidDataError([Problem("", None, "places", rule, str(len(ranks)))])
@@ -54,7 +54,8 @@ def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
         msgspec.structs.replace(team, rank=int(rank))
         for team, rank in zip(match.teams, ranks, strict=True)
     ]
-    return msgspec.structs.replace(match, teams=teams)
+    # A time that is not given stays as it was, to the microsecond.
+    return msgspec.structs.replace(match, teams=teams, time=None)
 
 
 def json_of(match: MatchRequest) -> str:
@@ -67,7 +68,7 @@ def _whole(text: str) -> bool:
 
 
 def match_of_form(form: Form) -> MatchRequest:
-    """Return the match that was typed. Raises : InvalidDataError"""
+    """Return the match that was typed. Raises : InvalidDataError."""
     problems: list[Problem] = []
     name = form.text("match")
     if not name:
@@ -96,7 +97,7 @@ def match_of_form(form: Form) -> MatchRequest:
 
 
 def match_of_json(text: str) -> MatchRequest:
-    """Return the match that stands in JSON. Raises : InvalidDataError"""
+    """Return the match that stands in JSON. Raises : InvalidDataError."""
     try:
         return msgspec.json.decode(text, type=MatchRequest)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:

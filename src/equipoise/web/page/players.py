@@ -11,8 +11,9 @@ from equipoise.messages.explain import ExplainMessage
 from equipoise.messages.players import PlayerMessage
 from equipoise.web.page.drawing.course import course_chart
 from equipoise.web.page.explanation import Why, why_of
+from equipoise.web.page.problems import problems_of
 from equipoise.web.page.rendering import HEADERS
-from equipoise.web.page.visit import Visit, problems_of
+from equipoise.web.page.visit import Visit
 from equipoise.web.page.wording import number, path
 
 MATCHES, COURSE = 25, 5_000

@@ -65,8 +65,7 @@ def _activity(found: OverviewMessage) -> Markup | None:
     columns = [
         Column(
             one.matches,
-            f"{utc(one.start):%Y-%m-%d}: {plural(one.matches, 'match', 'matches')}, "
-            f"{plural(one.players, 'player')}",
+            f"{utc(one.start):%Y-%m-%d}: {plural(one.matches, 'match', 'matches')}",
         )
         for one in bins
     ]

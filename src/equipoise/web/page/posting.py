@@ -5,11 +5,12 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError
+from equipoise.web.errors import ForbiddenError, http_status
 from equipoise.web.page.amending import digest
-from equipoise.web.page.errors import ForbiddenError, status_of
 from equipoise.web.page.forms import Form
 from equipoise.web.page.match_form import TeamEntry, blanks, match_of_form, match_of_json
-from equipoise.web.page.visit import Visit, problems_of
+from equipoise.web.page.problems import problems_of
+from equipoise.web.page.visit import Visit
 from equipoise.web.page.wording import path
 
 
@@ -40,7 +41,7 @@ async def post_match(visit: Visit) -> Response:
     except ForbiddenError:
         raise
     except EquipoiseError as error:
-        return _shown(visit, form, status_of(error), problems=problems_of(error))
+        return _shown(visit, form, http_status(error), problems=problems_of(error))
     return _shown(visit, form, preview=preview, seen=seen)
 
 

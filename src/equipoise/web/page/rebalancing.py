@@ -12,8 +12,9 @@ from starlette.responses import Response
 from equipoise.data.rebalanced import Method
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.rebalance import ComparedMessage, RebalanceMessage, rebalance_message
-from equipoise.web.page.errors import ForbiddenError, status_of
-from equipoise.web.page.visit import Visit, problems_of
+from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.page.problems import problems_of
+from equipoise.web.page.visit import Visit
 
 #: Seconds that a search may take, rows of a table, players whose values are looked up.
 _SECONDS, _ROWS = 5.0, 100
@@ -37,9 +38,7 @@ EXAMPLE: dict[str, Any] = {
     "parties": [
         {
             "party": f"Party {number}",
-            "players": [
-                {"player": name, "attributes": {"mmr": _VALUES[name]}} for name in players
-            ],
+            "players": [{"player": name, "attributes": {"mmr": _VALUES[name]}} for name in players],
         }
         for number, players in enumerate(_PARTIES, start=1)
     ],
@@ -75,7 +74,7 @@ async def rebalance(visit: Visit) -> Response:
         return _shown(
             visit,
             text,
-            status_of(error),
+            http_status(error),
             method=method,
             compare=form.flag("compare"),
             problems=problems_of(error),
@@ -148,6 +147,4 @@ def _lines(
 
 def _shown(visit: Visit, text: str, status: int = 200, **more: Any) -> Response:
     given = {"method": "", "compare": False, "found": None, "problems": [], "rows": [], **more}
-    return visit.page(
-        "rebalance.html", status, request=text, methods=get_args(Method), **given
-    )
+    return visit.page("rebalance.html", status, request=text, methods=get_args(Method), **given)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError
+from equipoise.web.errors import (
+    DATABASE_ERRORS,
+    TimedOutError,
+    UnauthorisedError,
+    UnavailableError,
+    http_status,
+)
 from equipoise.web.page import (
     amending,
     amendments,
@@ -24,9 +33,10 @@ from equipoise.web.page import (
     sign_in,
     tournaments,
 )
-from equipoise.web.page.errors import SignInNeededError, status_of, title_of
+from equipoise.web.page.problems import problems_of, title_of
+from equipoise.web.page.settings import state_of
 from equipoise.web.page.static_files import static_file
-from equipoise.web.page.visit import Visit, arrive, problems_of
+from equipoise.web.page.visit import Visit, arrive
 from equipoise.web.page.wording import path
 
 View = Callable[[Visit], Awaitable[Response]]
@@ -50,7 +60,10 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/admin", posting.admin_page),
     ("GET", "/pools/{pool}/post", posting.post_page),
     ("POST", "/pools/{pool}/post", posting.post_match),
-    *(("GET", f"/pools/{{pool}}/{deed}/{{id:path}}", amending.deed_page) for deed in amending.DEEDS),
+    *(
+        ("GET", f"/pools/{{pool}}/{deed}/{{id:path}}", amending.deed_page)
+        for deed in amending.DEEDS
+    ),
     *(("POST", f"/pools/{{pool}}/{deed}/{{id:path}}", amending.do_deed) for deed in amending.DEEDS),
     ("GET", "/rebalance", rebalancing.rebalance_page),
     ("POST", "/rebalance", rebalancing.rebalance),
@@ -70,23 +83,40 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
     """Return a view that shows errors as pages and asks to sign in where that may help."""
 
     async def endpoint(request: Request) -> Response:
-        visit = await arrive(request)
+        # Until it is known who asks, it is nobody.
+        visit = Visit(request, state_of(request).settings, None)
         try:
-            return await view(visit)
-        except SignInNeededError:
-            here = request.url.path
-            if request.url.query:
-                here += f"?{request.url.query}"
-            return RedirectResponse(path("sign-in", next=here), 303)
+            async with asyncio.timeout(visit.settings.seconds):
+                visit = await arrive(request)
+                return await view(visit)
+        except UnauthorisedError:
+            return visit.go(path("sign-in", next=_asked(request)))
         except EquipoiseError as error:
-            return error_page(visit, status_of(error), problems_of(error))
+            return error_page(visit, error)
+        except TimeoutError:
+            return error_page(visit, TimedOutError("the answer took longer than it may"))
+        except DATABASE_ERRORS:
+            log.exception("the database does not answer")
+            return error_page(visit, UnavailableError("the database does not answer"))
 
     return endpoint
 
 
-def error_page(visit: Visit, status: int, problems: list[str]) -> Response:
+def _asked(request: Request) -> str:
+    """Return where to go after signing in: the page that was asked for, if it can be."""
+    if request.method != "GET":
+        return request.url.path
+    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+
+
+def error_page(visit: Visit, error: EquipoiseError) -> Response:
     """Return a page that says what went wrong."""
-    return visit.page("error.html", status, title=title_of(status), problems=problems)
+    status = http_status(error)
+    answer = visit.page("error.html", status, title=title_of(status), problems=problems_of(error))
+    seconds = getattr(error, "seconds", None)
+    if seconds is not None:
+        answer.headers["Retry-After"] = str(math.ceil(seconds))
+    return answer
 
 
 def _router() -> APIRouter:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from equipoise.web.limits import RateLimiter
 from equipoise.web.page.backend import Backend
 
 _Answer = TypeVar("_Answer")
@@ -26,23 +27,43 @@ class Run(Protocol):
 class PageSettings:
     """The page's side of the application; stands in `app.state.page`.
 
-    read, write, compute : run what reads the store, writes it, or solves without it
-    body_limit : bytes of a form
+    read, write, compute : run what reads the store, writes it, or takes long
+    body_limit : bytes of a form; seconds : that a page may take
     open_calculations : whether tournament and rebalance are for everybody, or need a key
+    rate_limit, rate_burst : pages a second of one key or address, 0 for no limit, and at once
     """
 
     backend: Backend
     read: Run = run_in_threadpool
     write: Run = run_in_threadpool
     compute: Run = run_in_threadpool
-    body_limit: int = 32 * 2**20
+    body_limit: int = 10_000_000
+    seconds: float = 30.0
     open_calculations: bool = False
+    rate_limit: float = 0.0
+    rate_burst: float = 100
 
 
-def settings_of(request: Request) -> PageSettings:
-    """Return what the application told the page."""
-    found: PageSettings = request.app.state.page
-    return found
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """The settings, and who asked how often."""
+
+    settings: PageSettings
+    rates: RateLimiter
+
+
+def state_of(request: Request) -> PageState:
+    """Return what the application told the page; without it, the service that it runs."""
+    state = request.app.state
+    found = getattr(state, "page", None)
+    if isinstance(found, PageState):
+        return found
+    if found is None:
+        from equipoise.web.page.service_backend import page_settings
+
+        found = page_settings(state.service)
+    state.page = PageState(found, RateLimiter(found.rate_limit, found.rate_burst))
+    return state_of(request)
 
 
 def bound(call: Callable[..., Any], *given: Any, **named: Any) -> Callable[[], Any]:

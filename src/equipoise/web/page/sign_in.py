@@ -5,9 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from equipoise.web.page.settings import bound
-from equipoise.web.page.visit import KEY_COOKIE, THEME_COOKIE, Visit, safe_target
+from equipoise.web.page.visit import KEY_COOKIE, LONGEST_SECRET, THEME_COOKIE, Visit, safe_target
 
-_LONGEST_SECRET = 500
 _YEAR = 365 * 86_400
 
 
@@ -21,7 +20,7 @@ async def sign_in(visit: Visit) -> Response:
     form = await visit.form()
     secret, target = form.text("key"), safe_target(form.text("next", "/"))
     holder = None
-    if secret.isascii() and secret.isprintable() and 0 < len(secret) <= _LONGEST_SECRET:
+    if secret.isascii() and secret.isprintable() and 0 < len(secret) <= LONGEST_SECRET:
         holder = await visit.settings.read(bound(visit.backend.key_holder, secret))
     if holder is None:
         told = ["this is no key, or it has expired or was revoked"]

@@ -13,9 +13,10 @@ from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale, around
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.page.errors import ForbiddenError, status_of
+from equipoise.web.errors import ForbiddenError, http_status
 from equipoise.web.page.forms import Form
-from equipoise.web.page.visit import Visit, problems_of
+from equipoise.web.page.problems import problems_of
+from equipoise.web.page.visit import Visit
 
 #: Players of a table, sweeps and ids of a sweep that are shown.
 MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
@@ -86,7 +87,7 @@ async def tournament(visit: Visit) -> Response:
     except ForbiddenError:
         raise
     except EquipoiseError as error:
-        return _shown(visit, form, status_of(error), problems=problems_of(error))
+        return _shown(visit, form, http_status(error), problems=problems_of(error))
     return _shown(visit, form, table=table_of(found), name=name)
 
 
@@ -103,7 +104,7 @@ def performance_of(
 
 
 def _games(form: Form) -> tuple[bytes, str, str]:
-    """Return the games, how they are written and what they are called. Raises : InvalidDataError"""
+    """Return the games, how they are written and what they are called. Raises : InvalidDataError."""
     upload = form.files.get("file")
     name, content = "", form.fields.get("games", [""])[0].encode("utf-8", "replace")
     if upload is not None and upload.content:

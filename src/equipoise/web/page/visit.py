@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import time
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlsplit
@@ -11,17 +12,19 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.keys import Role
 from equipoise.messages.pools import PoolMessage
+from equipoise.web.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
 from equipoise.web.page.backend import Backend, KeyHolder
-from equipoise.web.page.errors import ForbiddenError, SignInNeededError
 from equipoise.web.page.forms import Form, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
-from equipoise.web.page.settings import PageSettings, bound, settings_of
+from equipoise.web.page.settings import PageSettings, bound, state_of
 from equipoise.web.page.wording import digits_of
 
 KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
+#: A key that is longer is none of ours.
+LONGEST_SECRET = 512
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
@@ -101,13 +104,13 @@ class Visit:
         if self.holder is None and not self.settings.open_calculations:
             raise self._refused()
 
-    def _refused(self) -> SignInNeededError | ForbiddenError:
+    def _refused(self) -> UnauthorisedError | ForbiddenError:
         if self.holder is None:
-            return SignInNeededError("this is not public: sign in with a key that may see it")
+            return UnauthorisedError("this is not public: sign in with a key that may see it")
         return ForbiddenError(f"the key {self.holder.name} does not allow this")
 
     async def form(self) -> Form:
-        """Return what was posted from a page of ours. Raises : ForbiddenError and others"""
+        """Return what was posted from a page of ours. Raises : ForbiddenError and others."""
         if self._form is None:
             check_origin(self.request)
             form = await read_form(self.request, self.settings.body_limit)
@@ -137,7 +140,7 @@ class Visit:
         return self.request.query_params.get(name, otherwise).strip()
 
     def whole(self, name: str, otherwise: int, low: int, high: int) -> int:
-        """Return a whole number of the query. Raises : InvalidParameterError"""
+        """Return a whole number of the query. Raises : InvalidParameterError."""
         text = self.query(name)
         if not text:
             return otherwise
@@ -175,17 +178,25 @@ class Visit:
 
 
 async def arrive(request: Request) -> Visit:
-    """Return the visit of a request; a key that is no longer good counts as none."""
-    settings = settings_of(request)
-    secret = request.cookies.get(KEY_COOKIE)
+    """Return the visit of a request; a key that is no longer good counts as none.
+
+    Raises : TooManyRequestsError
+    """
+    state = state_of(request)
+    secret = request.cookies.get(KEY_COOKIE, "")
     holder = None
-    if secret:
-        holder = await settings.read(bound(settings.backend.key_holder, secret))
-    return Visit(request, settings, holder)
+    if 0 < len(secret) <= LONGEST_SECRET:
+        find = state.settings.backend.key_holder
+        holder = await state.settings.read(bound(find, secret))
+    address = request.client.host if request.client else ""
+    seconds = state.rates.take(address if holder is None else holder.key, time.monotonic())
+    if seconds:
+        raise TooManyRequestsError("this is more than the rate of requests allowed", seconds)
+    return Visit(request, state.settings, holder)
 
 
 def check_origin(request: Request) -> None:
-    """Refuse a form that was not posted from a page of ours. Raises : ForbiddenError"""
+    """Refuse a form that was not posted from a page of ours. Raises : ForbiddenError."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         if site in ("same-origin", "none"):
@@ -200,10 +211,3 @@ def safe_target(text: str) -> str:
     """Return a path of this site; "/" for everything else."""
     good = text.startswith("/") and not text.startswith("//") and "\\" not in text
     return text if good and text.isprintable() else "/"
-
-
-def problems_of(error: Exception) -> list[str]:
-    """Return what is wrong as sentences."""
-    if isinstance(error, InvalidDataError) and error.problems:
-        return [str(one).removeprefix("input").removeprefix(", ").removeprefix(": ") for one in error.problems[:50]]
-    return [str(error)]

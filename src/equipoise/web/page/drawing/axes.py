@@ -60,9 +60,7 @@ class Frame:
         plot = element("svg", lines, layer, list(marks), class_="plot", height=self.height)
         names = element("svg", [_name(at, text) for at, text in below], class_="below", height=22)
         up = element("svg", side, class_="side", height=self.height)
-        return Markup(
-            element("div", up, plot, names, class_="chart", role="img", aria_label=name)
-        )
+        return Markup(element("div", up, plot, names, class_="chart", role="img", aria_label=name))
 
 
 def _line(y: float) -> Drawn:

@@ -1,4 +1,4 @@
-// Fields for players suggest names that begin with what is typed.
+// Fields for players suggest names in which stands what is typed.
 
 const WAIT = 150;
 
@@ -13,19 +13,19 @@ export function suggest(box) {
     );
   }
 
-  async function look(prefix) {
-    if (!known.has(prefix)) {
-      const answer = await fetch(`${box.dataset.names}?${new URLSearchParams({ prefix })}`);
+  async function look(text) {
+    if (!known.has(text)) {
+      const answer = await fetch(`${box.dataset.names}?${new URLSearchParams({ text })}`);
       if (!answer.ok) return;
-      known.set(prefix, (await answer.json()).players.map((one) => one.player));
+      known.set(text, (await answer.json()).players.map((one) => one.player));
     }
-    offer(known.get(prefix));
+    offer(known.get(text));
   }
 
   box.addEventListener("input", (event) => {
     if (event.target.getAttribute("list") !== list.id) return;
     clearTimeout(timer);
-    const prefix = event.target.value.trim();
-    if (prefix) timer = setTimeout(() => look(prefix).catch(() => {}), WAIT);
+    const text = event.target.value.trim();
+    if (text) timer = setTimeout(() => look(text).catch(() => {}), WAIT);
   });
 }

@@ -1,0 +1,184 @@
+"""A pool as a whole, in a few numbers: counts over time, the spread of ratings, names that match."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, Integer, cast, func, literal, select
+
+from equipoise.store.changes import counts
+from equipoise.store.pools import PoolRecord
+from equipoise.store.ratings import RatingRow
+from equipoise.store.schema import changes, log, ratings
+
+
+class Reach(NamedTuple):
+    """Which matches are told of: from a position in time on, up to the last; how many they are."""
+
+    first: int
+    last: int
+    matches: int
+
+
+class RatingTotals(NamedTuple):
+    """Ratings as they are shown: how many, how many provisional, their ends and mean."""
+
+    players: int
+    provisional: int
+    low: float
+    high: float
+    mean: float
+
+
+class MeanRow(NamedTuple):
+    """Ratings after matches in one bin: count, mean, mean of their squares about `about`."""
+
+    bin: int
+    participations: int
+    mean: float
+    square: float
+
+
+_MATCH = log.c.kind == "match"
+
+
+def reach(connection: Connection, pool: PoolRecord, most: int) -> Reach | None:
+    """Return the times of the newest matches, at most so many; None where there is none."""
+    newest = (
+        select(log.c.time)
+        .where(log.c.pool == pool.id, _MATCH)
+        .order_by(log.c.time.desc(), log.c.seq.desc())
+    )
+    last = connection.execute(newest.limit(1)).scalar()
+    if last is None:
+        return None
+    count = min(pool.matches, most)
+    first = connection.execute(newest.limit(1).offset(max(count - 1, 0))).scalar()
+    if first is None:  # fewer matches than the pool counts: it has just been changed
+        oldest = newest.order_by(None).order_by(log.c.time, log.c.seq)
+        first = connection.execute(oldest.limit(1)).scalar_one()
+    return Reach(int(first), int(last), count)
+
+
+def matches_by_bin(
+    connection: Connection, pool: PoolRecord, since: int, width: int
+) -> dict[int, int]:
+    """Return the number of matches in each bin of time, numbered from `since` on."""
+    which = _bin(log.c.time, since, width)
+    query = (
+        select(which, func.count())
+        .where(log.c.pool == pool.id, _MATCH, log.c.time >= since)
+        .group_by(which)
+    )
+    return {int(row[0]): int(row[1]) for row in connection.execute(query)}
+
+
+def rating_totals(connection: Connection, pool: PoolRecord) -> RatingTotals | None:
+    """Return what all ratings have in common; None where there is none."""
+    shown = ratings.c.ordering
+    query = select(
+        func.count(),
+        func.sum(cast(ratings.c.provisional, Integer)),
+        func.max(shown),
+        func.min(shown),
+        func.avg(shown),
+    ).where(ratings.c.pool == pool.id, ratings.c.generation == pool.generation)
+    players, provisional, high, low, mean = connection.execute(query).one()
+    if not players:
+        return None
+    # The table keeps ratings with the other sign, so that they sort best first.
+    return RatingTotals(int(players), int(provisional), 0.0 - high, 0.0 - low, 0.0 - mean)
+
+
+def ratings_by_bin(
+    connection: Connection, pool: PoolRecord, low: float, width: float
+) -> dict[int, int]:
+    """Return the number of players in each bin of the ratings shown, numbered from `low` up."""
+    # The value is not negative, so that casts of both databases, after floor, agree.
+    which = cast(func.floor((-ratings.c.ordering - low) / width), Integer)
+    query = (
+        select(which, func.count())
+        .where(ratings.c.pool == pool.id, ratings.c.generation == pool.generation)
+        .group_by(which)
+    )
+    return {int(row[0]): int(row[1]) for row in connection.execute(query)}
+
+
+def means_by_bin(
+    connection: Connection,
+    pool: PoolRecord,
+    *,
+    players: int,
+    since: int,
+    width: int,
+    by_seq: bool,
+    about: float,
+) -> list[MeanRow]:
+    """Return ratings after matches by bins of time, or of numbers in the log, first to last.
+
+    players : of whom the changes are read at most; evenly drawn where the pool has more
+    about : a rating in the midst of them, so that squares keep their digits
+    """
+    every = max(1, -(-pool.players // players))
+    numbered = (
+        select(
+            ratings.c.player,
+            func.row_number().over(order_by=ratings.c.player).label("number"),
+        )
+        .where(ratings.c.pool == pool.id, ratings.c.generation == pool.generation)
+        .subquery()
+    )
+    drawn = select(numbered.c.player).where(numbered.c.number % every == 0)
+    where = changes.c.seq if by_seq else changes.c.time
+    which = _bin(where, since, width)
+    apart = changes.c.rating - about
+    query = (
+        select(which, func.count(), func.avg(changes.c.rating), func.avg(apart * apart))
+        .where(
+            changes.c.pool == pool.id,
+            changes.c.player.in_(drawn),
+            where >= since,
+            counts(pool),
+        )
+        .group_by(which)
+        .order_by(which)
+    )
+    return [
+        MeanRow(int(row[0]), int(row[1]), float(row[2]), float(row[3]))
+        for row in connection.execute(query)
+    ]
+
+
+def players_with(
+    connection: Connection, pool: PoolRecord, text: str, limit: int
+) -> list[RatingRow]:
+    """Return players in whose id a text stands, small or capital letters alike, best first."""
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    shown = [ratings.c[name] for name in RatingRow._fields]
+    # First the ids from the index of the leaderboard alone, then the rows of the few wanted.
+    wanted = (
+        select(ratings.c.player)
+        .where(
+            ratings.c.pool == pool.id,
+            ratings.c.generation == pool.generation,
+            ratings.c.player.ilike(f"%{escaped}%", escape="\\"),
+        )
+        .order_by(ratings.c.ordering, ratings.c.player)
+        .limit(limit)
+    )
+    found = [row[0] for row in connection.execute(wanted)]
+    query = (
+        select(*shown)
+        .where(
+            ratings.c.pool == pool.id,
+            ratings.c.generation == pool.generation,
+            ratings.c.player.in_(found),
+        )
+        .order_by(ratings.c.ordering, ratings.c.player)
+    )
+    return [RatingRow._make(row) for row in connection.execute(query)]
+
+
+def _bin(column: Any, since: int, width: int) -> Any:
+    """Return the number of the bin; nothing before `since` is asked for."""
+    return (column - literal(since, BigInteger)) // literal(width, BigInteger)
