@@ -1,4 +1,4 @@
-"""A pool as a whole, in a few numbers: counts over time, the spread of ratings, names that match."""
+"""A pool as a whole, in a few numbers: counts over time, spread of ratings, names found."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ from equipoise.web.service import Service, now
 from equipoise.workflows import (
     amending,
     match_preview,
+    pool_explaining,
     pool_overview,
     pool_people,
     pool_questions,
@@ -151,7 +152,7 @@ class ServiceBackend:
 
     def explain(self, pool: str, player: str, match: str | None) -> ExplainMessage:
         """Return why a match changed a player's rating."""
-        return pool_questions.explain_player(self._store, pool, player, match)
+        return pool_explaining.explain_player(self._store, pool, player, match)
 
     def match(self, pool: str, match: str) -> MatchMessage:
         """Return a match."""

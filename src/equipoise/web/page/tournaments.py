@@ -104,7 +104,7 @@ def performance_of(
 
 
 def _games(form: Form) -> tuple[bytes, str, str]:
-    """Return the games, how they are written and what they are called. Raises : InvalidDataError."""
+    """Return the games, how they are written, and their name. Raises : InvalidDataError."""
     upload = form.files.get("file")
     name, content = "", form.fields.get("games", [""])[0].encode("utf-8", "replace")
     if upload is not None and upload.content:
