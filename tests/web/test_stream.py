@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -47,7 +48,7 @@ def test_pieces_are_whole_lines_in_order(
     """However it arrives, nothing is lost, split or numbered wrongly."""
     content = b"\n".join(given_lines) + (b"\n" if ended and given_lines else b"")
     places = sorted({0, len(content), *(min(one, len(content)) for one in cuts)})
-    chunks = [content[low:high] for low, high in zip(places, places[1:], strict=False)]
+    chunks = [content[low:high] for low, high in pairwise(places)]
     found = cut(chunks, chunk_lines=most, chunk_bytes=size, line_bytes=10)
     assert b"".join(piece.content for piece in found) == content
     number = 1

@@ -31,8 +31,8 @@ from equipoise.workflows.checkpointing import RunningPool, keep_checkpoints, run
 from equipoise.workflows.differences import Numbers, difference
 from equipoise.workflows.pools import code_version, rules_of
 
-#: How long a replay belongs to whoever began it, unless that one says that it goes on, which it does
-#: with every few rows. After a crash a pool waits so long for its replay.
+#: How long a replay belongs to whoever began it, unless that one says that it goes on, as it does
+#: every few rows. After a crash a pool waits so long for its replay.
 LEASE = 10_000_000
 
 #: Rows written in one transaction, so that no writer waits long.

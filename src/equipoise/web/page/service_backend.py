@@ -184,7 +184,6 @@ class ServiceBackend:
         if isinstance(answer, EquipoiseError):
             raise answer
         assert isinstance(answer, list)
-        self._service.background.posted(pool)
         self._service.background.wake()
         return answer[0]
 
