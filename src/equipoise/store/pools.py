@@ -22,6 +22,10 @@ START: Position = (-(2**62), 0)
 #: Participations between two checkpoints at first; doubled whenever there are too many of them.
 CHECKPOINT_INTERVAL = 20_000
 
+#: A checkpoint holds all players: so many participations for each of them must lie between two,
+#: so that keeping checkpoints stays a small part of the work however large the pool is.
+PER_PLAYER = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRecord:
@@ -55,6 +59,11 @@ class PoolRecord:
     garbage: bool
     checkpoint_interval: int
     checkpoint_due: int
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Participations between two checkpoints of a pool of this size."""
+        return max(self.checkpoint_interval, PER_PLAYER * self.players)
 
 
 def add_pool(connection: Connection, name: str, settings: str, code: str, now: int) -> None:
@@ -107,7 +116,10 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
     wanted = (
         pools.c.dirty_time.is_not(None)
         | pools.c.garbage
-        | (pools.c.checkpoint_due >= pools.c.checkpoint_interval)
+        | (
+            (pools.c.checkpoint_due >= pools.c.checkpoint_interval)
+            & (pools.c.checkpoint_due >= PER_PLAYER * pools.c.players)
+        )
     )
     free = pools.c.replay_until.is_(None) | (pools.c.replay_until < now)
     rows = connection.execute(select(pools).where(wanted, free).order_by(pools.c.id))

@@ -172,7 +172,7 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
     """
     with store.read() as connection:
         record = get_pool(connection, pool)
-        if record.dirty is not None or record.checkpoint_due < record.checkpoint_interval:
+        if record.dirty is not None or record.checkpoint_due < record.checkpoint_every:
             return False
         saved = _standing(connection, record, rules_of(record.settings))
     with store.write() as connection:

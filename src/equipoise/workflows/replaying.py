@@ -263,7 +263,7 @@ def _give_up(replay: _Replay) -> None:
 def _hold_checkpoint(replay: _Replay) -> None:
     """Make a checkpoint now and then; they are stored once the replay counts."""
     running = replay.running
-    if running.participations - replay.held_at < replay.pool.checkpoint_interval:
+    if running.participations - replay.held_at < replay.pool.checkpoint_every:
         return
     replay.held_at = running.participations
     replay.held.append(running.checkpoint())
