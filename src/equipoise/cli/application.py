@@ -12,14 +12,19 @@ from equipoise.cli import (
     balance,
     demo,
     explain,
+    export,
+    import_,
+    keys,
     performance,
     plot,
     predict,
     rate,
     rebalance,
+    serve,
     simulate,
     systems,
     tune,
+    verify,
 )
 
 application = typer.Typer(
@@ -58,11 +63,16 @@ application.command("backtest", epilog=backtest.EXAMPLE)(backtest.backtest)
 application.command("balance", epilog=balance.EXAMPLE)(balance.balance)
 application.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 application.command("explain", epilog=explain.EXAMPLE)(explain.explain)
+application.command("export", epilog=export.EXAMPLE)(export.export)
+application.command("import", epilog=import_.EXAMPLE)(import_.import_)
+application.add_typer(keys.application, name="keys")
 application.command("performance", epilog=performance.EXAMPLE)(performance.performance)
 application.command("plot", epilog=plot.EXAMPLE)(plot.plot)
 application.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 application.command("rate", epilog=rate.EXAMPLE)(rate.rate)
 application.command("rebalance", epilog=rebalance.EXAMPLE)(rebalance.rebalance)
+application.command("serve", epilog=serve.EXAMPLE)(serve.serve)
 application.command("simulate", epilog=simulate.EXAMPLE)(simulate.simulate)
 application.command("systems", epilog=systems.EXAMPLE)(systems.systems)
 application.command("tune", epilog=tune.EXAMPLE)(tune.tune)
+application.command("verify", epilog=verify.EXAMPLE)(verify.verify)

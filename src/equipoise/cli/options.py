@@ -80,7 +80,21 @@ SetOfLabel: TypeAlias = Annotated[
         "name.",
     ),
 ]
+Database: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        envvar="EQUIPOISE_DATABASE",
+        help="sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; without the option "
+        "what EQUIPOISE_DATABASE says. [default: sqlite:///equipoise.db]",
+        show_default=False,
+        show_envvar=False,
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
+
+#: Database of commands that are told of none.
+DATABASE = "sqlite:///equipoise.db"
 
 
 def skip_bad_choice(given: str | None) -> Literal["matches", "rows"] | None:

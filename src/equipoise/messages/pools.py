@@ -87,3 +87,10 @@ class VerifyMessage(msgspec.Struct, frozen=True):
     different: int
     differences: list[str]
     seconds: float
+
+
+class VerifyList(msgspec.Struct, frozen=True):
+    """The answer of `equipoise verify --json`: all pools that were verified."""
+
+    identical: bool
+    pools: list[VerifyMessage]

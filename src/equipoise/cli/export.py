@@ -1,0 +1,43 @@
+"""equipoise export: a pool of the service as a file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from equipoise.cli import options
+
+EXAMPLE = """\b
+Example:
+  equipoise export demo --what log --output demo.ndjson
+  equipoise export demo --what ratings --output ratings.csv"""
+
+
+def export(
+    pool: Annotated[str, typer.Argument(help="The pool.", show_default=False)],
+    output: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="Where to: .csv, .parquet, or .ndjson (also .jsonl)."),
+    ],
+    what: Annotated[
+        Literal["log", "ratings", "changes"],
+        typer.Option(
+            help="log: all that was posted and amended (.ndjson, for `equipoise import`), or the "
+            "matches as they count now (.csv, .parquet, for `equipoise rate`). ratings: the rating "
+            "table. changes: what every match did to every player in it."
+        ),
+    ] = "log",
+    database: options.Database = options.DATABASE,
+) -> None:
+    """Write a pool's log, ratings or changes to a file, whole or not at all.
+
+    All of it is of one moment; a service may run on the database meanwhile.
+    """
+    from equipoise.cli.databases import opened
+    from equipoise.cli.report import progress
+    from equipoise.workflows.exchange import export_file, format_of
+
+    format_of(output)
+    with opened(database) as store, progress("writing") as show:
+        export_file(store, pool, what, output, show)

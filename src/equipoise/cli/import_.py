@@ -1,0 +1,154 @@
+"""equipoise import: matches from a file into a pool of the service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from equipoise.cli import options
+
+if TYPE_CHECKING:
+    from equipoise.messages.exchange import ImportMessage
+    from equipoise.workflows.settings import Settings
+
+EXAMPLE = """\b
+Example:
+  equipoise import examples/contests.csv --pool contests --create --system elo-mmr"""
+
+
+def import_(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A log by `equipoise export`, or a history in any format that `equipoise rate` "
+            "reads, or - for one on standard input (with --format).",
+            show_default=False,
+        ),
+    ],
+    pool: Annotated[str, typer.Option(metavar="POOL", help="The pool they come into.")],
+    create: Annotated[
+        bool,
+        typer.Option(
+            "--create",
+            help="Make the pool if it is not there; a log says how, if nothing else does.",
+        ),
+    ] = False,
+    system: options.System = None,
+    set_: options.Set = None,
+    parameters: options.Parameters = None,
+    late: Annotated[
+        Literal["reject", "append", "replay"] | None,
+        typer.Option(
+            help="What a pool that is made does with matches older than its last one. "
+            "[default: reject]"
+        ),
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Anybody may read a pool that is made, without a key.")
+    ] = False,
+    column: options.Column = None,
+    stat: options.Stat = None,
+    skip_bad: options.SkipBad = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    where: options.Where = None,
+    format_: options.Format = None,
+    database: options.Database = options.DATABASE,
+    as_json: options.Json = False,
+) -> None:
+    """Bring matches into a pool, rated and recorded as if they were posted.
+
+    What is there already is left alone, so an import that was cut off is simply run again. Of a
+    file in which anything is wrong nothing is recorded.
+    """
+    from equipoise._jit import watch_compilation
+    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.reading import history_request
+    from equipoise.cli.report import print_json, progress, say
+    from equipoise.workflows.importing import ImportRequest, import_pool
+    from equipoise.workflows.settings import read_settings
+
+    told = read_settings(parameters)
+    history = history_request(
+        source,
+        told,
+        format_=format_,
+        column=column,
+        stat=stat,
+        skip_bad=skip_bad,
+        where=where,
+        since=since,
+        until=until,
+    )
+    settings = _settings(system, told, set_ or [], history.statistics, late, public)
+    _check_usage(settings, create)
+    request = ImportRequest(history=history, create=create, settings=settings)
+    with (
+        opened(database, create=create) as store,
+        watch_compilation(lambda: say("Compiling for this machine, once ...")),
+        progress("importing") as show,
+    ):
+        done = import_pool(store, pool, request, clock(), show)
+    if as_json:
+        print_json(done)
+        return
+    for line in _lines(done):
+        say(line)
+
+
+def _settings(
+    system: str | None,
+    told: Settings,
+    assigned: list[str],
+    statistics: Any,
+    late: str | None,
+    public: bool,
+) -> dict[str, object]:
+    """Return what is said of the pool to be made; what is not said is left open."""
+    from equipoise.workflows.settings import DEFAULT_SYSTEM, assignments
+
+    found: dict[str, object] = {}
+    name = system or told.system
+    set_here: dict[str, object] = dict(assignments(assigned, "--set"))
+    if name is not None or told.parameters or set_here:
+        chosen = name or DEFAULT_SYSTEM
+        same = chosen == (told.system or chosen)
+        found["system"] = chosen
+        found["parameters"] = {**(told.parameters if same else {}), **set_here}
+    if statistics:
+        found["statistics"] = dict(statistics)
+    if late is not None:
+        found["late"] = late
+    if public:
+        found["public"] = True
+    return found
+
+
+def _check_usage(settings: dict[str, object], create: bool) -> None:
+    """Refuse to say how a pool is set that is not made. Raises : InvalidParameterError."""
+    from equipoise.errors import InvalidParameterError
+
+    if settings and not create:
+        raise InvalidParameterError(
+            "--system, --set, --parameters, --stat, --late and --public say how a pool is made: "
+            "they need --create"
+        )
+
+
+def _lines(done: ImportMessage) -> list[str]:
+    """Return what was recorded, and what was not."""
+    from equipoise.cli.reading import reading_lines
+
+    made = ", which was made" if done.created else ""
+    lines = [f"{done.matches:,} matches recorded in pool {done.pool}{made} ({done.seconds:.2f} s)"]
+    counts = (
+        (done.amendments, "amendments recorded"),
+        (done.known_matches, "matches were there before"),
+        (done.known_amendments, "amendments were there before"),
+    )
+    lines += [f"{count:,} {what}" for count, what in counts if count]
+    if done.pending:
+        lines.append("ratings await a replay that the service is at")
+    return lines if done.history is None else [*lines, *reading_lines(done.history)]

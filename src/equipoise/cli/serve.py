@@ -1,0 +1,131 @@
+"""equipoise serve: the service."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from equipoise.web.settings import ServiceSettings
+
+EXAMPLE = """\b
+Example:
+  equipoise serve --demo
+  equipoise serve --database sqlite:///league.db --port 8000 --set rate_limit=50"""
+
+
+def serve(
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="EQUIPOISE_DATABASE",
+            help="sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME, upgraded if "
+            "need be; without the option what EQUIPOISE_DATABASE says. "
+            "[default: sqlite:///equipoise.db]",
+            show_default=False,
+            show_envvar=False,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")
+    ] = 8000,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Processes; more than one is for PostgreSQL.")
+    ] = 1,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the service, as EQUIPOISE_NAME in the environment; repeatable.",
+        ),
+    ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo",
+            help="With a public pool `demo` of the sample, in a database that goes with the "
+            "service unless one is named.",
+        ),
+    ] = False,
+) -> None:
+    """Run the service until it is stopped by SIGINT or SIGTERM.
+
+    Requests under way are then finished, and all that was acknowledged is in the database.
+    """
+    import contextlib
+    import tempfile
+
+    from equipoise.cli.databases import check_installed
+    from equipoise.workflows.settings import assignments
+
+    _check_installed()
+    check_installed()
+    from equipoise.web.serve import serve as run
+
+    chosen = assignments(set_ or [], "--set")
+    with contextlib.ExitStack() as stack:
+        if demo and database is None and "database" not in chosen:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-demo-"))
+            database = f"sqlite:///{folder}/demo.db"
+        settings = _settings(database, chosen)
+        if demo:
+            _fill_demo(settings.database, host, port)
+        run(settings, host, port, workers)
+
+
+def _settings(database: str | None, chosen: dict[str, str]) -> ServiceSettings:
+    """Return the settings: of the command, and else of the environment."""
+    from equipoise.web.settings import PREFIX, settings_from_environment
+
+    if database is not None:
+        chosen = {"database": database, **chosen}
+    given = {PREFIX + name.upper(): value for name, value in chosen.items()}
+    _check_names(chosen)
+    return settings_from_environment({**os.environ, **given})
+
+
+def _check_names(chosen: dict[str, str]) -> None:
+    """Refuse settings that there are not. Raises : InvalidParameterError."""
+    import msgspec
+
+    from equipoise.errors import InvalidParameterError
+    from equipoise.web.settings import ServiceSettings
+
+    known = [field.name for field in msgspec.structs.fields(ServiceSettings)]
+    for name in chosen:
+        if name not in known:
+            raise InvalidParameterError(
+                f"the service has no setting {name!r}: it has {', '.join(known)}"
+            )
+
+
+def _fill_demo(database: str, host: str, port: int) -> None:
+    """Fill the demo pool if it is not there, and say where it is."""
+    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.report import say
+    from equipoise.workflows.demo_pool import DEMO, fill_demo
+
+    with opened(database, create=True) as store:
+        fill_demo(store, clock())
+    if port:
+        place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        pages = f"{place}/pools/{DEMO} and {place}/v1/pools/{DEMO}/leaderboard"
+        say(f"The pool {DEMO!r} is public: {pages}")
+
+
+def _check_installed() -> None:
+    """Refuse to go on without the libraries of the web. Raises : InvalidParameterError."""
+    from importlib.util import find_spec
+
+    from equipoise.errors import InvalidParameterError
+
+    missing = [name for name in ("fastapi", "uvicorn", "prometheus_client") if not find_spec(name)]
+    if missing:
+        raise InvalidParameterError(
+            f"the service needs {', '.join(missing)}: pip install 'equipoise[service]'"
+        )

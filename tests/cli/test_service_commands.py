@@ -1,0 +1,181 @@
+"""The commands of the service as their users run them: keys, import, export, verify."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from sqlalchemy import text
+
+from equipoise.cli import run
+from equipoise.store import keys
+from equipoise.store.connection import open_store
+from workflows.posted_history import NOW
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, where the default database is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EQUIPOISE_DATABASE", raising=False)
+    return tmp_path
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> Any:
+    """Return the JSON that a command prints."""
+    capsys.readouterr()
+    assert run([*arguments, "--json"]) == status
+    return json.loads(capsys.readouterr().out)
+
+
+def filled(name: str = "sample", *more: str) -> None:
+    assert run(["import", SAMPLE, "--pool", name, "--create", *more]) == 0
+
+
+def test_a_key_is_made_shown_once_and_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """The secret alone goes to standard output; the database does not hold it."""
+    filled()
+    capsys.readouterr()
+    assert run(["keys", "create", "--name", "game", "--role", "writer", "--pool", "sample"]) == 0
+    out, err = capsys.readouterr()
+    secret = out.strip()
+    assert "Key 1, writer of sample." in err
+    assert secret not in err
+    store = open_store()
+    found = keys.find_key(store, secret, NOW)
+    store.close()
+    assert found is not None
+    assert (found.name, found.role, found.pool, found.expires) == ("game", "writer", "sample", None)
+    assert secret.encode() not in Path("equipoise.db").read_bytes()
+
+
+def test_keys_expire_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) -> None:
+    made = answer(capsys, "keys", "create", "--name", "a", "--role", "admin", "--expires", "30d")
+    key = made["key"]
+    assert (key["key"], key["role"], key["pool"]) == (1, "admin", None)
+    begun, ends = (key[name][:10] for name in ("created", "expires"))
+    assert (pl.Series([ends]).str.to_date() - pl.Series([begun]).str.to_date()).item().days == 30
+    assert run(["keys", "create", "--name", "b", "--expires", "2999-01-01"]) == 0
+    assert run(["keys", "revoke", "2"]) == 0
+    assert "Key 2 (b) is revoked." in capsys.readouterr().err
+    assert run(["keys", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [["2", "b"], ["1", "a"]]
+    assert "revoked" in lines[1]
+    assert "until" in lines[2]
+    listed = answer(capsys, "keys", "list")["keys"]
+    assert listed[0]["revoked"] is not None
+    assert "secret" not in json.dumps(listed)
+
+
+def test_an_import_is_rated_like_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """And exported again: the rating table, the trace, and a log that another pool takes."""
+    done = answer(capsys, "import", SAMPLE, "--pool", "sample", "--create", "--set", "rho=0.5")
+    assert (done["created"], done["matches"], done["pending"]) == (True, 40, False)
+    assert run(["import", SAMPLE, "--pool", "sample"]) == 0
+    err = capsys.readouterr().err
+    assert "0 matches recorded in pool sample (" in err
+    assert "40 matches were there before" in err
+    rate = ["rate", SAMPLE, "--set", "rho=0.5", "--output", "r.csv", "--trace", "t.parquet"]
+    assert run(rate) == 0
+    assert run(["export", "sample", "--what", "ratings", "--output", "ratings.csv"]) == 0
+    assert Path("ratings.csv").read_text() == Path("r.csv").read_text()
+    assert run(["export", "sample", "--what", "changes", "--output", "changes.parquet"]) == 0
+    trace = pl.read_parquet("t.parquet").with_columns(pl.col("match").cast(pl.String))
+    assert_frame_equal(pl.read_parquet("changes.parquet"), trace, check_exact=True)
+    assert run(["export", "sample", "--output", "log.ndjson"]) == 0
+    assert run(["import", "log.ndjson", "--pool", "copy", "--create"]) == 0
+    assert run(["export", "copy", "--what", "ratings", "--output", "copy.csv"]) == 0
+    assert Path("copy.csv").read_bytes() == Path("ratings.csv").read_bytes()
+
+
+def test_verify_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit status 0 while all is as the log gives it, 1 from the first wrong bit on."""
+    filled("one")
+    filled("two", "--system", "elo", "--late", "replay", "--public")
+    capsys.readouterr()
+    assert run(["verify"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows[1:]] == ["one", "two"]
+    assert all("identical" in row for row in rows[1:])
+    store = open_store()
+    with store.write() as connection:
+        connection.execute(
+            text("UPDATE changes SET rating = rating + 1e-9 WHERE pool = 1 AND player = 'jade-ant'")
+        )
+    store.close()
+    assert run(["verify", "two"]) == 0
+    capsys.readouterr()
+    assert run(["verify", "one", "two"]) == 1
+    out = capsys.readouterr().out
+    assert "one: entry 6, player jade-ant: stored rating" in out
+    found = answer(capsys, "verify", status=1)
+    assert [(one["pool"], one["identical"]) for one in found["pools"]] == [
+        ("one", False),
+        ("two", True),
+    ]
+
+
+def test_the_environment_names_the_database(
+    here: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str
+) -> None:
+    """The option wins over it."""
+    monkeypatch.setenv("EQUIPOISE_DATABASE", postgres_url)
+    filled()
+    assert not list(here.iterdir())
+    assert run(["verify", "sample"]) == 0
+    assert run(["verify", "sample", "--database", "sqlite:///other.db"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["verify"], 1, "no database equipoise.db"),
+        (["keys", "list"], 1, "no database equipoise.db"),
+        (["keys", "create", "--name", ""], 2, "name must be 1 to 200 characters"),
+        (["keys", "create", "--name", "a", "--pool", "none"], 1, "no pool 'none'"),
+        (["keys", "create", "--name", "a", "--expires", "soon"], 2, "expires must be"),
+        (["keys", "create", "--name", "a", "--expires", "2001-01-01"], 2, "a time to come"),
+        (["keys", "create", "--name", "a", "--role", "king"], 2, "king"),
+        (["keys", "revoke", "7"], 1, "no database"),
+        (["export", "x", "--output", "x.txt"], 2, "must end in .csv, .parquet, .ndjson"),
+        (["export", "x", "--output", "x.csv"], 1, "no database"),
+        (["import", SAMPLE, "--pool", "a"], 1, "no database"),
+        (["import", SAMPLE, "--pool", "A", "--create"], 1, "must be small letters"),
+        (["import", SAMPLE, "--pool", "a", "--system", "elo"], 2, "they need --create"),
+        (["import", "no.csv", "--pool", "a", "--create"], 1, "nothing of that name"),
+        (["import", SAMPLE, "--pool", "a", "--create", "--system", "chess"], 1, "no system"),
+        (["verify", "--database", "mysql://x/y"], 2, "the database must be sqlite:///FILE or"),
+        (["verify", "--database", "sqlite://"], 2, "must be a file"),
+        (["verify", "--database", "nonsense"], 2, "the database must be"),
+        (["keys", "create", "--name", "a", "--database", "sqlite:///no/x.db"], 1, "no folder"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
+) -> None:
+    assert run(arguments) == status
+    assert message in capsys.readouterr().err
+    assert not os.path.exists("x.csv")
+
+
+def test_missing_libraries_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from importlib import util
+
+    real = util.find_spec
+    hidden = ("sqlalchemy", "fastapi")
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name in hidden else real(name))
+    assert run(["verify"]) == 2
+    assert "pip install 'equipoise[service]'" in capsys.readouterr().err
+    assert run(["serve"]) == 2
+    assert "the service needs fastapi: pip install" in capsys.readouterr().err
