@@ -114,12 +114,6 @@ def matches_before(
     return list(_entries(connection.execute(query)))
 
 
-def any_match_from(connection: Connection, pool: int, position: Position) -> bool:
-    """Return whether a match stands at or after a position."""
-    query = select(literal(1)).where(log.c.pool == pool, _MATCH, _position() >= _literal(position))
-    return connection.execute(query.limit(1)).first() is not None
-
-
 def first_waiting(connection: Connection, pool: int, after: int) -> Position | None:
     """Return the first position of the matches after entry `after` that wait for a replay."""
     query = select(log.c.time, log.c.seq).where(

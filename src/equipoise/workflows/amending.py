@@ -239,7 +239,9 @@ def _about_player(
         barred = amendments.eligibility.barred_now(player) is not None
         if barred == (kind == "disqualify") and since is None:
             raise ConflictError(f"player {player!r} is {'' if barred else 'not '}disqualified")
-        past = since is not None and log.any_match_from(connection, record.id, (since, 0))
+        # Matches may have been moved there by corrections: the pool's last time knows of those.
+        last = record.last_time
+        past = since is not None and last is not None and since <= last
         return Entry(
             seq=record.last_seq + 1,
             kind=kind,
@@ -273,7 +275,8 @@ def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> Amen
             "amendments": record.amendments + 1,
         }
         if entry.kind == "correct":
-            columns["last_time"] = max(entry.time, record.last_time or entry.time)
+            last = record.last_time
+            columns["last_time"] = entry.time if last is None else max(entry.time, last)
         if entry.needs_replay:
             begin = _begin(connection, record, entry, before)
             columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)

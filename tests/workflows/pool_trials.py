@@ -1,0 +1,113 @@
+"""Small pools of the service for tests: duels posted, amended and replayed in a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from equipoise.errors import EquipoiseError
+from equipoise.messages.amendments import AmendmentMessage, DisqualifyRequest, ReasonRequest
+from equipoise.messages.matches import MatchMessage, MatchRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
+from equipoise.store.connection import Store
+from equipoise.workflows import amending
+from equipoise.workflows.pool_reading import leaderboard
+from equipoise.workflows.pools import create_pool
+from equipoise.workflows.posting import Answer, Post, post_matches
+from equipoise.workflows.replaying import collect_garbage, replay_pool
+from equipoise.workflows.verifying import verify_pool
+
+#: When everything was received, microseconds since 1970.
+NOW = 1_900_000_000_000_000
+
+REASON = ReasonRequest()
+
+
+def duel(match: str, winner: str, loser: str, time: int | str | None, **more: Any) -> MatchRequest:
+    """Return a duel as it is posted."""
+    teams = [TeamRequest([winner], 0), TeamRequest([loser], 1)]
+    return MatchRequest(match=match, teams=teams, time=time, **more)
+
+
+class Trial:
+    """A pool, and what is done to it."""
+
+    def __init__(self, store: Store, name: str = "trial", **settings: Any) -> None:
+        self.store, self.name = store, name
+        create_pool(store, name, PoolRequest(**{"system": "elo", **settings}), NOW)
+
+    def answer(self, *matches: MatchRequest, **more: Any) -> Answer:
+        """Post matches together and return the answer."""
+        (answer,) = post_matches(self.store, self.name, [Post(matches, **more)], NOW)
+        return answer
+
+    def post(self, *matches: MatchRequest) -> list[MatchMessage]:
+        """Post matches that must be recorded."""
+        answer = self.answer(*matches)
+        if isinstance(answer, EquipoiseError):
+            raise answer
+        assert isinstance(answer, list)
+        return answer
+
+    def refused(self, *matches: MatchRequest) -> EquipoiseError:
+        """Post matches that must be refused, and return why."""
+        answer = self.answer(*matches)
+        assert isinstance(answer, EquipoiseError), answer
+        return answer
+
+    def void(self, match: str, **more: Any) -> AmendmentMessage:
+        """Void a match."""
+        return self._amend(amending.void_match, match, REASON, more)
+
+    def restore(self, match: str, **more: Any) -> AmendmentMessage:
+        """Restore a match."""
+        return self._amend(amending.restore_match, match, REASON, more)
+
+    def correct(self, request: MatchRequest, **more: Any) -> AmendmentMessage:
+        """Correct a match."""
+        return self._amend(amending.correct_match, str(request.match), request, more)
+
+    def disqualify(
+        self, player: str, since: int | str | None = None, **more: Any
+    ) -> AmendmentMessage:
+        """Disqualify a player."""
+        return self._amend(amending.disqualify, player, DisqualifyRequest(since), more)
+
+    def reinstate(
+        self, player: str, since: int | str | None = None, **more: Any
+    ) -> AmendmentMessage:
+        """Reinstate a player."""
+        return self._amend(amending.reinstate, player, DisqualifyRequest(since), more)
+
+    def _amend(
+        self, how: Callable[..., AmendmentMessage], name: str, said: Any, more: Mapping[str, Any]
+    ) -> AmendmentMessage:
+        return how(self.store, self.name, name, said, **{"key": None, "now": NOW, **more})
+
+    def replay(self, owner: str = "tester", **more: Any) -> bool:
+        """Replay the pool, if it wants that."""
+        return replay_pool(self.store, self.name, owner=owner, **more)
+
+    def settle(self) -> None:
+        """Replay the pool until nothing waits, and clear out."""
+        while self.replay():
+            pass
+        assert collect_garbage(self.store, self.name)
+
+    def ratings(self) -> dict[str, float]:
+        """Return what the leaderboard shows of everybody."""
+        page = leaderboard(self.store, self.name, provisional=True, limit=1000)
+        return {row.player: row.rating for row in page.players}
+
+    def is_sound(self) -> bool:
+        """Return whether what is stored is what the log gives, to the bit."""
+        found = verify_pool(self.store, self.name)
+        assert found.identical, found.differences
+        return True
+
+
+def rated_alone(store: Store, matches: Sequence[MatchRequest], **settings: Any) -> dict[str, float]:
+    """Return the ratings of a new pool to which these matches alone are posted."""
+    alone = Trial(store, "alone", **settings)
+    alone.post(*matches)
+    return alone.ratings()
