@@ -48,16 +48,21 @@ class Amendments:
         every = list(entries)
         found = cls(through, eligibility=Eligibility.of(every, through))
         for entry in every:
-            if entry.match is None or entry.seq > through:
-                continue
-            found.touched[entry.match] = entry.seq
-            if entry.kind == "void":
-                found.void.add(entry.match)
-            elif entry.kind == "restore":
-                found.void.discard(entry.match)
-            elif entry.kind == "correct":
-                found.corrections[entry.match] = entry
+            if entry.seq <= through:
+                found.take(entry)
         return found
+
+    def take(self, entry: Entry) -> None:
+        """Take another entry about a match into account; entries about players say nothing here."""
+        if entry.match is None:
+            return
+        self.touched[entry.match] = entry.seq
+        if entry.kind == "void":
+            self.void.add(entry.match)
+        elif entry.kind == "restore":
+            self.void.discard(entry.match)
+        elif entry.kind == "correct":
+            self.corrections[entry.match] = entry
 
     def request(self, entry: Entry) -> MatchRequest:
         """Return what a match says now."""

@@ -28,14 +28,16 @@ def waiting_from(connection: Connection, pool: PoolRecord, through: int) -> Posi
     """Return the first position at which what came after an entry makes a difference, or None."""
     first = log.first_waiting(connection, pool.id, through)
     places = [] if first is None else [first]
-    if pool.amendments:
-        every = log.amendments(connection, pool.id)
-        for number, entry in enumerate(every):
-            if entry.seq <= through or not entry.needs_replay:
-                continue
-            match = None
-            if entry.match is not None:
-                match = log.match_by_id(connection, pool.id, entry.match)
-            before = Amendments.of(every[:number], entry.seq)
+    if not pool.amendments:
+        return min(places, default=None)
+    every = log.amendments(connection, pool.id)
+    waiting = [one for one in every if one.seq > through and one.needs_replay]
+    named = {one.match for one in waiting if one.match is not None}
+    matches = log.matches_by_id(connection, pool.id, named) if named else {}
+    before = Amendments(through)
+    for entry in every:
+        if entry.seq > through and entry.needs_replay:
+            match = None if entry.match is None else matches[entry.match]
             places.append(place_of(entry, match, before))
+        before.take(entry)
     return min(places, default=None)

@@ -111,7 +111,10 @@ def replay_pool(
     Raises : ConvergenceError, InvalidDataError where the log can no longer be rated
     """
     claimed = _claim(store, pool, owner)
-    if claimed is None or not _clear(store, pool, stop):
+    if claimed is None:
+        return False
+    if not _clear(store, pool, stop, claimed):
+        _leave(store, claimed)
         return False
     replay = _begin(store, claimed, owner, stop)
     if not _catch_up(replay):
@@ -157,7 +160,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
         running = running_before(
-            connection, pool, rules, amendments, begin, lambda: _go_on(store, pool, owner)
+            connection, pool, rules, amendments, begin, lambda: _go_on(store, pool)
         )
     running.matches = 0
     # Nothing that counts lies between the last match before it and `begin` itself.
@@ -223,9 +226,7 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
 def _step(replay: _Replay, put: Callable[..., None], rows: dict[str, Sequence[Any]]) -> bool:
     """Write rows and say that the replay goes on; return whether it does."""
     if replay.stop():
-        with replay.store.write() as connection:
-            _check_ours(connection, replay)
-            change_pool(connection, replay.pool.id, replay_owner=None, replay_until=None)
+        _leave(replay.store, replay.pool)
         return False
     with replay.store.write() as connection:
         _check_ours(connection, replay)
@@ -236,13 +237,25 @@ def _step(replay: _Replay, put: Callable[..., None], rows: dict[str, Sequence[An
     return True
 
 
-def _go_on(store: Store, pool: PoolRecord, owner: str) -> None:
+def _go_on(store: Store, claimed: PoolRecord) -> None:
     """Say that a replay goes on. Raises : ConflictError where somebody else took it over."""
     with store.write() as connection:
-        record = get_pool(connection, pool.name, lock=True)
-        if record.replay_owner != owner or record.replay_generation != pool.replay_generation:
-            raise ConflictError(f"the replay of pool {pool.name} was taken over")
-        change_pool(connection, pool.id, replay_until=now() + LEASE)
+        _keep_claim(connection, get_pool(connection, claimed.name, lock=True), claimed)
+
+
+def _keep_claim(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
+    """Say that a replay goes on; `record` is the pool, locked. Raises : ConflictError."""
+    mine = (claimed.replay_owner, claimed.replay_generation)
+    if (record.replay_owner, record.replay_generation) != mine:
+        raise ConflictError(f"the replay of pool {record.name} was taken over")
+    change_pool(connection, record.id, replay_until=now() + LEASE)
+
+
+def _leave(store: Store, claimed: PoolRecord) -> None:
+    """Leave a replay to whoever comes next. Raises : ConflictError where that was done already."""
+    with store.write() as connection:
+        _keep_claim(connection, get_pool(connection, claimed.name, lock=True), claimed)
+        change_pool(connection, claimed.id, replay_owner=None, replay_until=None)
 
 
 def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
@@ -251,13 +264,6 @@ def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
     if record.replay_owner != replay.owner or record.replay_generation != replay.generation:
         raise ConflictError(f"the replay of pool {record.name} was taken over")
     return record
-
-
-def _give_up(replay: _Replay) -> None:
-    """Leave the replay to whoever comes next."""
-    with replay.store.write() as connection:
-        _check_ours(connection, replay)
-        change_pool(connection, replay.pool.id, replay_owner=None, replay_until=None)
 
 
 def _hold_checkpoint(replay: _Replay) -> None:
@@ -301,7 +307,7 @@ def _swap(replay: _Replay) -> None:
             record.id,
             generation=replay.generation,
             begins=replay.begin,
-            dirty=waiting_from(connection, record, replay.through),
+            dirty=_still_wanted(connection, record, replay),
             garbage=True,
             replay_generation=None,
             replay_owner=None,
@@ -315,6 +321,14 @@ def _swap(replay: _Replay) -> None:
     told = msgspec.json.encode(difference(before, after, running.matches)).decode()
     with replay.store.write() as connection:
         replays.tell(connection, replay.pool.id, replay.generation, told)
+
+
+def _still_wanted(connection: Connection, pool: PoolRecord, replay: _Replay) -> Position | None:
+    """Return from where on the pool wants another replay once this one counts, or None."""
+    if pool.dirty == START and replay.begin != START:
+        # To rerate all of it was asked for while this went on, and no entry of the log says so.
+        return START
+    return waiting_from(connection, pool, replay.through)
 
 
 def _record(replay: _Replay) -> ReplayRecord:
@@ -372,14 +386,25 @@ def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambd
     return _clear(store, pool, stop)
 
 
-def _clear(store: Store, pool: str, stop: Callable[[], bool]) -> bool:
-    """Delete rows that no reader sees and no replay is writing; return whether all are gone."""
+def _clear(
+    store: Store, pool: str, stop: Callable[[], bool], claimed: PoolRecord | None = None
+) -> bool:
+    """Delete rows that no reader sees and no replay is writing; return whether all are gone.
+
+    claimed : the replay for which it is done, to which the pool then goes on belonging
+    """
     after: tuple[Any, ...] | None = None
+    seen: tuple[int, int | None] | None = None
     while not stop():
         with store.write() as connection:
             record = get_pool(connection, pool, lock=True)
+            if claimed is not None:
+                _keep_claim(connection, record, claimed)
             if not record.garbage:
                 return True
+            # A swap or a replay given up has put out of date also what was gone through before.
+            if seen != (record.generation, record.replay_generation):
+                after, seen = None, (record.generation, record.replay_generation)
             after = changes.forget_unseen(connection, record, after, _ROWS)
             gone = ratings.forget_others(
                 connection, record.id, record.generation, record.replay_generation, _ROWS

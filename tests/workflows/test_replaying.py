@@ -1,0 +1,85 @@
+"""Replays beside readers and writers: what is swapped in, what is given up, what is left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.store.connection import Store
+from equipoise.workflows import replaying
+from equipoise.workflows.pools import pool_message
+from workflows.pool_trials import Trial, duel
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every border that a long log meets one that a short log meets."""
+    monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 3)
+    monkeypatch.setattr(replaying, "_ROWS", 2)
+    monkeypatch.setattr(replaying, "_NEARLY", 2)
+
+
+def filled(store: Store, matches: int = 12, **settings: object) -> Trial:
+    """Return a pool with duels m0, m1, ... a second apart."""
+    pool = Trial(store, **{"late": "replay", **settings})
+    names = ["ada", "bob", "cyd", "dan"]
+    played = [(names[number % 4], names[(number + 1) % 4]) for number in range(matches)]
+    pool.post(*(duel(f"m{number}", *two, number) for number, two in enumerate(played)))
+    return pool
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_wish_to_rerate_outlasts_a_replay_under_way(store: Store) -> None:
+    """The replay began later than the whole log: it does not grant the wish."""
+    pool = filled(store)
+    pool.void("m6")
+    asked: list[bool] = []
+
+    def stop() -> bool:
+        if not asked:
+            replaying.rerate(store, pool.name)
+            asked.append(True)
+        return False
+
+    assert pool.replay(stop=stop)
+    assert pool_message(store, pool.name).pending
+    assert pool.replay()
+    assert not pool_message(store, pool.name).pending
+    assert pool.is_sound()
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_clearing_out_that_is_overtaken_by_a_swap_begins_anew(store: Store) -> None:
+    """Rows that the swap put out of date before the place it had reached go too.
+
+    Otherwise a later replay that begins further on would bring them back.
+    """
+    pool = filled(store)
+    pool.void("m1")
+    pool.replay()
+    calls: list[int] = []
+
+    def stop() -> bool:
+        calls.append(1)
+        if len(calls) == 4:
+            pool.restore("m1")
+            assert pool.replay()
+        return False
+
+    assert replaying.collect_garbage(store, pool.name, stop=stop)
+    assert len(calls) > 4
+    pool.void("m10")
+    pool.settle()
+    assert pool.is_sound()
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_replay_stopped_while_it_clears_out_is_left_to_others_at_once(store: Store) -> None:
+    """They need not wait until its claim runs out."""
+    pool = filled(store)
+    pool.void("m1")
+    assert pool.replay()
+    pool.restore("m1")
+    assert not pool.replay(owner="one", stop=lambda: True)
+    assert pool.replay(owner="another")
+    pool.settle()
+    assert pool.is_sound()
