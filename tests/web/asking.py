@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 #: Seconds that the start may take; the first one compiles kernels.
 _STARTING = 120.0
-_ANSWERING = 60.0
+_ANSWERING = 300.0
 
 
 class Running:
@@ -54,7 +54,9 @@ class Running:
             self._app(scope, self._to_app.get, self._from_app.put), name="lifespan"
         )
         transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
-        self._client = httpx.AsyncClient(transport=transport, base_url="http://service")
+        self._client = httpx.AsyncClient(
+            transport=transport, base_url="http://service", timeout=None
+        )
         await self._say("lifespan.startup")
 
     async def _close(self) -> None:

@@ -99,7 +99,7 @@ def _served(folder: Path, **settings: Any) -> Iterator[Served]:
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Give a service as it is set by default, shared by all tests; each makes its own pools."""
-    yield from _served(tmp_path_factory.mktemp("web"), failed_keys=0)
+    yield from _served(tmp_path_factory.mktemp("web"), failed_keys=0, request_seconds=300.0)
 
 
 @pytest.fixture

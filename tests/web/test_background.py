@@ -87,11 +87,8 @@ def test_a_pool_that_fails_does_not_keep_others_waiting(
 def test_a_system_is_warmed_up_once(work: Work, thread: Background) -> None:
     """For each set of parameters, however many pools there are."""
     assert thread.running
-    for k in (16, 16, 32):
-        thread.warm(PoolRequest(system="elo", parameters={"k": k}))
-    deadline = time.monotonic() + 5
-    while len(work.warmed) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.05)
+    requests = [PoolRequest(system="elo", parameters={"k": k}) for k in (16, 16, 32)]
+    for done in [thread.warm(request) for request in requests]:
+        done.result(5)
     assert [one.parameters["k"] for one in work.warmed] == [16, 32]
     assert thread.ready

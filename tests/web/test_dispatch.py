@@ -92,7 +92,7 @@ def test_other_kinds_of_bodies_are_not_taken(served: Served, headers: dict[str, 
 
 
 def test_a_body_that_does_not_come_is_given_up(serve: Serve) -> None:
-    served = serve(request_seconds=0.2)
+    served = serve(request_seconds=1.0)
     pool = served.pool()
 
     async def slow() -> AsyncIterator[bytes]:
@@ -110,9 +110,9 @@ def test_an_answer_that_takes_too_long_is_given_up(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 504, as it may have been done all the same."""
-    served = serve(request_seconds=0.2)
+    served = serve(request_seconds=1.0)
     pool = served.pool()
-    monkeypatch.setattr(pool_reading, "match", lambda *_: time.sleep(0.5))
+    monkeypatch.setattr(pool_reading, "match", lambda *_: time.sleep(1.5))
     answer = served.get(f"/v1/pools/{pool}/matches/1")
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timed-out")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
-from importlib.util import find_spec
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -20,12 +18,11 @@ from equipoise.web.errors import HTTP_STATUS, MethodError, error_response
 from equipoise.web.gate import Gate
 from equipoise.web.logs import configure_logs
 from equipoise.web.openapi import openapi_document
+from equipoise.web.page import page_router
+from equipoise.web.page.service_backend import page_settings
 from equipoise.web.routing import ApiRoute
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
-
-#: Module that binds the pages for people to a service, where it is there.
-_PAGE = "equipoise.web.page_backend"
 
 
 def create_application(settings: ServiceSettings | None = None) -> FastAPI:
@@ -39,6 +36,8 @@ def create_application(settings: ServiceSettings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.open()
+        if service.settings.page:
+            app.state.page = page_settings(service)
         try:
             yield
         finally:
@@ -58,8 +57,8 @@ def create_application(settings: ServiceSettings | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, _told_by_router)
     app.add_exception_handler(RequestValidationError, _told_by_validation)
     app.add_exception_handler(EquipoiseError, _told_by_us)
-    if service.settings.page and find_spec(_PAGE) is not None:
-        import_module(_PAGE).include_page(app, service)
+    if service.settings.page:
+        app.include_router(page_router)
     if service.settings.cors:
         _allow_origins(app, service.settings.cors)
     # Added last, so that it stands before all others.

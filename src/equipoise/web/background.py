@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 
 from equipoise.messages.pools import PoolRequest
@@ -35,7 +36,7 @@ class Background:
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._cold: queue.SimpleQueue[PoolRequest] = queue.SimpleQueue()
+        self._cold: queue.SimpleQueue[tuple[PoolRequest, Future[None]]] = queue.SimpleQueue()
         self._warmed: list[tuple[str, dict[str, object]]] = []
         self._failures: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
@@ -63,10 +64,12 @@ class Background:
         if self._thread.is_alive():
             self._thread.join()
 
-    def warm(self, request: PoolRequest) -> None:
-        """Warm up the system of a new pool."""
-        self._cold.put(request)
+    def warm(self, request: PoolRequest) -> Future[None]:
+        """Warm up the system of a new pool; the future tells when that is done."""
+        done: Future[None] = Future()
+        self._cold.put((request, done))
         self._wake.set()
+        return done
 
     def wake(self) -> None:
         """Look at once what there is to do."""
@@ -95,7 +98,13 @@ class Background:
 
     def _round(self) -> None:
         while not self._cold.empty():
-            self._warm_one(self._cold.get())
+            request, done = self._cold.get()
+            try:
+                self._warm_one(request)
+            finally:
+                # Whoever waited for it may have gone, and has then cancelled it.
+                if done.set_running_or_notify_cancel():
+                    done.set_result(None)
         pending = replaying.pending_pools(self._store)
         self._metrics.pending.set(len(pending))
         for pool in pending:

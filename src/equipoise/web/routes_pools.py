@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 from equipoise.messages.pools import PoolList, PoolMessage, PoolRequest
 from equipoise.web.endpoints import Asked, Body, Endpoint
 from equipoise.web.service import now
@@ -33,8 +36,15 @@ async def create_pool(asked: Asked) -> PoolMessage:
     request: PoolRequest = asked.body
     made = await asked.service.change(pools.create_pool, asked.pool, request, now())
     asked.service.access.forget()
-    asked.service.background.warm(request)
+    await _warmed(asked, request)
     return made
+
+
+async def _warmed(asked: Asked, request: PoolRequest) -> None:
+    """Wait until the first match need not wait for kernels to be compiled, but not for long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.5 * asked.service.settings.request_seconds):
+            await asyncio.wrap_future(asked.service.background.warm(request))
 
 
 async def show_pool(asked: Asked) -> PoolMessage:
