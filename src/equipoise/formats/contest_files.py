@@ -105,6 +105,8 @@ def _decode(data: bytes, origin: Origin) -> Any:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         reason = str(error)
+    except RecursionError:
+        reason = "too many brackets within one another"
     if "truncated" in reason:
         origin.refuse("must be whole JSON", "a document that is cut off")
     origin.refuse("must be JSON", reason)
@@ -125,7 +127,7 @@ def _is_lines(data: bytes) -> bool:
         return False
     try:
         msgspec.json.decode(first)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
 

@@ -129,7 +129,7 @@ def _recognised(data: bytes, name: str) -> tuple[bytes, str]:
     if start.startswith(b"{"):
         try:
             json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return data, "json"
         return data, "jsonl"
     return data, "tsv" if b"\t" in line and b"," not in line else "csv"

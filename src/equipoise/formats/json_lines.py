@@ -22,7 +22,7 @@ def holds_contests(data: bytes) -> bool:
     end = data.find(b"\n", start)
     try:
         document = json.loads(data[start : end if end >= 0 else len(data)])
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(document, dict) and "standings" in document
 
@@ -70,6 +70,8 @@ def _careful(data: bytes, name: str) -> Table:
             if at == last and len(texts) == last + 1 and text.lstrip().startswith(b"{"):
                 refuse(name, "must be whole", "a last line that is cut off", line=at + 1)
             row = str(error)
+        except RecursionError:
+            row = None  # too many brackets within one another: no object of plain values
         if not isinstance(row, dict):
             broken.append(BrokenRow(len(rows), "", OBJECT, shown(text.decode()[:80])))
             row = {}

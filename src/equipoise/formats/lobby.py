@@ -203,7 +203,7 @@ def _ids_of(cell: Any) -> list[str]:
     if cell is None:
         return []
     if isinstance(cell, str) and cell.lstrip().startswith("["):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             cell = json.loads(cell)
     listed = cell if isinstance(cell, list) else str(cell).split(SEPARATOR)
     texts = [str(one).strip() for one in listed if one is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ _ISO_PATTERN = (
     r"(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$"
 )
 _SECONDS_PATTERN = r"^[+-]?\d+(\.0*)?$"
+#: Seconds as a caller writes them; more digits than these are refused as text.
+_SECONDS = re.compile(r"[+-]?[0-9]{1,100}")
 
 
 class Times(NamedTuple):
@@ -76,8 +79,7 @@ def instant(value: object, name: str) -> int:
     """
     if isinstance(value, str):
         stripped = value.strip()
-        digits = stripped.lstrip("+-")
-        value = int(stripped) if digits.isdecimal() and digits.isascii() else _iso(stripped, name)
+        value = int(stripped) if _SECONDS.fullmatch(stripped) else _iso(stripped, name)
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
