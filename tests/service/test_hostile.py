@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -67,6 +69,7 @@ BODIES: dict[str, bytes] = {
     "endless time": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"time":"'
     + b"9" * 5000
     + b'"}',
+    "odd sign": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"time":"+-5"}',
     "odd time": b'{"match":"m","teams":[{"players":["a"],"rank":0}],"time":"0000-99-99T99:99:99Z"}',
     "UTF-16": '{"match":"m","teams":[]}'.encode("utf-16"),
     "Latin-1": '{"match":"é","teams":[]}'.encode("latin-1"),
@@ -121,20 +124,18 @@ def test_a_body_that_is_no_match_is_refused(
     before = service.admin.pool(pool).last_seq
     body = BODIES[name]
     if media == "application/json":
-        refused_well(
-            raw.post(f"/v1/pools/{pool}/matches", content=body, headers={"Content-Type": media})
-        )
-        refused_well(raw.post(f"/v1/pools/{pool}/matches", content=b"[" + body + b"]"))
+        refused_well(raw.post(path, content=body, headers={"Content-Type": media}))
+        if body.strip():  # else it is an array of no matches
+            refused_well(raw.post(path, content=b"[" + body + b"]"))
     elif name not in {"nothing", "white space"}:
         refused_well(raw.post(path, content=body + b"\n", headers={"Content-Type": media}))
     assert service.admin.pool(pool).last_seq == before
 
 
 @pytest.mark.parametrize("path", ["predict", "balance", "matches/m/void", "players/a/disqualify"])
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", [name for name, body in BODIES.items() if body.strip()])
 def test_other_bodies_are_refused_too(raw: Any, pool: str, name: str, path: str) -> None:
-    response = raw.post(f"/v1/pools/{pool}/{path}", content=BODIES[name])
-    assert 400 <= response.status_code < 500, response.text[:500]
+    refused_well(raw.post(f"/v1/pools/{pool}/{path}", content=BODIES[name]))
 
 
 @pytest.mark.parametrize("path", ["/v1/rebalance", "/v1/performance?format=csv", "/v1/keys"])
@@ -144,10 +145,18 @@ def test_calculations_refuse_them_or_make_sense_of_them(raw: Any, name: str, pat
     assert response.status_code < 500, response.text[:500]
 
 
-@pytest.mark.parametrize("name", ["pgn", "trf", "games", "crosstable", "history", "jsonl", "json"])
-@pytest.mark.parametrize("body", ["deep array", "binary", "UTF-16", "10 MB text", "many digits"])
-def test_uploads_that_are_no_games_are_refused(raw: Any, name: str, body: str) -> None:
-    response = raw.post(f"/v1/performance?format={name}", content=BODIES[body])
+@pytest.mark.parametrize(
+    "format", ["pgn", "trf", "games", "pairs", "crosstable", "history", "csv", "jsonl", "json"]
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("deep array", "deep closed array", "deep object", "deep in a field", "many digits"),
+        *("binary", "UTF-16", "Latin-1", "half a character", "gzip", "endless time", "1e999"),
+    ],
+)
+def test_uploads_that_are_no_games_are_refused(raw: Any, name: str, format: str) -> None:
+    response = raw.post(f"/v1/performance?format={format}", content=BODIES[name])
     assert response.status_code < 500, response.text[:500]
 
 
@@ -174,7 +183,7 @@ def test_ids_that_are_code_are_kept_as_they_are(service: Service, pool: str, nam
 @pytest.mark.parametrize("name", IDS)
 def test_answers_with_such_ids_are_no_pages(raw: Any, pool: str, name: str) -> None:
     """JSON says that it is JSON, and browsers are told not to guess."""
-    response = raw.get(f"/v1/pools/{pool}/players/{quote(name, safe='')}x")
+    response = raw.get(f"/v1/pools/{pool}/players/{quote(name[:199], safe='')}x")
     assert response.status_code == 404
     assert response.headers["content-type"].startswith("application/json")
     assert response.headers["x-content-type-options"] == "nosniff"
@@ -239,8 +248,6 @@ def test_paths_to_nowhere_are_refused(raw: Any, path: str) -> None:
         {"Content-Type": "multipart/form-data"},
         {"Content-Encoding": "gzip"},
         {"Content-Type": "application/json; charset=utf-16"},
-        {"Content-Length": "-1"},
-        {"Content-Length": "99999999999999"},
         {"Authorization": "Basic YTpi"},
         {"Authorization": "Bearer \xff"},
         {"Authorization": "Bearer " + "a" * 50_000},
@@ -261,6 +268,34 @@ def test_odd_headers_do_no_harm(raw: Any, pool: str, headers: dict[str, str]) ->
     except httpx.TransportError:
         return  # the connection was closed: as good an answer to what is no HTTP
     assert 400 <= response.status_code < 500, response.text[:500]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x00\x01\x02\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET  HTTP/1.1\r\n\r\n",
+        b"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n{",
+        b"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
+        b"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n",
+        b"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x\r\nContent-Length: 2\r\n\r\n{}",
+        b"GET {path} HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 20_000 + b"\r\n",
+        b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+    ids=range(10),
+)
+def test_what_is_no_http_is_refused_or_cut_off(service: Service, pool: str, sent: bytes) -> None:
+    """At once: nobody waits for a body that was never sent in full."""
+    path = f"/v1/pools/{pool}/matches".encode()
+    with socket.create_connection(("127.0.0.1", service.server.port), timeout=10) as connection:
+        with suppress(ConnectionError):
+            connection.sendall(sent.replace(b"{path}", path))
+            connection.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionError):
+            answer = connection.recv(65536)
+            assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), answer[:300]
 
 
 def test_the_service_is_still_there(service: Service) -> None:
