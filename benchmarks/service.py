@@ -15,7 +15,6 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -33,7 +32,6 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.messages.pools import PoolRequest
-from trials.postgres import is_installed, running_postgres
 from trials.server import Server, make_key, running
 
 PLAYERS = 100_000
@@ -179,18 +177,6 @@ def told(load: Load) -> str:
     return f"{load.rate:,.0f} ({load.quantile(0.5):.1f}, {load.quantile(0.99):.1f} ms)"
 
 
-@contextmanager
-def databases() -> Iterator[dict[str, str]]:
-    """Give the address of an empty database of every kind that is here."""
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        found = {"SQLite": f"sqlite:///{folder}/bench.db"}
-        if is_installed():
-            postgres = stack.enter_context(running_postgres())
-            found["PostgreSQL"] = stack.enter_context(postgres.database())
-        yield found
-
-
 ROWS = (
     ("duels, single", "duels posted singly, a second (p50, p99)", "700 (p99 50 ms)"),
     ("games, single", "5v5 posted singly, a second (p50, p99)", ""),
@@ -207,7 +193,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of single posts and of pages")
     parser.add_argument("--only", default="", help="SQLite or PostgreSQL")
     options = parser.parse_args()
-    with databases() as found, tempfile.TemporaryDirectory() as folder:
+    with databases_here() as found, tempfile.TemporaryDirectory() as folder:
         measured = [
             measure(name, url, Path(folder), options.seconds)
             for name, url in found.items()
