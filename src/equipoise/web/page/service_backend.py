@@ -32,7 +32,6 @@ from equipoise.store import keys as key_store
 from equipoise.store.connection import Store
 from equipoise.web.page.backend import KeyHolder
 from equipoise.web.page.settings import PageSettings
-from equipoise.web.routes_keys import message_of
 from equipoise.web.service import Service, now
 from equipoise.workflows import (
     amending,

@@ -1,0 +1,59 @@
+"""A page taken apart, for tests: what it shows, where it leads, what it could run."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+_EMPTY = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+
+
+class Page(HTMLParser):
+    """Tags, texts and attributes of a page, checked to nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.scripts: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open, f"left open: {self._open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        assert len(dict(attrs)) == len(attrs), f"an attribute of {tag} comes twice"
+        if tag not in _EMPTY:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open, f"{tag} ends, but none is open"
+        last = self._open.pop()
+        assert last == tag, f"{tag} ends where {last} is open"
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "script":
+            self.scripts.append(data.strip())
+        elif data.strip():
+            self.texts.append(" ".join(data.split()))
+
+    @property
+    def text(self) -> str:
+        """All that is shown, on one line."""
+        return " ".join(self.texts)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        """Return the attributes of all elements of a kind."""
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    @property
+    def links(self) -> list[str]:
+        """Where it leads."""
+        return [one["href"] or "" for one in self.all("a")]
+
+    def field(self, name: str) -> str:
+        """Return the value of the first field of this name."""
+        return next(one.get("value") or "" for one in self.all("input") if one.get("name") == name)

@@ -1,0 +1,119 @@
+"""The service with invented pools, in a thread of this process, and who may do what there."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from equipoise.messages.matches import MatchRequest
+from equipoise.messages.pools import PoolRequest
+from equipoise.store.connection import open_store
+from equipoise.store.keys import create_key
+from equipoise.web.application import create_application
+from equipoise.web.settings import ServiceSettings
+from equipoise.workflows.pools import create_pool
+from equipoise.workflows.posting import Post, post_matches
+from equipoise.workflows.replaying import keep_checkpoints
+from web.page import invented
+
+#: Seconds that a start may take; the first on a machine compiles kernels.
+_STARTING = 120.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the pages are, and keys: of an admin of all, of a writer and of readers of pools."""
+
+    url: str
+    keys: dict[str, str]
+
+    @contextmanager
+    def visitor(self, key: str | None = None) -> Iterator[httpx.Client]:
+        """Give a browser without scripts that has signed in with one of the keys."""
+        headers = {"origin": self.url}
+        with httpx.Client(base_url=self.url, headers=headers, timeout=60.0) as client:
+            if key is not None:
+                answer = client.post("/sign-in", data={"key": self.keys[key], "next": "/"})
+                assert answer.status_code == 303, answer.text
+            yield client
+
+
+def fill(database: str, pools: Sequence[tuple[str, PoolRequest, Sequence[MatchRequest]]]) -> None:
+    """Make pools and rate their matches."""
+    store = open_store(database)
+    now = time.time_ns() // 1000
+    try:
+        for name, request, matches in pools:
+            create_pool(store, name, request, now)
+            post_matches(store, name, [Post(matches, told=False)], now)
+            keep_checkpoints(store, name)
+    finally:
+        store.close()
+
+
+def make_keys(database: str) -> dict[str, str]:
+    """Return secrets of new keys, by what they are for."""
+    store = open_store(database)
+    now = time.time_ns() // 1000
+    wanted = {
+        "admin": ("admin", None),
+        "writer": ("writer", "arena"),
+        "club": ("reader", "club"),
+        "judge": ("admin", "arena"),
+    }
+    try:
+        return {
+            name: create_key(store, f"the {name}", role, pool, None, now)[1]
+            for name, (role, pool) in wanted.items()
+        }
+    finally:
+        store.close()
+
+
+@contextmanager
+def running_site(folder: Path, **settings: object) -> Iterator[Site]:
+    """Give a service that runs, with the invented pools."""
+    database = f"sqlite:///{folder / 'site.db'}"
+    fill(
+        database,
+        [
+            ("arena", invented.ARENA, invented.arena()),
+            ("club", invented.CLUB, invented.club()),
+            ("hostile", invented.HOSTILE_POOL, invented.hostile()),
+        ],
+    )
+    keys = make_keys(database)
+    with served(database, **settings) as url:
+        yield Site(url, keys)
+
+
+@contextmanager
+def served(database: str, **settings: object) -> Iterator[str]:
+    """Give the address of a service on a database, in a thread."""
+    chosen = {"database": database, "calculations": "open", **settings}
+    app = create_application(ServiceSettings(**chosen))  # type: ignore[arg-type]
+    config = uvicorn.Config(app, log_level="error", ws="none", lifespan="on")
+    server = uvicorn.Server(config)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        begun = time.monotonic()
+        while not server.started:
+            assert thread.is_alive()
+            assert time.monotonic() - begun < _STARTING, "the service did not start"
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            thread.join()

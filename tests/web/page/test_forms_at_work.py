@@ -1,0 +1,206 @@
+"""Forms without scripts: teams are made, tournaments rated, matches posted and amended."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any
+
+import httpx
+
+from web.page.invented import DAY, START
+from web.page.markup import Page
+
+_PGN = """[Event "Open"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n1. e4 {}\n\n"""
+GAMES = [("Ana", "Bo", "1-0"), ("Bo", "Cy", "1-0"), ("Cy", "Ana", "1/2-1/2"), ("Cy", "Di", "0-1")]
+PGN = "".join(_PGN.format(*game, game[2]) for game in [*GAMES, ("Di", "Ana", "0-1")])
+
+
+def token(client: httpx.Client, path: str) -> str:
+    """Return what a form of a page carries."""
+    return Page(client.get(path).text).field("token")
+
+
+def test_pasted_players_become_rows_and_rows_become_teams(anybody: httpx.Client) -> None:
+    """Those on one line are a party and stay together."""
+    paste = "ada-fox + bo-otter + dag_77\ncleo_77 + eda-fox\nfinn-otter\ngus_77\nhana-fox\n"
+    paste += "ivolynx\njun-otter"
+    rows = anybody.post("/pools/arena/balance", data={"paste": paste, "do": "rows"})
+    page = Page(rows.text)
+    names = [one.get("value") for one in page.all("input") if one.get("name") == "player"]
+    assert [one for one in names if one][:3] == ["ada-fox", "bo-otter", "dag_77"]
+    answer = anybody.post("/pools/arena/balance", data={"paste": paste})
+    assert answer.status_code == 200
+    teams = re.findall(r'<section class="card team-\d.*?</section>', answer.text, re.DOTALL)
+    assert len(teams) == 2
+    for party in (("ada-fox", "bo-otter", "dag_77"), ("cleo_77", "eda-fox")):
+        held = [sum(f">{one}<" in team for one in party) for team in teams]
+        assert sorted(held) == [0, len(party)]
+    assert "What had to be kept, and what it costs" in answer.text
+    assert "Next best" in answer.text
+
+
+def test_a_lobby_that_cannot_be_split_keeps_what_was_typed(anybody: httpx.Client) -> None:
+    """Every problem is listed beside the form."""
+    fields = {
+        "player": ["ada-fox", "ada-fox", "<b>new</b>"],
+        "party": ["", "", ""],
+        "team": ["", "x", ""],
+        "apart": ["ada-fox"],
+        "from": ["nobody"],
+        "teams": "1",
+    }
+    answer = anybody.post("/pools/arena/balance", data=fields)
+    assert answer.status_code == 422
+    page = Page(answer.text)
+    assert "4 things do not fit:" in page.text
+    assert "<b>new</b>" in [one.get("value") for one in page.all("input")]
+
+
+def test_a_tournament_is_rated_from_an_upload(anybody: httpx.Client) -> None:
+    """A multipart form, as browsers send it without scripts."""
+    files = {"file": ("open.pgn", PGN.encode(), "application/octet-stream")}
+    answer = anybody.post("/tournament", files=files, data={"confidence": "90"})
+    assert answer.status_code == 200, answer.text
+    page = Page(answer.text)
+    assert "open.pgn" in page.text
+    assert {"Ana", "Bo", "Cy", "Di"} <= set(page.texts)
+    assert "90\N{NARROW NO-BREAK SPACE}% error bar" in answer.text
+
+
+def test_sweeps_are_said_where_there_is_no_equilibrium(anybody: httpx.Client) -> None:
+    """From pasted games, as a plain form."""
+    games = "white,black,result\nana,<b>bo</b>,1-0\n<b>bo</b>,cy,1/2-1/2\nana,cy,1-0\n"
+    answer = anybody.post("/tournament", data={"games": games})
+    assert answer.status_code == 200
+    page = Page(answer.text)
+    assert "Sweeps" in page.texts
+    assert "took every point of" in page.text
+    assert "<b>bo</b>" in page.texts
+
+
+def test_a_file_that_is_no_tournament_is_refused_with_reasons(anybody: httpx.Client) -> None:
+    """Neither nothing nor packed nor nonsense."""
+    zipped = anybody.post("/tournament", files={"file": ("a.zip", b"PK\x03\x04....", "x/y")})
+    assert zipped.status_code == 422
+    assert "zip" in zipped.text
+    assert anybody.post("/tournament", data={}).status_code == 422
+    assert anybody.post("/tournament", data={"games": "a,b\n1,2\n"}).status_code == 422
+    nothing = {"games": "white,black,result\na,b,1-0\n", "confidence": "x"}
+    assert anybody.post("/tournament", data=nothing).status_code == 422
+
+
+def test_the_example_is_rebalanced_and_methods_compared(anybody: httpx.Client) -> None:
+    """Teams, steps where there are any, and all methods."""
+    text = re.search(r"<textarea[^>]*>(.*?)</textarea>", anybody.get("/rebalance").text, re.DOTALL)
+    assert text is not None
+    import html
+
+    request = html.unescape(text[1])
+    for method in ("", "greedy"):
+        answer = anybody.post(
+            "/rebalance", data={"request": request, "method": method, "compare": "1"}
+        )
+        assert answer.status_code == 200
+        assert "How even that is" in answer.text
+        assert "All methods" in answer.text
+        assert ("Who was placed when" in answer.text) == (method == "greedy")
+    assert anybody.post("/rebalance", data={"request": "{"}).status_code == 422
+    assert anybody.post("/rebalance", data={"request": "[" * 5000}).status_code == 422
+    wrong = {"request": request, "method": "magic"}
+    assert anybody.post("/rebalance", data=wrong).status_code == 422
+
+
+def test_a_match_is_previewed_then_posted(site: Any) -> None:
+    """What was previewed, and only that, is recorded."""
+    with site.visitor("writer") as writer:
+        path = "/pools/arena/post"
+        match = {
+            "match": "by hand <1>",
+            "time": START + 81 * DAY,
+            "teams": [
+                {"players": [{"player": "ada-fox", "performance": 20.0}], "rank": 1},
+                {"players": [{"player": "newcomer", "performance": 18.0}], "rank": 2},
+            ],
+        }
+        fields = {"json": json.dumps(match), "token": token(writer, path)}
+        preview = writer.post(path, data=fields)
+        assert preview.status_code == 200, preview.text
+        assert "What it would do" in preview.text
+        assert writer.get("/pools/arena/players/newcomer").status_code == 404
+        seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
+        assert seen is not None
+        match["teams"][0]["rank"] = 3  # type: ignore[index]
+        other = {**fields, "json": json.dumps(match), "do": seen[1]}
+        assert "What it would do" in writer.post(path, data=other).text
+        done = writer.post(path, data={**fields, "do": seen[1]})
+        assert done.status_code == 303
+        assert "by hand <1>" in Page(writer.get(done.headers["location"]).text).text
+        again = writer.post(path, data={**other, "do": ""})
+        assert again.status_code == 409
+
+
+def test_a_match_is_voided_after_its_difference_was_seen(site: Any) -> None:
+    """The board is then another one; restoring brings the old one back."""
+    with site.visitor("judge") as judge:
+        before = judge.get("/pools/arena/leaderboard").text
+        path = "/pools/arena/void/m0399"
+        fields = {"reason": "<b>cheated</b>", "token": token(judge, path)}
+        preview = judge.post(path, data=fields)
+        assert preview.status_code == 200
+        assert "What would change" in preview.text
+        assert judge.get("/pools/arena/leaderboard").text == before
+        do(judge, path, fields, preview)
+        entry = Page(judge.get("/pools/arena/amendments").text)
+        assert "<b>cheated</b>" in entry.texts
+        assert judge.get("/pools/arena/leaderboard").text != before
+        assert judge.post(path, data=fields).status_code == 409
+        back = "/pools/arena/restore/m0399"
+        do(judge, back, fields, judge.post(back, data=fields))
+        assert board(judge.get("/pools/arena/leaderboard").text) == board(before)
+
+
+def test_places_are_corrected_and_a_player_is_disqualified(site: Any) -> None:
+    """And reinstated: each is shown before it is done."""
+    with site.visitor("judge") as judge:
+        path = "/pools/arena/correct/m0398"
+        fields: dict[str, Any] = {
+            "how": "places",
+            "rank": ["1", "1"],
+            "token": token(judge, path),
+        }
+        do(judge, path, fields, judge.post(path, data=fields))
+        assert "corrected" in judge.get("/pools/arena/matches/m0398").text
+        assert judge.post(path, data={**fields, "rank": ["1"]}).status_code == 422
+        assert judge.post(path, data={**fields, "rank": ["1", "x"]}).status_code == 422
+        assert judge.post(path, data={**fields, "how": "json", "json": "{"}).status_code == 422
+        path = "/pools/arena/disqualify/odd-fox"
+        fields = {"since": "2026-09-20", "reason": "", "token": fields["token"]}
+        do(judge, path, fields, judge.post(path, data=fields))
+        assert "disqualified" in Page(judge.get("/pools/arena/players/odd-fox").text).text
+        path = "/pools/arena/reinstate/odd-fox"
+        do(judge, path, fields, judge.post(path, data=fields))
+        wrong = {**fields, "since": "soon"}
+        assert judge.post("/pools/arena/disqualify/odd-fox", data=wrong).status_code == 422
+
+
+def do(
+    client: httpx.Client, path: str, fields: dict[str, Any], preview: httpx.Response
+) -> httpx.Response:
+    """Do what was shown, and wait until the pool is replayed."""
+    seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
+    assert seen is not None, preview.text
+    done = client.post(path, data={**fields, "do": seen[1]})
+    assert done.status_code == 303, done.text
+    for _ in range(600):
+        entry = client.get(done.headers["location"])
+        if "refresh" not in entry.headers:
+            return entry
+        time.sleep(0.05)
+    raise AssertionError("the pool was not replayed")
+
+
+def board(text: str) -> list[str]:
+    """Return players and ratings of a leaderboard."""
+    return re.findall(r'title="[^"]*"><bdi>[^<]*|class="rating">[^<]*', text)

@@ -1,0 +1,199 @@
+"""Every page: it is there, it is well formed, it runs nothing of its own, it escapes all names."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from web.page.invented import HOSTILE
+from web.page.markup import Page
+
+PUBLIC = [
+    "/",
+    "/pools/arena",
+    "/pools/arena/leaderboard",
+    "/pools/arena/leaderboard?search=FOX",
+    "/pools/arena/leaderboard?around=mio-fox&provisional=1&inactive=1",
+    "/pools/arena/players/mio-fox",
+    "/pools/arena/players/mio-fox?match=m0186",
+    "/pools/arena/matches",
+    "/pools/arena/matches/m0200",
+    "/pools/arena/balance",
+    "/pools/arena/balance?player=ada-fox&player=bo_77",
+    "/pools/arena/amendments",
+    "/rebalance",
+    "/tournament",
+    "/sign-in",
+]
+ADMIN = [
+    "/pools/club",
+    "/pools/club/players/member%203",
+    "/pools/club/matches/round%202",
+    "/pools/arena/admin",
+    "/pools/arena/post",
+    "/pools/arena/void/m0200",
+    "/pools/arena/correct/m0200",
+    "/pools/arena/disqualify/mio-fox",
+    "/keys",
+]
+
+
+def look(client: httpx.Client, path: str, status: int = 200) -> Page:
+    """Return a page after what holds for all of them is checked."""
+    answer = client.get(path)
+    assert answer.status_code == status, answer.text[:500]
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers.get_list("referrer-policy") == ["same-origin"]
+    page = Page(answer.text)
+    assert not any(page.scripts), "a script stands in the page itself"
+    assert not page.all("style")
+    for tag, attributes in page.tags:
+        assert "style" not in attributes, tag
+        assert not any(name.startswith("on") for name in attributes), tag
+        for name in ("href", "src", "action", "formaction"):
+            value = attributes.get(name) or "/"
+            assert value.startswith(("/", "#")), (tag, value)
+            assert not value.startswith("//")
+    assert len(page.all("h1")) == 1
+    assert len(page.all("main")) == 1
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    return page
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_everybody_sees_public_pages(anybody: httpx.Client, path: str) -> None:
+    """Each is well formed and runs nothing but our files."""
+    look(anybody, path)
+
+
+@pytest.mark.parametrize("path", [*PUBLIC, *ADMIN])
+def test_an_admin_sees_all_pages(admin: httpx.Client, path: str) -> None:
+    """Those of private pools and those that change something too."""
+    page = look(admin, path)
+    assert "Sign out" in page.text
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_name_is_only_ever_text(anybody: httpx.Client, name: str) -> None:
+    """The player's page shows it as it is, and the links to it lead there."""
+    board = look(anybody, "/pools/hostile/leaderboard")
+    links = [link for link in board.links if "/players/" in link]
+    titles = [one.get("title") for one in board.all("a") if "/players/" in (one["href"] or "")]
+    link = links[titles.index(name)]
+    page = look(anybody, link)
+    assert (
+        name.strip() in {one.strip() for one in page.texts} or " ".join(name.split()) in page.text
+    )
+    course = anybody.get(link.replace("/players/", "/course/"))
+    assert course.status_code == 200
+    assert len(course.json()["ratings"]) == 6
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_can_be_looked_for_and_balanced(anybody: httpx.Client, name: str) -> None:
+    """Searching finds exactly the text, wildcards of SQL included."""
+    found = look(anybody, f"/pools/hostile/leaderboard?search={quote(name)}")
+    titles = [one.get("title") for one in found.all("a") if "/players/" in (one["href"] or "")]
+    assert name in titles
+    assert all(name.casefold() in (one or "").casefold() for one in titles)
+    look(anybody, f"/pools/hostile/balance?player={quote(name)}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/pools/hostile",
+        "/pools/hostile/matches",
+        "/pools/hostile/leaderboard?around=..",
+        "/pools/hostile/players/?id=..",
+    ],
+)
+def test_pages_with_many_hostile_names_are_well_formed(anybody: httpx.Client, path: str) -> None:
+    """Lists show all of them at once."""
+    look(anybody, path)
+
+
+def test_hostile_matches_can_be_opened(anybody: httpx.Client) -> None:
+    """The links of the list lead to matches, however they are called."""
+    board = look(anybody, "/pools/hostile/matches")
+    links = [link for link in board.links if "/matches/" in link]
+    assert len(links) == 45
+    for link in links:
+        look(anybody, link)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/pools/arena/players/nobody", 404),
+        ("/pools/arena/matches/none", 404),
+        ("/pools/arena/amendments/99999", 404),
+        ("/pools/arena/amendments/x", 404),
+        ("/pools/arena/leaderboard?around=nobody", 404),
+        ("/pools/arena/leaderboard?cursor=nonsense", 422),
+    ],
+)
+def test_what_is_not_there_is_said_on_a_page(anybody: httpx.Client, path: str, status: int) -> None:
+    """With the way back to the pool."""
+    page = look(anybody, path, status)
+    assert "/pools/arena" in page.links
+
+
+def test_an_unexplained_match_is_said_beside_the_player(anybody: httpx.Client) -> None:
+    """The rest of the page is there."""
+    page = look(anybody, "/pools/arena/players/mio-fox?match=none")
+    assert "Rating over time" in page.text
+    assert any(one.get("role") == "alert" for one in page.all("div"))
+
+
+def test_the_parts_of_a_change_add_up_as_they_are_shown(anybody: httpx.Client) -> None:
+    """To the last digit."""
+    import re
+
+    text = anybody.get("/pools/arena/players/mio-fox").text
+    table = text[text.index("What the change is made of") :]
+    table = table[: table.index("</table>")]
+    shown = [
+        round(10 * float(one.replace("\N{MINUS SIGN}", "-")))
+        for one in re.findall(r'class="(?:gain|loss|same)">([^<]+)<', table)
+    ]
+    assert len(shown) >= 2
+    assert sum(shown[:-1]) == shown[-1]
+
+
+def test_pages_of_the_leaderboard_follow_one_another(anybody: httpx.Client) -> None:
+    """Next and previous lead through all players and back."""
+    first = look(anybody, "/pools/arena/leaderboard?provisional=1&inactive=1")
+    onward = next(one["href"] for one in first.all("a") if one.get("rel") == "next")
+    second = look(anybody, onward or "")
+    assert "51" in second.texts
+    back = next(one["href"] for one in second.all("a") if one.get("rel") == "prev")
+    assert "1" in look(anybody, back or "").texts
+
+
+def test_static_files_are_kept_for_good_under_the_name_of_their_version(
+    anybody: httpx.Client,
+) -> None:
+    """An older name still gets the newest content, but not for good."""
+    page = look(anybody, "/")
+    sheet = next(one["href"] for one in page.all("link") if one.get("rel") == "stylesheet") or ""
+    answer = anybody.get(sheet)
+    assert answer.status_code == 200
+    assert "immutable" in answer.headers["cache-control"]
+    _, _, version, name = sheet.split("/")
+    assert anybody.get(f"/static/x{version}/{name}").headers["cache-control"] == "no-cache"
+    assert anybody.get(f"/static/{version}/..%2Fpage.css").status_code == 404
+
+
+def test_the_theme_is_remembered_without_scripts(anybody: httpx.Client) -> None:
+    """The button is a form; the choice is a cookie that the next page obeys."""
+    answer = anybody.post("/theme", data={"theme": "dark", "back": "/pools/arena"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/pools/arena"
+    assert look(anybody, "/").all("html")[0]["data-theme"] == "dark"
