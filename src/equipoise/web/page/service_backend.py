@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from equipoise.errors import EquipoiseError, InvalidParameterError
+from equipoise.errors import EquipoiseError
 from equipoise.messages.amendments import (
     AmendmentMessage,
     AmendmentPage,
@@ -17,7 +17,7 @@ from equipoise.messages.amendments import (
 )
 from equipoise.messages.balance import BalanceMessage
 from equipoise.messages.explain import ExplainMessage
-from equipoise.messages.keys import KeyMessage, NewKeyMessage, Role
+from equipoise.messages.keys import KeyMessage, KeyRequest, NewKeyMessage, Role
 from equipoise.messages.matches import MatchMessage, MatchPage, MatchRequest
 from equipoise.messages.overview import OverviewMessage, RatingCourse
 from equipoise.messages.players import (
@@ -28,13 +28,13 @@ from equipoise.messages.players import (
 )
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.service_requests import BalanceRequest
-from equipoise.store import keys as key_store
 from equipoise.store.connection import Store
 from equipoise.web.page.backend import KeyHolder
 from equipoise.web.page.settings import PageSettings
 from equipoise.web.service import Service, now
 from equipoise.workflows import (
     amending,
+    keys,
     match_preview,
     pool_explaining,
     pool_overview,
@@ -44,7 +44,6 @@ from equipoise.workflows import (
     pools,
     posting,
 )
-from equipoise.workflows.posted_matches import moment
 
 _Answer = TypeVar("_Answer")
 
@@ -240,26 +239,20 @@ class ServiceBackend:
 
     def keys(self) -> list[KeyMessage]:
         """Return all keys."""
-        return [message_of(one) for one in key_store.list_keys(self._store)]
+        return keys.all_keys(self._store).keys
 
     def create_key(
         self, name: str, role: Role, pool: str | None, expires: str | None
     ) -> NewKeyMessage:
         """Make a key."""
-        at = now()
-        until = None if expires is None else moment(expires, "expires")
-        if until is not None and until <= at:
-            raise InvalidParameterError(f"expires must be a time to come; got {expires!r}")
-        if pool is not None:
-            pools.pool_message(self._store, pool)
-        made, secret = key_store.create_key(self._store, name, role, pool, until, at)
-        return NewKeyMessage(message_of(made), secret)
+        request = KeyRequest(name=name, role=role, pool=pool, expires=expires)
+        return keys.make_key(self._store, request, now())
 
     def revoke_key(self, key: int) -> KeyMessage:
         """End a key."""
-        found = key_store.revoke_key(self._store, key, now())
+        found = keys.end_key(self._store, key, now())
         self._service.access.forget()
-        return message_of(found)
+        return found
 
 
 class _Overviews:
