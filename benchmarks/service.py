@@ -32,6 +32,7 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.messages.pools import PoolRequest
+from trials.databases_here import databases_here
 from trials.server import Server, make_key, running
 
 PLAYERS = 100_000

@@ -29,6 +29,7 @@ from equipoise.messages.players import (
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.service_requests import BalanceRequest
 from equipoise.store.connection import Store
+from equipoise.store.keys import find_key, note_use
 from equipoise.web.page.backend import KeyHolder
 from equipoise.web.page.settings import PageSettings
 from equipoise.web.service import Service, now
@@ -91,10 +92,10 @@ class ServiceBackend:
     def key_holder(self, secret: str) -> KeyHolder | None:
         """Return whose key this is."""
         at = now()
-        found = key_store.find_key(self._store, secret, at)
+        found = find_key(self._store, secret, at)
         if found is None:
             return None
-        key_store.note_use(self._store, found, at)
+        note_use(self._store, found, at)
         return KeyHolder(
             key=found.id, name=found.name, role=cast(Role, found.role), pool=found.pool
         )
