@@ -1,11 +1,12 @@
 """Does the service lose anything when it is killed, or when many post at once?
 
 Crash: 20,000 duels are posted by 4 clients, singly, in arrays of 25 and in streams of 200, while
-the server is killed (SIGKILL, the whole process group) ten times, right after a match was voided, so
-that a replay is under way. After each restart all that was acknowledged must be in the log; at the
-end every match is there once. Concurrency: 16 clients post 8,000 games of 3 against 3 among 60
-players, singly and in arrays of 3, without a second try. In both the ratings, and what each single
-post was answered, must be those that the library makes of the log in its order, bit for bit.
+the server is killed (SIGKILL, the whole process group) ten times, right after a match was voided,
+so that a replay is under way. After each restart all that was acknowledged must be in the log; at
+the end every match is there once. Concurrency: 16 clients post 8,000 games of 3 against 3 among
+60 players, singly and in arrays of 3, without a second try. In both the ratings, and what each
+single post was answered, must be those that the library makes of the log in its order, bit for
+bit.
 """
 
 from __future__ import annotations
