@@ -56,7 +56,7 @@ KERNEL_FREE = frozenset(
         "balance",
         "charts",
         "cli",
-        "client.py",
+        "client",
         "formats",
         "messages",
         "pages",
