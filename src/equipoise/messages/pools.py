@@ -13,7 +13,7 @@ PoolTimes: TypeAlias = Literal["seconds", "datetime", "none"]
 
 
 class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a pool is made with; none of it changes later but what `PoolChange` names.
+    """What a pool is made with; none of it changes before its season ends.
 
     system, parameters : as in `equipoise rate --system NAME --set NAME=VALUE`
     statistics : weights that make a performance of statistics, as `--stat NAME=WEIGHT`
@@ -45,6 +45,8 @@ class PoolMessage(msgspec.Struct, frozen=True):
     generation : counts replays that were swapped in
     pending : an amendment or a late match waits for its replay
     code : version of the code that rated
+    closed : when its season ended, null while it goes on; a closed pool takes no matches
+    archive_of, season : of a closed pool: the pool that it was, and the name of the season
     """
 
     pool: str
@@ -65,6 +67,9 @@ class PoolMessage(msgspec.Struct, frozen=True):
     generation: int
     pending: bool
     code: str
+    closed: str | None = None
+    archive_of: str | None = None
+    season: str | None = None
 
 
 class PoolList(msgspec.Struct, frozen=True):

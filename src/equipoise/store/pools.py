@@ -37,6 +37,10 @@ class PoolRecord:
     shared : what the system knows of no single player
     begins : position from which on only changes of this generation count
     dirty : position from which a replay is wanted
+    closed, archive_of, season : of an archived season: when it ended, the pool it was, its name
+    follows : number of the pool of the season before
+    board_day : day as of which the order of the leaderboard has what decays; None: nothing does
+    webhooks : how many want to be told; outbox_last : number of what they were told last
     """
 
     id: int
@@ -59,6 +63,13 @@ class PoolRecord:
     garbage: bool
     checkpoint_interval: int
     checkpoint_due: int
+    closed: int | None = None
+    archive_of: str | None = None
+    season: str | None = None
+    follows: int | None = None
+    board_day: int | None = None
+    webhooks: int = 0
+    outbox_last: int = 0
 
     @property
     def checkpoint_every(self) -> int:
@@ -66,10 +77,19 @@ class PoolRecord:
         return max(self.checkpoint_interval, PER_PLAYER * self.players)
 
 
-def add_pool(connection: Connection, name: str, settings: str, code: str, now: int) -> None:
-    """Add an empty pool; its name must be new."""
-    connection.execute(
-        insert(pools).values(
+def add_pool(
+    connection: Connection,
+    name: str,
+    settings: str,
+    code: str,
+    now: int,
+    *,
+    board_day: int | None = None,
+) -> int:
+    """Add an empty pool, whose name must be new, and return its number."""
+    made = (
+        insert(pools)
+        .values(
             name=name,
             settings=settings,
             created=now,
@@ -85,8 +105,11 @@ def add_pool(connection: Connection, name: str, settings: str, code: str, now: i
             garbage=False,
             checkpoint_interval=CHECKPOINT_INTERVAL,
             checkpoint_due=0,
+            board_day=board_day,
         )
+        .returning(pools.c.id)
     )
+    return int(connection.execute(made).scalar_one())
 
 
 def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRecord | None:
@@ -94,7 +117,18 @@ def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolR
 
     lock : no other transaction may change it before this one ends
     """
-    found = connection.execute((_LOCKED if lock else _BY_NAME), {"wanted": name}).first()
+    query, values = (_LOCKED if lock else _BY_NAME), {"wanted": name}
+    found = connection.execute(query, values).first()
+    if found is None and lock:
+        # While it waited for the lock, the pool may have become an archive: PostgreSQL then finds
+        # neither the old one nor, in the same statement, the one that has the name now.
+        found = connection.execute(query, values).first()
+    return None if found is None else _record(found)
+
+
+def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:
+    """Return a pool by its number, or None."""
+    found = connection.execute(select(pools).where(pools.c.id == pool)).first()
     return None if found is None else _record(found)
 
 
@@ -109,6 +143,13 @@ def get_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRe
 def all_pools(connection: Connection) -> list[PoolRecord]:
     """Return all pools by name."""
     return [_record(row) for row in connection.execute(select(pools).order_by(pools.c.name))]
+
+
+def archives_of(connection: Connection, name: str) -> list[PoolRecord]:
+    """Return the archived seasons of a pool, newest first."""
+    query = select(pools).where(pools.c.archive_of == name)
+    rows = connection.execute(query.order_by(pools.c.closed.desc(), pools.c.id.desc()))
+    return [_record(row) for row in rows]
 
 
 def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:

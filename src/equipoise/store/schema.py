@@ -76,6 +76,17 @@ pools = Table(
     # Participations between two checkpoints, and those rated since the last one.
     Column("checkpoint_interval", BigInteger, nullable=False),
     Column("checkpoint_due", BigInteger, nullable=False),
+    # Of an archived season: when it ended, the name of the pool it was, and its own.
+    Column("closed", BigInteger),
+    Column("archive_of", Name),
+    Column("season", Text),
+    # Number of the pool whose season came before this one.
+    Column("follows", Integer),
+    # Where the rating shown decays: the day as of which `ratings.ordering` has that; else null.
+    Column("board_day", BigInteger),
+    # Webhooks that want to be told, and the last number of `outbox`.
+    Column("webhooks", Integer, nullable=False, server_default="0"),
+    Column("outbox_last", BigInteger, nullable=False, server_default="0"),
 )
 
 log = Table(
@@ -220,4 +231,70 @@ keys = Table(
     Column("expires", BigInteger),
     Column("revoked", BigInteger),
     Column("last_used", BigInteger),
+)
+
+seeds = Table(
+    "seeds",
+    metadata,
+    _of_pool(),
+    # Number of the pool whose season ended with this one's beginning.
+    Column("archive", Integer, nullable=False),
+    # How it was made: JSON of messages.seasons.SeasonRequest, and the centre of a soft reset.
+    Column("request", Text, nullable=False),
+    Column("centre", Double),
+    Column("players", BigInteger, nullable=False),
+    # The state before the first match, as checkpoints have it; null where nobody is known.
+    Column("content", LargeBinary),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("pool", Integer, nullable=False, index=True),
+    Column("url", Text, nullable=False),
+    # What signs the messages: it must be known in full.
+    Column("secret", Text, nullable=False),
+    # JSON: the kinds of events it is told of.
+    Column("events", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("disabled", BigInteger),
+    # The last number of the outbox that was delivered, or that it does not want.
+    Column("delivered", BigInteger, nullable=False),
+    Column("last_delivery", BigInteger),
+    # Failures since then, what the last one was, and when to try again.
+    Column("failures", Integer, nullable=False),
+    Column("failure", Text),
+    Column("next_attempt", BigInteger, nullable=False),
+    # Who delivers to it at present, and until when that holds.
+    Column("lease_owner", Text),
+    Column("lease_until", BigInteger, nullable=False),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    _of_pool(),
+    Column("id", BigInteger, primary_key=True),
+    Column("kind", Text, nullable=False),
+    # The pool that it tells of, another than `pool` where a season has ended since, and where
+    # in it: an entry of the log, a generation, or for the end of a season itself.
+    Column("source", Integer, nullable=False),
+    Column("reference", BigInteger, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("time", BigInteger, nullable=False),
+    # Number of the key that did it; null for the command line.
+    Column("key", Integer),
+    Column("what", Text, nullable=False),
+    # The name that the pool had; null for what concerns no pool.
+    Column("pool", Name),
+    Column("subject", Text),
+    Column("detail", Text, nullable=False),
+    Index("ix_audit_pool", "pool", "id"),
 )

@@ -72,8 +72,8 @@ class Access:
         self._lane = lane
         self._clock = clock
         self._keys: Remembered[KeyRecord] = Remembered(settings.key_seconds)
-        # Whether a pool is public, of pools that exist.
-        self._pools: Remembered[bool] = Remembered(settings.key_seconds)
+        # Of pools that exist: whether they are public, and the pool of which they are an archive.
+        self._pools: Remembered[tuple[bool, str | None]] = Remembered(settings.key_seconds)
         self._rates = RateLimiter(settings.rate_limit, settings.rate_burst)
         self._failures = RateLimiter(settings.failed_keys, 10 * settings.failed_keys)
         self._open_calculations = settings.calculations == "open"
@@ -129,19 +129,21 @@ class Access:
 
     async def _admit_to_pool(self, asked: Asked) -> None:
         endpoint, key, pool = asked.endpoint, asked.key, asked.pool
-        public = await self._public(pool)
+        found = await self._known(pool)
+        public, archive_of = (None, None) if found is None else found
         if public and endpoint.right == "reader":
             return
         if key is None:
             raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
-        if key.pool is not None and key.pool != pool:
+        # The key of a pool is good for its earlier seasons as well.
+        if key.pool is not None and key.pool not in (pool, archive_of):
             raise ForbiddenError("the key is for another pool")
         _check_role(asked, key)
         if public is None and not endpoint.new_pool:
             raise NotFoundError(f"no pool {pool!r}")
 
-    async def _public(self, pool: str) -> bool | None:
-        """Return whether a pool is public, None where there is none."""
+    async def _known(self, pool: str) -> tuple[bool, str | None] | None:
+        """Return whether a pool is public, and of which it is an archive; None for no pool."""
         now = self._clock()
         found = self._pools.get(pool, now)
         if found is None:
@@ -149,7 +151,7 @@ class Access:
                 message = await self._lane.run(pools_workflow.pool_message, self._store, pool)
             except NotFoundError:
                 return None
-            found = message.public
+            found = (message.public, message.archive_of)
             self._pools.put(pool, found, now)
         return found
 

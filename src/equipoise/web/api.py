@@ -12,6 +12,7 @@ from equipoise.web import (
     routes_players,
     routes_pools,
     routes_questions,
+    routes_seasons,
 )
 from equipoise.web.endpoints import Endpoint
 
@@ -22,6 +23,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *routes_players.ENDPOINTS,
     *routes_questions.ENDPOINTS,
     *routes_amendments.ENDPOINTS,
+    *routes_seasons.ENDPOINTS,
     *routes_export.ENDPOINTS,
     *routes_calculations.ENDPOINTS,
     *routes_keys.ENDPOINTS,

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 Method: TypeAlias = Literal["GET", "PUT", "POST"]
 #: Headings of the documentation, in their order.
 Group: TypeAlias = Literal[
-    "Pools", "Matches", "Players", "Questions", "Amendments", "Calculations", "Keys", "Operation"
+    "Pools",
+    "Matches",
+    "Players",
+    "Questions",
+    "Amendments",
+    "Seasons",
+    "Calculations",
+    "Keys",
+    "Operation",
 ]
 
 JSON = "application/json"

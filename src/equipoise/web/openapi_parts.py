@@ -34,6 +34,7 @@ _ABOUT: dict[str, str] = {
     "Players": "Where players stand, and how they came there.",
     "Questions": "What follows from the ratings of a pool. Nothing is recorded.",
     "Amendments": "What is recorded after a match. Nothing is erased.",
+    "Seasons": "When one ends, its pool becomes an archive and a new pool takes its name.",
     "Calculations": "What needs no pool. Nothing is kept.",
     "Keys": "Who may do what.",
     "Operation": "For whoever runs the service.",

@@ -26,7 +26,7 @@ async def list_pools(asked: Asked) -> PoolList:
         [
             pool
             for pool in found
-            if pool.public or (key is not None and key.pool in (None, pool.pool))
+            if pool.public or (key is not None and key.pool in (None, pool.pool, pool.archive_of))
         ]
     )
 

@@ -37,7 +37,7 @@ from equipoise.workflows.amendment_places import place_of
 from equipoise.workflows.checkpointing import running_before
 from equipoise.workflows.cursors import cursor_in, cursor_out
 from equipoise.workflows.differences import Numbers, difference
-from equipoise.workflows.pools import iso, rules_of, written
+from equipoise.workflows.pools import check_open, iso, rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, id_fault, moment, read_matches
 
 #: Microseconds for which a replay that has not yet said what it changed is waited for.
@@ -263,10 +263,12 @@ def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> Amen
     if preview:
         with store.read() as connection:
             record = get_pool(connection, pool)
+            check_open(record)
             before = amendments_of(connection, record)
             return _preview(connection, record, before, say(connection, record, before))
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
+        check_open(record)
         before = amendments_of(connection, record)
         entry = say(connection, record, before)
         log.append(connection, record.id, [entry])

@@ -16,7 +16,7 @@ from equipoise.data.history import History
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import State
 from equipoise.rating.state_bytes import unpack_players
-from equipoise.store import checkpoints, ratings
+from equipoise.store import checkpoints, ratings, seeds
 from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
@@ -28,7 +28,7 @@ from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
 from equipoise.workflows.rating_batch import object_array
 
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
-_LEVEL = 1
+ZLIB_LEVEL = 1
 
 #: Seconds between two calls of `beat`.
 _BEAT = 10.0
@@ -53,7 +53,7 @@ class RunningPool:
 
     @classmethod
     def start(cls, rules: PoolRules) -> RunningPool:
-        """Return a pool in which nobody has played."""
+        """Return a pool in which nobody is known."""
         return cls(rules, [], {}, rules.system.initial(0))
 
     @classmethod
@@ -117,12 +117,20 @@ class RunningPool:
 
     def checkpoint(self) -> Checkpoint:
         """Return the state as a checkpoint."""
-        content = zlib.compress(self.pool_state().to_bytes(), _LEVEL)
+        content = zlib.compress(self.pool_state().to_bytes(), ZLIB_LEVEL)
         return Checkpoint(self.position, self.participations, code_version(), content)
 
 
 def _no_ids() -> Ids:
     return np.zeros(0, np.int64)
+
+
+def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
+    """Return the pool before its first match: with nobody, or with the seed of its season."""
+    content = None if pool.follows is None else seeds.content_of(connection, pool.id)
+    if content is None:
+        return RunningPool.start(rules)
+    return RunningPool.resume(rules, Checkpoint(START, 0, pool.code, content))
 
 
 def running_before(
@@ -139,7 +147,10 @@ def running_before(
     beat : called every ten seconds or so while it goes on
     """
     saved = checkpoints.last_before(connection, pool.id, position)
-    running = RunningPool.start(rules) if saved is None else RunningPool.resume(rules, saved)
+    if saved is None:
+        running = running_from_start(connection, pool, rules)
+    else:
+        running = RunningPool.resume(rules, saved)
     after, told = running.position, time.monotonic()
     while True:
         if time.monotonic() - told > _BEAT:
@@ -177,7 +188,8 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
         saved = _standing(connection, record, rules_of(record.settings))
     with store.write() as connection:
         now = get_pool(connection, pool, lock=True)
-        if now.generation != record.generation or now.dirty is not None:
+        changed = now.id != record.id or now.generation != record.generation
+        if changed or now.dirty is not None:
             return False
         checkpoints.add_checkpoint(connection, record.id, saved)
         interval = now.checkpoint_interval

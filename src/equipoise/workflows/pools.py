@@ -51,15 +51,29 @@ def create_pool(store: Store, name: str, request: PoolRequest, now: int) -> Pool
 
     Raises : InvalidDataError, ConflictError where a pool of this name is set otherwise
     """
-    _check(name, request)
-    settings = msgspec.json.encode(request, order="deterministic").decode()
+    check_settings(name, request)
+    settings = settings_json(request)
     with store.write() as connection:
         found = find_pool(connection, name, lock=True)
         if found is None:
             add_pool(connection, name, settings, code_version(), now)
-        elif found.settings != settings:
+        elif rules_of(found.settings).settings != rules_of(settings).settings:
             raise ConflictError(f"pool {name!r} is there and set otherwise")
         return message_of(get_pool(connection, name))
+
+
+def settings_json(request: PoolRequest) -> str:
+    """Return settings as they are stored."""
+    return msgspec.json.encode(request, order="deterministic").decode()
+
+
+def check_open(pool: PoolRecord) -> None:
+    """Refuse to change the archive of a season. Raises : ConflictError."""
+    if pool.closed is not None:
+        raise ConflictError(
+            f"pool {pool.name!r} is closed: it is the archive of season {pool.season!r} "
+            f"of {pool.archive_of!r}"
+        )
 
 
 def pool_message(store: Store, name: str) -> PoolMessage:
@@ -97,6 +111,9 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         generation=pool.generation,
         pending=pool.dirty is not None,
         code=pool.code,
+        closed=None if pool.closed is None else iso(pool.closed),
+        archive_of=pool.archive_of,
+        season=pool.season,
     )
 
 
@@ -119,7 +136,7 @@ def _plain(rules: PoolRules) -> dict[str, object]:
     }
 
 
-def _check(name: str, request: PoolRequest) -> None:
+def check_settings(name: str, request: PoolRequest) -> None:
     """Refuse settings that make no pool. Raises : InvalidDataError."""
     problems = []
     if not POOL_NAME.fullmatch(name):

@@ -19,9 +19,10 @@ from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.match_history import LoggedMatch, players_of, without
 from equipoise.workflows.match_messages import Standing, match_message
 from equipoise.workflows.pool_reading import stored_matches
-from equipoise.workflows.pools import rules_of, written
+from equipoise.workflows.pools import check_open, rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, PostedMatch, read_matches
 from equipoise.workflows.rating_batch import RatedBatch, UnratableMatchError, rate_batch
+from equipoise.workflows.season_repeats import matches_of_season_before, repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +68,47 @@ def post_matches(store: Store, pool: str, posts: Sequence[Post], now: int) -> li
 
     now : when it was received, microseconds since 1970
     Returns : an answer a post; a post that is refused leaves no trace
-    Raises : NotFoundError
+    Raises : NotFoundError, ConflictError where the pool is the archive of a season
     """
     with store.read() as connection:
         rules = rules_of(get_pool(connection, pool).settings)
     read = [_read(post, rules) for post in posts]
-    offered = [matches for matches, _ in read]
-    refused = {i: error for i, (_, error) in enumerate(read) if error is not None}
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
-        ids = {match.id for matches, _ in read for match in matches}
-        before = log.matches_by_id(connection, record.id, ids)
-        while True:
-            plan = _plan(record, rules, posts, offered, before, refused, now)
-            to_rate = _to_rate(connection, record, plan)
-            try:
-                batch = rate_batch(connection, record, rules, to_rate) if to_rate else None
-                break
-            except UnratableMatchError as error:
-                seq = to_rate[error.index].seq
-                at = seq - record.last_seq - 1
-                owner = plan.owners[at]
-                refused[owner] = _unratable(plan, at, posts[owner], error)
+        check_open(record)
+        if rules_of(record.settings) is not rules:
+            # A season has ended in the meantime, and the new one has other rules.
+            rules = rules_of(record.settings)
+            read = [_read(post, rules) for post in posts]
+        plan, batch = _rated(connection, record, rules, posts, read, now)
         after = _write(connection, record, plan, batch)
         return _answers(connection, after, rules, posts, read, plan, batch)
+
+
+def _rated(
+    connection: Connection,
+    record: PoolRecord,
+    rules: PoolRules,
+    posts: Sequence[Post],
+    read: Sequence[tuple[list[PostedMatch], EquipoiseError | None]],
+    now: int,
+) -> tuple[_Plan, RatedBatch | None]:
+    """Return what becomes of posts, and what rating their matches gives."""
+    offered = [matches for matches, _ in read]
+    refused = {i: error for i, (_, error) in enumerate(read) if error is not None}
+    every = [match for matches in offered for match in matches]
+    before = log.matches_by_id(connection, record.id, {match.id for match in every})
+    earlier = repeated(connection, record, every, now)
+    while True:
+        plan = _plan(record, rules, posts, offered, before, earlier, refused, now)
+        to_rate = _to_rate(connection, record, plan)
+        try:
+            return plan, rate_batch(connection, record, rules, to_rate) if to_rate else None
+        except UnratableMatchError as error:
+            seq = to_rate[error.index].seq
+            at = seq - record.last_seq - 1
+            owner = plan.owners[at]
+            refused[owner] = _unratable(plan, at, posts[owner], error)
 
 
 def _read(post: Post, rules: PoolRules) -> tuple[list[PostedMatch], EquipoiseError | None]:
@@ -107,6 +125,7 @@ def _plan(
     posts: Sequence[Post],
     read: Sequence[list[PostedMatch]],
     before: dict[str, Entry],
+    earlier: set[str],
     refused: dict[int, EquipoiseError],
     now: int,
 ) -> _Plan:
@@ -127,6 +146,8 @@ def _plan(
             if there is not None:
                 if there.content != match.content or there.posted_time != match.time:
                     conflicts.append(match.id)
+                continue
+            if match.id in earlier:
                 continue
             came = now if post.received is None else post.received[line - post.first_line]
             time, late = _rated_time(match, rules, last, came)
@@ -259,6 +280,8 @@ def _answers(
         elif index in told:
             missing = [match.id for match in matches if match.id not in messages]
             there = stored_matches(connection, pool, rules, missing) if missing else {}
+            gone = [match for match in missing if match not in there]
+            there |= matches_of_season_before(connection, pool, gone)
             answers.append([messages.get(m.id) or there[m.id] for m in matches])
         else:
             known = plan.known[index]

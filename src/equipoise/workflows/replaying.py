@@ -367,7 +367,7 @@ def _release_checkpoints(replay: _Replay) -> None:
     for one in replay.held:
         with replay.store.write() as connection:
             record = get_pool(connection, replay.pool.name, lock=True)
-            if record.generation != replay.generation:
+            if record.id != replay.pool.id or record.generation != replay.generation:
                 return
             checkpoints.add_checkpoint(connection, record.id, one)
             if checkpoints.thin(connection, record.id):

@@ -16,7 +16,7 @@ from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, get_pool
 from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
-from equipoise.workflows.checkpointing import RunningPool
+from equipoise.workflows.checkpointing import RunningPool, running_from_start
 from equipoise.workflows.pools import rules_of
 
 #: Differences that are told of; the others are counted.
@@ -50,7 +50,7 @@ def verify_pool(
         record = get_pool(connection, pool)
         through = replays.last_through(connection, record.id) if record.dirty else None
         amendments = amendments_of(connection, record, through)
-        running = RunningPool.start(rules_of(record.settings))
+        running = running_from_start(connection, record, rules_of(record.settings))
         written, after, last = 0, START, False
         while not last:
             piece = counted_piece(connection, record, amendments, after)

@@ -1,0 +1,84 @@
+"""Shapes of seasons: how one ends, what the next begins with, and which there were."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from equipoise.messages.pools import LatePolicy, PoolTimes
+
+#: A "hard" reset forgets all ratings; a "soft" one moves them towards a centre.
+Reset: TypeAlias = Literal["hard", "soft"]
+#: The centre of a soft reset: the mean rating of the season, or that of a new player.
+Centre: TypeAlias = Literal["mean", "initial"]
+
+
+class SeasonSettings(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """What is set otherwise in the new season; the fields are those of `PoolRequest`."""
+
+    system: str | UnsetType = UNSET
+    parameters: dict[str, Any] | UnsetType = UNSET
+    statistics: dict[str, float] | UnsetType = UNSET
+    times: PoolTimes | UnsetType = UNSET
+    late: LatePolicy | UnsetType = UNSET
+    public: bool | UnsetType = UNSET
+    display_deviations: float | UnsetType = UNSET
+    placement_matches: int | UnsetType = UNSET
+    inactive_days: float | UnsetType | None = UNSET
+
+
+class SeasonRequest(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """The end of a season; the same again changes nothing and gets the same answer.
+
+    season : name of the one that ends; its archive is the pool POOL.SEASON
+    reset : "soft" moves ratings to centre + keep x (rating - centre) and widens deviations to
+        sqrt(deviation^2 + widen^2), at most that of a new player; "hard" forgets them
+    keep : from 0 to 1
+    widen : null is half the deviation of a new player
+    towards : centre of a soft reset
+    settings : of the new season, where they differ
+    """
+
+    season: Annotated[
+        str, Meta(min_length=1, max_length=40, pattern="^[a-z0-9][a-z0-9_-]*$", examples=["2025-1"])
+    ]
+    reset: Reset = "soft"
+    keep: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    widen: Annotated[float, Meta(ge=0, le=1e9)] | None = None
+    towards: Centre = "mean"
+    settings: SeasonSettings = SeasonSettings()
+
+
+class SeasonMessage(msgspec.Struct, frozen=True):
+    """A season that has ended, and what the next one began with.
+
+    pool : now of the season after it; archive : the pool of the one that ended
+    players, matches : of the one that ended
+    centre : of a soft reset; null for a hard one, or where nobody had a rating
+    seeded : players whom the next season began with
+    """
+
+    season: str
+    pool: str
+    archive: str
+    ended: str
+    players: int
+    matches: int
+    reset: str
+    keep: float
+    widen: float | None
+    towards: str
+    centre: float | None
+    seeded: int
+
+
+class SeasonList(msgspec.Struct, frozen=True):
+    """Seasons of a pool that have ended, newest first."""
+
+    seasons: list[SeasonMessage]

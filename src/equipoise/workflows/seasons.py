@@ -1,0 +1,194 @@
+"""The end of a season: the pool becomes an archive, and a new one takes its name."""
+
+from __future__ import annotations
+
+import zlib
+
+import msgspec
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.errors import ConflictError, InvalidDataError, Problem
+from equipoise.messages.pools import PoolRequest
+from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.reseeding import seeded_state, soft_reset
+from equipoise.rating.state_bytes import unpack_players
+from equipoise.rating.system import RatingSystem
+from equipoise.store import ratings, seeds
+from equipoise.store.connection import Store
+from equipoise.store.pools import (
+    PoolRecord,
+    add_pool,
+    archives_of,
+    change_pool,
+    find_pool,
+    get_pool,
+    pool_by_number,
+)
+from equipoise.store.seeds import Seed
+from equipoise.workflows.checkpointing import ZLIB_LEVEL
+from equipoise.workflows.match_history import time_kind
+from equipoise.workflows.pools import (
+    check_open,
+    check_settings,
+    code_version,
+    iso,
+    rules_of,
+    settings_json,
+)
+from equipoise.workflows.posted_matches import PoolRules
+from equipoise.workflows.rated_rows import rating_rows
+from equipoise.workflows.rating_batch import object_array
+
+#: Ratings written by one statement.
+_ROWS = 5_000
+
+
+def end_season(
+    store: Store, pool: str, request: SeasonRequest, *, key: int | None, now: int
+) -> SeasonMessage:
+    """End a season: archive the pool as POOL.SEASON, and open a new one under its name.
+
+    Raises : NotFoundError, InvalidDataError, ConflictError where the pool is an archive itself or
+        waits for a replay, or the archive's name is taken
+    """
+    archive = f"{pool}.{request.season}"
+    with store.write() as connection:
+        old = get_pool(connection, pool, lock=True)
+        there = find_pool(connection, archive)
+        if there is not None:
+            return _again(connection, there, pool, request)
+        check_open(old)
+        if old.dirty is not None:
+            raise ConflictError(
+                f"pool {pool!r} waits for a replay: end its season once that is done"
+            )
+        settings = _settings(rules_of(old.settings).settings, request)
+        check_settings(archive, settings)
+        change_pool(
+            connection, old.id, name=archive, closed=now, archive_of=pool, season=request.season
+        )
+        new = add_pool(connection, pool, settings_json(settings), code_version(), now)
+        _plant(connection, old, new, request, PoolRules(settings))
+        return _message(connection, _archive(connection, old.id))
+
+
+def seasons(store: Store, pool: str) -> SeasonList:
+    """Return the seasons of a pool that have ended, newest first. Raises : NotFoundError."""
+    with store.read() as connection:
+        get_pool(connection, pool)
+        return SeasonList([_message(connection, one) for one in archives_of(connection, pool)])
+
+
+def _settings(old: PoolRequest, request: SeasonRequest) -> PoolRequest:
+    """Return the settings of the new season. Raises : InvalidDataError."""
+    changed = msgspec.to_builtins(request.settings)
+    settings = msgspec.convert({**msgspec.to_builtins(old), **changed}, PoolRequest)
+    if request.reset == "soft" and settings.system != old.system:
+        rule = f"must stay {old.system} in a soft reset: its ratings mean nothing elsewhere"
+        raise InvalidDataError([Problem("", None, "settings.system", rule, settings.system)])
+    return settings
+
+
+def _plant(
+    connection: Connection, old: PoolRecord, new: int, request: SeasonRequest, rules: PoolRules
+) -> None:
+    """Write what the new pool begins with."""
+    centre, content, players = None, None, 0
+    if request.reset == "soft" and old.players:
+        state, centre = _softened(connection, old, request, rules.system)
+        players = len(state.player_ids)
+        content = zlib.compress(state.to_bytes(), ZLIB_LEVEL)
+        for low in range(0, players, _ROWS):
+            rows = np.arange(low, min(low + _ROWS, players))
+            names = state.player_ids[rows].tolist()
+            ratings.put(connection, new, 1, rating_rows(rules, state.state, rows, names))
+    told = msgspec.json.encode(request).decode()
+    seeds.add_seed(connection, new, Seed(old.id, told, centre, players), content)
+    change_pool(connection, new, players=players, follows=old.id)
+
+
+def _softened(
+    connection: Connection, old: PoolRecord, request: SeasonRequest, system: RatingSystem
+) -> tuple[PoolState, float]:
+    """Return the state that the new pool begins with, and the centre of the ratings in it."""
+    before = rules_of(old.settings)
+    pieces = ratings.all_states(connection, old.id, old.generation)
+    known = [one for rows in pieces for one in rows]
+    state = unpack_players(before.system, [packed for _, packed in known])
+    state.shared = old.shared
+    last = before.system.at(state, np.arange(len(known)), None)
+    newcomer = system.at(system.initial(1), np.zeros(1, np.int64), None)
+    most = float(newcomer["deviation"][0])
+    mean = float(np.mean(last["rating"]))
+    centre = mean if request.towards == "mean" else float(newcomer["rating"][0])
+    rating, deviation = soft_reset(
+        last["rating"],
+        last["deviation"],
+        centre=centre,
+        keep=request.keep,
+        widen=_widening(request, system),
+        most=most,
+    )
+    seeded = PoolState(
+        system=system,
+        player_ids=object_array([player for player, _ in known]),
+        state=seeded_state(system, rating, deviation),
+        rated=np.zeros(0, np.int64),
+        time_kind=time_kind(before),
+    )
+    return seeded, centre
+
+
+def _widening(request: SeasonRequest, system: RatingSystem) -> float:
+    """Return what is added to deviations; NaN where the system has none."""
+    if request.widen is not None:
+        return request.widen
+    return 0.5 * float(system.at(system.initial(1), np.zeros(1, np.int64), None)["deviation"][0])
+
+
+def _again(
+    connection: Connection, there: PoolRecord, pool: str, request: SeasonRequest
+) -> SeasonMessage:
+    """Return the answer to a request that was carried out before. Raises : ConflictError."""
+    after = seeds.seed_after(connection, there.id)
+    if there.archive_of != pool or after is None:
+        raise ConflictError(
+            f"there is a pool {there.name!r} already, which is no season of {pool!r}"
+        )
+    if msgspec.json.decode(after[1].request, type=SeasonRequest) != request:
+        raise ConflictError(f"season {there.season!r} of pool {pool!r} has ended otherwise")
+    return _message(connection, there)
+
+
+def _archive(connection: Connection, number: int) -> PoolRecord:
+    found = pool_by_number(connection, number)
+    if found is None:
+        raise LookupError(f"pool {number} is gone")
+    return found
+
+
+def _message(connection: Connection, archive: PoolRecord) -> SeasonMessage:
+    """Return an archived season as it is shown."""
+    after = seeds.seed_after(connection, archive.id)
+    if after is None:
+        raise LookupError(f"pool {archive.name} has no season after it")
+    number, seed = after
+    request = msgspec.json.decode(seed.request, type=SeasonRequest)
+    system = rules_of(_archive(connection, number).settings).system
+    widen = _widening(request, system)
+    return SeasonMessage(
+        season=archive.season or "",
+        pool=archive.archive_of or "",
+        archive=archive.name,
+        ended=iso(archive.closed or 0),
+        players=archive.players,
+        matches=archive.matches,
+        reset=request.reset,
+        keep=request.keep,
+        widen=None if request.reset == "hard" or widen != widen else widen,
+        towards=request.towards,
+        centre=seed.centre,
+        seeded=seed.players,
+    )
