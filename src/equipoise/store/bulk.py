@@ -9,6 +9,8 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Connection, Double, Integer, LargeBinary, Table
 
+from equipoise.store.schema import is_name
+
 #: Types of the arrays in which PostgreSQL takes columns.
 _ARRAYS: dict[type, str] = {
     BigInteger: "bigint",
@@ -71,6 +73,8 @@ def among(column: Column[Any], values: Iterable[str], connection: Connection) ->
     from sqlalchemy import ARRAY, Text, bindparam, func, literal, select
 
     wanted = list(values)
+    if not is_name("".join(wanted)):
+        wanted = [value for value in wanted if is_name(value)]
     if connection.dialect.name == "sqlite":
         each = func.json_each(literal(json.dumps(wanted))).table_valued("value")
         return column.in_(select(each.c.value))

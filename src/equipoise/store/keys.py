@@ -97,10 +97,11 @@ def revoke_key(store: Store, number: int, now: int) -> KeyRecord:
 
 
 def _by_number(connection: Connection, number: int) -> KeyRecord:
-    row = connection.execute(select(*_SHOWN).where(keys.c.id == number)).first()
+    known = 0 < number < 2**31
+    row = connection.execute(_ONE, {"wanted": number}).first() if known else None
     if row is None:
         raise NotFoundError(f"no key {number}")
-    return _key(row)
+    return KeyRecord(*row[:-1])
 
 
 def _key(row: Row[Any]) -> KeyRecord:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, bindparam, func, literal, select, tuple_
 
 from equipoise.store.bulk import among, insert_rows
 from equipoise.store.pools import Position
-from equipoise.store.schema import log
+from equipoise.store.schema import is_name, log
 
 Kind: TypeAlias = Literal["match", "void", "restore", "correct", "disqualify", "reinstate"]
 
@@ -55,6 +55,8 @@ def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict
 
 def match_by_id(connection: Connection, pool: int, match: str) -> Entry | None:
     """Return the entry of a match, or None."""
+    if not is_name(match):
+        return None
     found = connection.execute(_ONE_MATCH, {"of_pool": pool, "wanted": match}).first()
     return None if found is None else _entry(found)
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from equipoise.arrays import Floats
 from equipoise.errors import NotFoundError
-from equipoise.store.schema import pools
+from equipoise.store.schema import is_name, pools
 
 #: A place in a pool's order of rating: (time, seq).
 Position = tuple[int, int]
@@ -117,6 +117,8 @@ def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolR
 
     lock : no other transaction may change it before this one ends
     """
+    if not is_name(name):
+        return None
     query, values = (_LOCKED if lock else _BY_NAME), {"wanted": name}
     found = connection.execute(query, values).first()
     if found is None and lock:

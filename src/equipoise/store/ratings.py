@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from equipoise.store.bulk import among, insert
-from equipoise.store.schema import ratings
+from equipoise.store.schema import is_name, ratings
 
 #: Players read at a time.
 _PIECE = 5_000
@@ -91,6 +91,8 @@ def put(
 
 def rating_of(connection: Connection, pool: int, generation: int, player: str) -> RatingRow | None:
     """Return a player's rating, or None."""
+    if not is_name(player):
+        return None
     values = {"of_pool": pool, "of_generation": generation, "wanted": player}
     found = connection.execute(_ONE, values).first()
     return None if found is None else RatingRow._make(found)

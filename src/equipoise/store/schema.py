@@ -24,6 +24,16 @@ from sqlalchemy import (
 #: Text that is compared by its bytes, so that both databases sort ids alike.
 Name = Text().with_variant(Text(collation="C"), "postgresql")
 
+
+def is_name(text: str) -> bool:
+    """Return whether a column of names can have this value; ids that are asked for may be odd."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",

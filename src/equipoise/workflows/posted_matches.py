@@ -25,6 +25,9 @@ ID_LENGTH = 200
 _ID_RULE = f"must have 1 to {ID_LENGTH} characters and no control characters"
 #: Neither control characters nor halves of surrogate pairs, which are no text.
 _NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
+#: Seconds from 1970 back to the year 1: no earlier time can be written as a date.
+_EARLIEST = -62_135_596_800
+
 _encoder = msgspec.json.Encoder(order="deterministic")
 _decoder = msgspec.json.Decoder(MatchRequest)
 
@@ -155,9 +158,11 @@ def _is_plain_player(one: ParticipationRequest, rules: PoolRules) -> bool:
 
 def moment(value: Moment, name: str = "time") -> int:
     """Return a time in microseconds since 1970. Raises : InvalidParameterError."""
-    if type(value) is int and abs(value) <= SECONDS_LIMIT:
+    if type(value) is int and _EARLIEST <= value <= SECONDS_LIMIT:
         return value * 1_000_000
     found = instant(value, name)
+    if found < _EARLIEST * 1_000_000:
+        raise InvalidParameterError(f"{name} must not lie before the year 1; got {value}")
     if abs(found) > SECONDS_LIMIT * 1_000_000:
         raise InvalidParameterError(
             f"{name} must lie within {SECONDS_LIMIT} s of 1970; got {value}"
