@@ -106,11 +106,15 @@ def _check_names(chosen: dict[str, str]) -> None:
 
 def _fill_demo(database: str, host: str, port: int) -> None:
     """Fill the demo pool if it is not there, and say where it is."""
+    from equipoise._jit import watch_compilation
     from equipoise.cli.databases import clock, opened
     from equipoise.cli.report import say
     from equipoise.workflows.demo_pool import DEMO, fill_demo
 
-    with opened(database, create=True) as store:
+    with (
+        opened(database, create=True) as store,
+        watch_compilation(lambda: say("Compiling for this machine, once ...")),
+    ):
         fill_demo(store, clock())
     if port:
         place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
