@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from polars.testing import assert_frame_equal
 from sqlalchemy import text
 
 from equipoise.cli import run
-from equipoise.store import keys
+from equipoise.store import keys as stored_keys
 from equipoise.store.connection import open_store
 from workflows.posted_history import NOW
 
@@ -50,7 +51,7 @@ def test_a_key_is_made_shown_once_and_found(capsys: pytest.CaptureFixture[str]) 
     assert "Key 1, writer of sample." in err
     assert secret not in err
     store = open_store()
-    found = keys.find_key(store, secret, NOW)
+    found = stored_keys.find_key(store, secret, NOW)
     store.close()
     assert found is not None
     assert (found.name, found.role, found.pool, found.expires) == ("game", "writer", "sample", None)
@@ -179,3 +180,18 @@ def test_missing_libraries_are_named(
     assert "pip install 'equipoise[service]'" in capsys.readouterr().err
     assert run(["serve"]) == 2
     assert "the service needs fastapi: pip install" in capsys.readouterr().err
+
+
+def test_the_examples_of_the_commands_run(here: Path) -> None:
+    """One after the other, as they stand in the help; that of `serve` does not end by itself."""
+    from equipoise.cli import export, import_, keys, verify
+
+    (here / "examples").symlink_to(ROOT / "examples")
+    parts = (import_.EXAMPLE, export.EXAMPLE, verify.EXAMPLE)
+    epilogs = (*parts, keys.CREATE_EXAMPLE, keys.LIST_EXAMPLE, keys.REVOKE_EXAMPLE)
+    lines = [line.strip() for epilog in epilogs for line in epilog.splitlines()]
+    commands = [line.removeprefix("equipoise ") for line in lines if line.startswith("equipoise ")]
+    assert len(commands) == 7
+    for command in commands:
+        assert run(shlex.split(command)) == 0, command
+    assert {"contests.ndjson", "ratings.csv"} <= set(os.listdir())

@@ -10,8 +10,8 @@ from equipoise.cli import options
 
 EXAMPLE = """\b
 Example:
-  equipoise export demo --what log --output demo.ndjson
-  equipoise export demo --what ratings --output ratings.csv"""
+  equipoise export contests --what log --output contests.ndjson
+  equipoise export contests --what ratings --output ratings.csv"""
 
 
 def export(

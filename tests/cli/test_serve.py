@@ -1,0 +1,104 @@
+"""equipoise serve: it starts with a demo, answers, and ends without leaving anything behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise.cli import run
+from trials.server import free_port
+
+#: Seconds that a start may take on a machine that is busy, kernels compiled.
+_STARTING = 60.0
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Give an environment with a folder of its own for what is thrown away."""
+    (tmp_path / "thrown").mkdir()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("EQUIPOISE_")}
+    return {**kept, "TMPDIR": str(tmp_path / "thrown")}
+
+
+@pytest.fixture
+def demo(tmp_path: Path, environment: dict[str, str]) -> Iterator[tuple[Any, str]]:
+    """Give a demo that runs, and its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "equipoise", "serve", "--demo", "--port", str(port)]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--set", "log_level=warning"], stderr=log, cwd=tmp_path, env=environment
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait(process, f"{address}/readyz", tmp_path / "log")
+        yield process, address
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait(process: Any, address: str, log: Path) -> None:
+    until = time.monotonic() + _STARTING
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+
+
+def test_the_demo_can_be_read_by_anybody_and_leaves_nothing(
+    demo: tuple[Any, str], tmp_path: Path
+) -> None:
+    """Its database is made, filled from the sample, and gone with the service."""
+    process, address = demo
+    with urllib.request.urlopen(
+        f"{address}/v1/pools/demo/leaderboard?limit=1", timeout=10
+    ) as found:
+        board = json.load(found)
+    assert board["players_in_pool"] == 120
+    assert board["players"][0]["player"] == "jade-kite"
+    assert board["players"][0]["rating"] == pytest.approx(2301.61, abs=0.005)
+    assert f"{address}/v1/pools/demo/leaderboard" in (tmp_path / "log").read_text()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    assert list((tmp_path / "thrown").iterdir()) == []
+    assert not (tmp_path / "equipoise.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "colour=blue"], "the service has no setting 'colour': it has database, body_by"),
+        (["--set", "readers=none"], "readers: Expected `int`"),
+        (["--set", "readers"], "--set takes NAME=VALUE"),
+        (["--database", "mysql://x"], "the database must be sqlite:///FILE or"),
+        (["--port", "70000"], "'--port'"),
+        (["--workers", "0"], "'--workers'"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EQUIPOISE_DATABASE", raising=False)
+    assert run(["serve", *arguments]) == 2
+    assert message in capsys.readouterr().err
