@@ -42,3 +42,13 @@ def chromium(path_of_chromium: str) -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=path_of_chromium)
         yield running
         running.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give the service with invented pools, in a thread of this process."""
+    pytest.importorskip("uvicorn")
+    from web.page.site import running_site
+
+    with running_site(tmp_path_factory.mktemp("pages")) as found:
+        yield found

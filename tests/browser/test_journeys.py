@@ -1,0 +1,210 @@
+"""What people come for, from the first click to the answer, at a desk, on a phone, by keyboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser.looking import PHONE, WIDE, browsing, fits, keep, settle
+
+pytestmark = pytest.mark.browser
+
+LOBBY = """ada-fox + bo-otter + dag_77
+cleo_77 + eda-fox
+finn-otter
+gus_77
+hana-fox
+ivolynx
+jun-otter"""
+
+#: Milliseconds that a chart of a player with 5,000 matches may take.
+DRAWN = 200.0
+
+
+@pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_player_is_found_and_the_change_is_explained(
+    chromium: Any, site: Any, screen: Any
+) -> None:
+    """From the list of pools: search, open, read why; then why an older match did what it did."""
+    with browsing(chromium, site, screen=screen) as page:
+        page.goto("/")
+        page.get_by_role("link", name="arena", exact=True).click()
+        page.get_by_label("Pool", exact=True).get_by_role("link", name="Leaderboard").click()
+        page.get_by_role("searchbox", name="Name of a player").press_sequentially("mio-f")
+        page.get_by_text("1 player found.").wait_for()
+        assert "search=mio-f" in page.url
+        page.get_by_role("link", name="mio-fox", exact=True).click()
+        why = page.get_by_role("region", name="Why did the rating change?")
+        said = why.locator(".said").inner_text()
+        assert "mio-fox" in said
+        assert "points" in said
+        assert why.get_by_role("row", name="Change of rating").is_visible()
+        assert "the change would have been between" in why.inner_text()
+        keep(page, f"journey-why-{'phone' if screen is PHONE else 'wide'}")
+        older = page.get_by_role("link", name="Why match").nth(3)
+        match = (older.get_attribute("aria-label") or "").split()[2]
+        older.click()
+        page.get_by_role("region", name="Why did the rating change?").get_by_role(
+            "link", name=match
+        ).first.wait_for()
+        assert fits(page)
+
+
+@pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])
+def test_ten_players_with_two_parties_are_split(chromium: Any, site: Any, screen: Any) -> None:
+    """Pasted into rows, one pair kept apart; parties stay whole, and what they cost is said."""
+    with browsing(chromium, site, screen=screen) as page:
+        page.goto("/pools/arena/balance")
+        page.get_by_label("One a line").fill(LOBBY)
+        page.get_by_role("button", name="Put them into rows").click()
+        page.get_by_text("10 players", exact=True).wait_for()
+        page.get_by_text("Who must not play together").click()
+        page.get_by_label("Pair 1, one").fill("gus_77")
+        page.get_by_label("Pair 1, the other").fill("hana-fox")
+        page.get_by_role("button", name="Split them").click()
+        teams = [page.get_by_role("region", name=f"Team {number}") for number in (1, 2)]
+        teams[1].wait_for()
+        found = [set(team.locator("li bdi").all_inner_texts()) for team in teams]
+        assert sorted(map(len, found)) == [5, 5]
+        for party in ({"ada-fox", "bo-otter", "dag_77"}, {"cleo_77", "eda-fox"}):
+            assert any(party <= team for team in found)
+        assert not any({"gus_77", "hana-fox"} <= team for team in found)
+        assert page.get_by_text("team 1 wins").is_visible()
+        costs = page.get_by_role("table", name="What had to be kept, and what it costs")
+        assert costs.get_by_role("row").count() >= 4
+        assert page.get_by_role("heading", name="Next best").is_visible()
+        keep(page, f"journey-teams-{'phone' if screen is PHONE else 'wide'}")
+        assert fits(page)
+
+
+def test_names_are_suggested_while_they_are_typed(chromium: Any, site: Any) -> None:
+    """From the players of the pool; a row is added when the last one is filled."""
+    with browsing(chromium, site) as page:
+        page.goto("/pools/arena/balance")
+        page.get_by_label("Player 1", exact=True).press_sequentially("bo-ot")
+        page.wait_for_selector("#names option[value='bo-otter']", state="attached")
+        rows = page.locator("#rows > li").count()
+        page.get_by_label(f"Player {rows}", exact=True).fill("bo-otter")
+        assert page.locator("#rows > li").count() == rows + 1
+
+
+def test_a_pgn_is_dropped_and_rated(chromium: Any, site: Any) -> None:
+    """The file is let go over the page, and the table comes without another click."""
+    from web.page.test_forms_at_work import PGN
+
+    with browsing(chromium, site) as page:
+        page.goto("/tournament")
+        settle(page)
+        page.evaluate(
+            """(text) => {
+                const bag = new DataTransfer();
+                bag.items.add(new File([text], "open.pgn", { type: "application/x-chess-pgn" }));
+                const drop = document.getElementById("drop");
+                for (const name of ["dragenter", "dragover", "drop"]) {
+                    drop.dispatchEvent(new DragEvent(name, { dataTransfer: bag, bubbles: true }));
+                }
+            }""",
+            PGN,
+        )
+        table = page.get_by_role("table", name="Performance of every player")
+        table.wait_for()
+        assert table.get_by_role("row").count() == 5
+        assert page.get_by_role("heading", name="open.pgn").is_visible()
+        keep(page, "journey-tournament")
+
+
+def test_a_match_is_voided_by_keyboard_alone(chromium: Any, site: Any) -> None:
+    """Sign in, see the difference, void, and read the new board; no pointer is touched."""
+    with browsing(chromium, site) as page:
+        page.goto("/pools/arena/matches/m0150")
+        reach(page, "Sign in")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/sign-in**")
+        reach(page, "#key")
+        page.keyboard.insert_text(site.keys["judge"])
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/matches/m0150")
+        reach(page, "Void …")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/void/m0150")
+        reach(page, "#reason")
+        page.keyboard.insert_text("played with a broken map")
+        reach(page, "Show what would change")
+        page.keyboard.press("Enter")
+        would = page.get_by_role("region", name="What would change")
+        would.wait_for()
+        first = would.get_by_role("row").nth(1)
+        player = first.get_by_role("rowheader").inner_text()
+        after = first.get_by_role("cell").nth(1).inner_text().split()[0]
+        keep(page, "journey-difference")
+        reach(page, "Void it")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/amendments/**")
+        page.get_by_role("region", name="What changed").wait_for(timeout=60_000)
+        reach(page, "To the leaderboard")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/leaderboard")
+        page.goto(f"/pools/arena/leaderboard?provisional=1&inactive=1&search={player}")
+        row = page.get_by_role("row").filter(has=page.get_by_role("link", name=player, exact=True))
+        shown = row.locator(".rating").inner_text().replace(",", "")
+        assert abs(float(shown) - float(after.replace(",", ""))) <= 0.5
+        page.goto("/pools/arena/matches/m0150")
+        assert page.get_by_text("This match is void").is_visible()
+
+
+def test_a_chart_of_5000_matches_is_drawn_and_explored_at_once(
+    chromium: Any, tmp_path: Path
+) -> None:
+    """Within 200 ms; the arrow keys read it match by match, and a drag zooms."""
+    from equipoise.messages.matches import MatchRequest, TeamRequest
+    from equipoise.messages.pools import PoolRequest
+    from web.page.invented import START
+    from web.page.site import Site, fill, make_keys, served
+
+    duels = [
+        MatchRequest(
+            f"d{at}",
+            [TeamRequest(["ada"], rank=1 + at % 2), TeamRequest([f"p{at % 40}"], rank=2 - at % 2)],
+            time=START + 7_000 * at,
+        )
+        for at in range(5_000)
+    ]
+    database = f"sqlite:///{tmp_path / 'long.db'}"
+    fill(database, [("duels", PoolRequest(system="glicko2", public=True), duels)])
+    with served(database) as url:
+        site = Site(url, make_keys(database))
+        with browsing(chromium, site) as page:
+            page.goto("/pools/duels/players/ada")
+            settle(page)
+            drawn = float(page.locator("#course").get_attribute("data-drawn"))
+            keep(page, "long-course")
+            assert drawn < DRAWN
+            chart = page.get_by_role("slider", name="Rating over time")
+            assert chart.get_attribute("aria-valuenow") == "5000"
+            chart.focus()
+            page.keyboard.press("ArrowLeft")
+            assert "in match d4998" in (chart.get_attribute("aria-valuetext") or "")
+            box = page.locator(".plot-area").bounding_box()
+            page.mouse.move(box["x"] + 300, box["y"] + 100)
+            assert page.locator(".tip").is_visible()
+            page.mouse.down()
+            page.mouse.move(box["x"] + 500, box["y"] + 120, steps=3)
+            page.mouse.up()
+            first, last = (int(chart.get_attribute(f"aria-value{end}")) for end in ("min", "max"))
+            assert 1 < first < last < 5000
+            page.get_by_role("button", name="Last 100").click()
+            assert chart.get_attribute("aria-valuemin") == "4901"
+
+
+def reach(page: Any, what: str) -> None:
+    """Press Tab until a control is focused: by its text, or by "#" and its id."""
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        here = page.evaluate(
+            "[document.activeElement.id, document.activeElement.textContent.trim()]"
+        )
+        if (what.startswith("#") and here[0] == what[1:]) or here[1] == what:
+            return
+    raise AssertionError(f"{what} was not reached by keyboard")
