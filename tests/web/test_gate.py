@@ -91,3 +91,19 @@ def test_other_origins_may_call_where_the_settings_say_so(serve: Serve) -> None:
     assert answer.headers["access-control-allow-origin"] == "https://a.example"
     other = served.get("/v1/pools", None, headers={"Origin": "https://b.example"})
     assert "access-control-allow-origin" not in other.headers
+
+
+def test_a_fault_of_a_page_is_told_alike(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    """Paths that are not of the API go another way, which ends in the same shape."""
+    served = serve()
+
+    def fail(request: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    served.app.add_route("/fault", fail)
+    answer = served.get("/fault", None, headers={"X-Request-ID": "fault-2"})
+    assert answer.status_code == 500
+    assert answer.json()["error"]["code"] == "internal"
+    assert "fault-2" in answer.text
+    assert "secret" not in answer.text
+    assert "secret" in caplog.text

@@ -4,28 +4,66 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.dispatch import Dispatcher
-from equipoise.web.errors import HTTP_STATUS, MethodError, error_response
+from equipoise.web.errors import HTTP_STATUS, InternalError, MethodError, error_response
 from equipoise.web.gate import Gate
 from equipoise.web.logs import configure_logs
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import page_router
 from equipoise.web.page.service_backend import page_settings
-from equipoise.web.routing import ApiRoute
+from equipoise.web.routing import PathTable, sent_path
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
 
 
-def create_application(settings: ServiceSettings | None = None) -> FastAPI:
+class Application(FastAPI):
+    """The service: the pages and all other paths as FastAPI does it, the API without its layers.
+
+    Those layers would cost as much as the rest of a request; the API needs none of them, as all
+    its errors are answered where it is dispatched.
+    """
+
+    def __init__(self, service: Service, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.state.service = service
+        self._paths = PathTable(ENDPOINTS)
+        self._api = _layered(Dispatcher(service), service)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or follow the lifespan."""
+        if scope["type"] == "http":
+            found = self._paths.find(sent_path(scope))
+            if found is not None:
+                scope["equipoise.found"] = found
+                await self._api(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return what FastAPI does with a request, behind the layers that all requests pass."""
+        service: Service = self.state.service
+        return _layered(super().build_middleware_stack(), service)
+
+
+def _layered(app: ASGIApp, service: Service) -> ASGIApp:
+    """Return an application behind the layers that all requests pass."""
+    if service.settings.cors:
+        app = _allow_origins(app, service.settings.cors)
+    return Gate(app, metrics=service.metrics)
+
+
+def create_application(settings: ServiceSettings | None = None) -> Application:
     """Return the service as an ASGI application; its lifespan opens and closes the database.
 
     `app.state.service` is the `equipoise.web.service.Service`.
@@ -43,7 +81,8 @@ def create_application(settings: ServiceSettings | None = None) -> FastAPI:
         finally:
             await service.close()
 
-    app = FastAPI(
+    app = Application(
+        service,
         title="Equipoise",
         lifespan=lifespan,
         # Described by ourselves, from the shapes that are really used.
@@ -52,31 +91,26 @@ def create_application(settings: ServiceSettings | None = None) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.service = service
-    app.router.routes.append(ApiRoute(ENDPOINTS, Dispatcher(service)))
     app.add_exception_handler(HTTPException, _told_by_router)
     app.add_exception_handler(RequestValidationError, _told_by_validation)
     app.add_exception_handler(EquipoiseError, _told_by_us)
+    app.add_exception_handler(Exception, _told_of_fault)
     if service.settings.page:
         app.include_router(page_router)
-    if service.settings.cors:
-        _allow_origins(app, service.settings.cors)
-    # Added last, so that it stands before all others.
-    app.add_middleware(Gate, metrics=service.metrics)
     return app
 
 
-def application_from_environment() -> FastAPI:
+def application_from_environment() -> Application:
     """Return the application as environment variables set it; for server processes."""
     settings = settings_from_environment()
     configure_logs(settings.log_level)
     return create_application(settings)
 
 
-def _allow_origins(app: FastAPI, origins: tuple[str, ...]) -> None:
+def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
     """Let pages of other origins call the service; keys go in a header, so no cookies."""
-    app.add_middleware(
-        CORSMiddleware,
+    return CORSMiddleware(
+        app,
         allow_origins=list(origins),
         allow_methods=["GET", "PUT", "POST"],
         allow_headers=["Authorization", "Content-Type", "If-None-Match", "X-Request-ID"],
@@ -118,6 +152,12 @@ async def _told_by_validation(request: Request, error: Exception) -> Response:
         for one in error.errors()
     ]
     return error_response(InvalidDataError(problems))
+
+
+async def _told_of_fault(request: Request, error: Exception) -> Response:
+    """Answer a fault of a page; what happened is logged by the gate."""
+    identity = request.scope.get("equipoise.request", "")
+    return error_response(InternalError(f"the service failed; its log has request {identity}"))
 
 
 async def _told_by_us(request: Request, error: Exception) -> Response:

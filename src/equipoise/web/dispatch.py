@@ -41,8 +41,9 @@ class Dispatcher:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def __call__(self, found: Found, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whose path has been found."""
+        found: Found = scope["equipoise.found"]
         endpoint: Endpoint | None = None
         try:
             endpoint = _endpoint(found, scope["method"])

@@ -7,12 +7,11 @@ finds its endpoint in the same time however many there are.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote_to_bytes
 
-from starlette.routing import BaseRoute, Match
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope
 
 from equipoise.web.endpoints import Endpoint
 
@@ -77,29 +76,6 @@ class PathTable:
                 return None
             node = following
         return Found(node.endpoints, tuple(names), tuple(parts)) if node.endpoints else None
-
-
-#: Answers a request to a path that was found.
-Dispatch = Callable[[Found, Scope, Receive, Send], Awaitable[None]]
-
-
-class ApiRoute(BaseRoute):
-    """All endpoints as one route of an application."""
-
-    def __init__(self, endpoints: Iterable[Endpoint], dispatch: Dispatch) -> None:
-        self._table = PathTable(endpoints)
-        self._dispatch = dispatch
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return whether the path is one of ours, whatever the method."""
-        if scope["type"] != "http":
-            return Match.NONE, {}
-        found = self._table.find(sent_path(scope))
-        return (Match.NONE, {}) if found is None else (Match.FULL, {"equipoise.found": found})
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that matches."""
-        await self._dispatch(scope["equipoise.found"], scope, receive, send)
 
 
 def sent_path(scope: Scope) -> bytes:
