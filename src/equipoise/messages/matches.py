@@ -1,4 +1,7 @@
-"""Shapes of matches as they are posted to the service, and of what it says of them."""
+"""Shapes of matches as they are posted to the service, and of what it says of them.
+
+A stream makes millions of them; they cannot form cycles, so Python's collector need not look.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ Moment: TypeAlias = int | str
 
 
 class ParticipationRequest(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
     """A player in a match; a player of whom nothing else is said may be the bare id.
 
@@ -33,7 +36,9 @@ class ParticipationRequest(
     attributes: dict[str, str | int | float | bool | None] = {}
 
 
-class TeamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class TeamRequest(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """Players who share one rank: lower is better, equal is a tie, only the order counts."""
 
     players: list[ParticipationRequest | Id]
@@ -41,7 +46,9 @@ class TeamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     team: Id | None = None
 
 
-class MatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class MatchRequest(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """A match to be rated.
 
     match : its id; the same id and content again changes nothing and gets the same answer
@@ -58,7 +65,7 @@ class MatchRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     rated: bool = True
 
 
-class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A player in a recorded match, and what the match did to the rating.
 
     counted : false for a player who was disqualified at the time, or a match that is not rated
@@ -79,7 +86,7 @@ class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     extra: dict[str, float | None] = {}
 
 
-class TeamMessage(msgspec.Struct, frozen=True):
+class TeamMessage(msgspec.Struct, frozen=True, gc=False):
     """A team of a recorded match; `rank` is the place from 1."""
 
     rank: int
@@ -87,7 +94,7 @@ class TeamMessage(msgspec.Struct, frozen=True):
     players: list[ChangeMessage]
 
 
-class MatchMessage(msgspec.Struct, frozen=True):
+class MatchMessage(msgspec.Struct, frozen=True, gc=False):
     """A recorded match as it counts now.
 
     seq : number of its entry in the pool's log, from 1
@@ -108,7 +115,7 @@ class MatchMessage(msgspec.Struct, frozen=True):
     teams: list[TeamMessage]
 
 
-class MatchLine(msgspec.Struct, frozen=True):
+class MatchLine(msgspec.Struct, frozen=True, gc=False):
     """A match in a list, without its players' changes."""
 
     match: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class LeaderboardRow(msgspec.Struct, frozen=True):
+class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     """A player on the leaderboard.
 
     place : from 1 among those listed, null where a filter makes it unknown
@@ -61,7 +61,7 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     extra: dict[str, float | None]
 
 
-class PlayerMatch(msgspec.Struct, frozen=True):
+class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
     """What one match did to a player; `rank` from 1 among `teams` teams."""
 
     match: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -104,7 +105,20 @@ def application_from_environment() -> Application:
     """Return the application as environment variables set it; for server processes."""
     settings = settings_from_environment()
     configure_logs(settings.log_level)
-    return create_application(settings)
+    application = create_application(settings)
+    _spare_the_collector()
+    return application
+
+
+def _spare_the_collector() -> None:
+    """Let Python's collector look less often, and not at what stays.
+
+    A stream makes objects by the hundred thousand, nearly none of them in cycles; at the usual
+    thresholds a quarter of the time of a process goes into looking at them again and again.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
