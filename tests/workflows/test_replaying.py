@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from equipoise.store import checkpoints
 from equipoise.store.connection import Store
+from equipoise.store.pools import get_pool
 from equipoise.workflows import replaying
 from equipoise.workflows.pools import pool_message
 from workflows.pool_trials import Trial, duel
@@ -82,4 +84,26 @@ def test_a_replay_stopped_while_it_clears_out_is_left_to_others_at_once(store: S
     assert not pool.replay(owner="one", stop=lambda: True)
     assert pool.replay(owner="another")
     pool.settle()
+    assert pool.is_sound()
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_long_replay_makes_no_more_checkpoints_than_a_pool_keeps(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interval grows with the log, not with every checkpoint that was made on the way."""
+    monkeypatch.setattr("equipoise.store.checkpoints.MOST", 4)
+    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 2)
+    pool = filled(sqlite_store, 60)
+    replaying.rerate(sqlite_store, pool.name)
+    pool.settle()
+    with sqlite_store.read() as connection:
+        record = get_pool(connection, pool.name)
+        kept = checkpoints.positions(connection, record.id)
+    # 120 participations, and after thinning three or four checkpoints.
+    assert 2 <= len(kept) <= 4
+    assert 16 <= record.checkpoint_interval <= 64
+    assert kept[-1] >= (59 - record.checkpoint_interval, 0)
+    pool.void("m58")
+    assert pool.replay()
     assert pool.is_sound()

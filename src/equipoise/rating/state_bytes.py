@@ -52,6 +52,8 @@ def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> Stat
     known = [one for one in packed if one is not None]
     if not known:
         return state
+    if any(len(one) % _WORD or not one for one in known):
+        raise _foreign(system)
     words = np.frombuffer(b"".join(known), np.uint64)
     lengths = np.array([len(one) // _WORD for one in known])
     begins = np.cumsum(lengths) - lengths
@@ -62,13 +64,18 @@ def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> Stat
     if np.any(heads - records.astype(np.uint64) != expected) or np.any(
         lengths != 1 + width + fields * records
     ):
-        rule = f"must be the state of a player under {system.name} (layout {VERSION})"
-        raise InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
+        raise _foreign(system)
     places = begins[:, None] + 1 + np.arange(width)
     state.table[rows] = words[places].view(np.float64)
     if state.runs is not None:
         _put_records(state, np.array(rows), words, begins + 1 + width, records)
     return state
+
+
+def _foreign(system: RatingSystem) -> InvalidDataError:
+    """Return the error for bytes that are not the state of a player under a system."""
+    rule = f"must be the state of a player under {system.name} (layout {VERSION})"
+    return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
 
 
 def _put_records(

@@ -75,11 +75,11 @@ def positions(connection: Connection, pool: int) -> list[Position]:
 
 
 def thin(connection: Connection, pool: int) -> bool:
-    """Delete every second checkpoint if there are too many; return whether it was done."""
+    """Delete every second checkpoint, not the last, if there are too many; return whether."""
     found = positions(connection, pool)
     if len(found) <= MOST:
         return False
     c = checkpoints.c
-    for time, seq in found[::2]:
+    for time, seq in found[-2::-2]:
         connection.execute(delete(checkpoints).where(c.pool == pool, c.time == time, c.seq == seq))
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from sqlalchemy import Connection, Row, bindparam, func, literal, select, tuple_
+from sqlalchemy import Connection, Row, bindparam, func, literal, literal_column, select, tuple_
 
 from equipoise.store.bulk import among, insert_rows
 from equipoise.store.pools import Position
@@ -39,7 +39,8 @@ class Entry(NamedTuple):
 
 _NAMES = Entry._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
-_MATCH = log.c.kind == "match"
+#: Written out, not a parameter: the partial indexes are found by it.
+_MATCH = log.c.kind == literal_column("'match'")
 
 
 def append(connection: Connection, pool: int, entries: Sequence[Entry]) -> None:

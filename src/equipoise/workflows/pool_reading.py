@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from sqlalchemy import Connection
@@ -72,16 +72,15 @@ def leaderboard(
         else:
             rows, first = view.page(place, limit)
         more = bool(rows) and bool(view.after(rows[-1], 1))
+    places, following = view.places(rows, first)
     begins = bool(rows) and (first == 1 or (first is None and place is None))
     return LeaderboardMessage(
         pool=pool,
         generation=record.generation,
         players_in_pool=record.players,
-        players=_board_rows(rows, first, rules),
+        players=_board_rows(rows, places, rules),
         previous=None if begins or not rows else cursor_out((True, *_mark(rows[0]), first)),
-        next=cursor_out((False, *_mark(rows[-1]), None if first is None else first + len(rows)))
-        if more
-        else None,
+        next=cursor_out((False, *_mark(rows[-1]), following)) if more else None,
     )
 
 
@@ -114,6 +113,22 @@ class _View:
         above = self._rows(_mark(row), limit // 2, backwards=True)[::-1]
         below = self._rows(_mark(row), limit - len(above) - 1)
         return [*above, row, *below], self.place(row) - len(above)
+
+    def places(
+        self, rows: Sequence[RatingRow], first: int | None
+    ) -> tuple[list[int | None], int | None]:
+        """Return the places of rows, None for whoever is shown but not listed, and the next one."""
+        found: list[int | None] = []
+        for row in rows:
+            listed = first is not None and self._lists(row)
+            found.append(first if listed else None)
+            first = first + 1 if first is not None and listed else first
+        return found, first
+
+    def _lists(self, row: RatingRow) -> bool:
+        """Return whether a player is listed: one asked for by id is shown all the same."""
+        active = self._since is None or (row.last_time is not None and row.last_time >= self._since)
+        return active and (self._provisional or not row.provisional)
 
     def after(self, row: RatingRow, limit: int) -> list[RatingRow]:
         """Return the rows after one."""
@@ -298,10 +313,12 @@ def _active_since(pool: PoolRecord, rules: PoolRules, inactive: bool) -> int | N
     return pool.last_time - int(within * MICROSECONDS_PER_DAY)
 
 
-def _board_rows(rows: list[RatingRow], first: int | None, rules: PoolRules) -> list[LeaderboardRow]:
+def _board_rows(
+    rows: Sequence[RatingRow], places: Sequence[int | None], rules: PoolRules
+) -> list[LeaderboardRow]:
     return [
         LeaderboardRow(
-            place=None if first is None else first + number,
+            place=place,
             player=row.player,
             # Minus zero is no rating to show.
             display=0.0 - row.ordering,
@@ -311,7 +328,7 @@ def _board_rows(rows: list[RatingRow], first: int | None, rules: PoolRules) -> l
             last_time=written(row.last_time, rules),
             provisional=row.provisional,
         )
-        for number, row in enumerate(rows)
+        for place, row in zip(places, rows, strict=True)
     ]
 
 

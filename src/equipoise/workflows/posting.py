@@ -156,7 +156,7 @@ def _plan(
                 got = str(written(match.time, rules))
                 problems.append(Problem("", line, "time", rule, got))
                 continue
-            waits = late and rules.settings.late == "replay"
+            waits = late and rules.settings.late == "replay" and match.request.rated
             seq += 1
             entry = Entry(
                 seq, "match", match.id, None, match.content, match.time, time, waits, came, post.key

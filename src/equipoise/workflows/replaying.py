@@ -84,6 +84,7 @@ class _Replay:
     begin : position from which on changes are written anew
     through : the last entry of the log whose amendments it takes into account
     after : position up to which the log was read
+    interval : participations between two checkpoints, `held` those made so far
     """
 
     store: Store
@@ -96,6 +97,7 @@ class _Replay:
     running: RunningPool
     after: Position
     started: int
+    interval: int
     held: list[Checkpoint] = field(default_factory=list)
     held_at: int = 0
 
@@ -176,6 +178,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
         running=running,
         after=max(after, running.position),
         started=now(),
+        interval=pool.checkpoint_every,
         held_at=running.participations,
     )
 
@@ -269,12 +272,15 @@ def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
 def _hold_checkpoint(replay: _Replay) -> None:
     """Make a checkpoint now and then; they are stored once the replay counts."""
     running = replay.running
-    if running.participations - replay.held_at < replay.pool.checkpoint_every:
+    if running.participations - replay.held_at < replay.interval:
         return
     replay.held_at = running.participations
     replay.held.append(running.checkpoint())
-    while sum(len(one.content) for one in replay.held) > _HELD and len(replay.held) > 1:
-        del replay.held[::2]
+    while len(replay.held) > checkpoints.MOST or (
+        len(replay.held) > 1 and sum(len(one.content) for one in replay.held) > _HELD
+    ):
+        del replay.held[-2::-2]
+        replay.interval *= 2
 
 
 def _swap(replay: _Replay) -> None:
@@ -363,15 +369,20 @@ def _numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
 
 
 def _release_checkpoints(replay: _Replay) -> None:
-    """Store the checkpoints that were made on the way, unless the pool was replayed again."""
-    for one in replay.held:
+    """Store the checkpoints that were made on the way, unless the pool was replayed again.
+
+    One a transaction, as they are large; the last one first, which is wanted most.
+    """
+    for left, one in zip(range(len(replay.held))[::-1], reversed(replay.held), strict=True):
         with replay.store.write() as connection:
             record = get_pool(connection, replay.pool.name, lock=True)
             if record.id != replay.pool.id or record.generation != replay.generation:
                 return
             checkpoints.add_checkpoint(connection, record.id, one)
-            if checkpoints.thin(connection, record.id):
-                interval = 2 * record.checkpoint_interval
+            if left == 0:
+                interval = max(record.checkpoint_interval, replay.interval)
+                while checkpoints.thin(connection, record.id):
+                    interval *= 2
                 change_pool(connection, record.id, checkpoint_interval=interval)
 
 
