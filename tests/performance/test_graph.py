@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.data.games import Games
@@ -17,6 +17,7 @@ from equipoise.performance import graph
 from equipoise.performance.graph import Existence, existence
 from equipoise.performance.pairs import gather_pairs
 from performance.drawn_tournaments import pairs_of, palma_2017, tournaments, world_cup_2022
+from rating.histories import examples
 from reference import existence as slow
 
 COLUMNS = ("component", "class_of", "above", "below", "games")
@@ -47,7 +48,7 @@ def test_every_tournament_of_up_to_four_players() -> None:
     assert count == 4 + 64 + 4096
 
 
-@settings(max_examples=1500, deadline=None)
+@examples(1500)
 @given(tournaments())
 def test_ratings_exist_exactly_without_dominance(tournament) -> None:
     """[PRE] Theorem 1 over all subsets, with weights, draws, rematches and several components."""
@@ -55,7 +56,7 @@ def test_ratings_exist_exactly_without_dominance(tournament) -> None:
     assert found(players, results).exists == slow.exists(players, results)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(tournaments(max_players=7))
 def test_sweeps_tell_exactly_the_cuts_at_which_non_dominance_fails(tournament) -> None:
     """S sweeps the rest if and only if it holds whole classes, with all that stand above them.
@@ -82,7 +83,7 @@ def test_sweeps_tell_exactly_the_cuts_at_which_non_dominance_fails(tournament) -
                 assert not winners & set(answer.members(b).tolist())
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(tournaments(max_players=9, max_results=22), st.data())
 def test_components_classes_and_sweeps_are_those_of_slow_reachability(tournament, data) -> None:
     """With contracted players too: the reference calls all of them by one name."""
@@ -107,7 +108,7 @@ def test_components_classes_and_sweeps_are_those_of_slow_reachability(tournament
     assert answer.exists == (not arcs)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(tournaments(max_players=9, max_results=20))
 def test_the_partial_order_is_reachability(tournament) -> None:
     """By the matrix, and by searching, as among very many classes."""
