@@ -72,6 +72,9 @@ def serve(
         if demo and database is None and "database" not in chosen:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-demo-"))
             database = f"sqlite:///{folder}/demo.db"
+            # Whoever tries it finds nothing locked; the database goes with the service.
+            chosen = {"calculations": "open", **chosen}
+            _make_demo_key(database)
         settings = _settings(database, chosen)
         if demo:
             _fill_demo(settings.database, host, port)
@@ -120,6 +123,18 @@ def _fill_demo(database: str, host: str, port: int) -> None:
         place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         pages = f"{place}/pools/{DEMO} and {place}/v1/pools/{DEMO}/leaderboard"
         say(f"The pool {DEMO!r} is public: {pages}")
+
+
+def _make_demo_key(database: str) -> None:
+    """Make a key with which one may do everything in the demo, and say it."""
+    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.report import say
+    from equipoise.messages.keys import KeyRequest
+    from equipoise.workflows.keys import make_key
+
+    with opened(database, create=True) as store:
+        made = make_key(store, KeyRequest(name="demo", role="admin"), clock())
+    say(f"Sign in with this key to change things: {made.secret}")
 
 
 def _check_installed() -> None:
