@@ -163,3 +163,14 @@ def test_every_error_is_listed_with_its_code_and_exit_status(error: type[Equipoi
     rows = [line for line in page("reference/errors.md").splitlines() if error.__name__ in line]
     status = exit_status(error.__new__(error))
     assert any(f"| `{error.code}` | {status} |" in row for row in rows)
+
+
+def test_every_setting_and_metric_of_the_service_is_in_the_guide_to_production() -> None:
+    settings = pytest.importorskip("equipoise.web.settings")
+    metrics = pytest.importorskip("equipoise.web.metrics")
+    guide = page("guides/production.md")
+    for name in settings.ServiceSettings.__struct_fields__:
+        assert f"`{name}`" in guide
+    told = metrics.Metrics().page().decode()
+    for name in re.findall(r"^# TYPE (\w+) (?:counter|gauge|histogram)$", told, re.MULTILINE):
+        assert name.endswith("_created") or f"`{name}`" in guide

@@ -22,6 +22,7 @@ from equipoise.errors import (
 from equipoise.messages.amendments import DisqualifyRequest, ReasonRequest
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.messages.seasons import SeasonRequest
 from equipoise.store import changes, log, ratings
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
@@ -33,6 +34,8 @@ from equipoise.workflows.pools import create_pool, pool_message
 from equipoise.workflows.posting import Post, post_matches
 from equipoise.workflows.reading import HistoryRequest, with_performance
 from equipoise.workflows.replaying import replay_pool
+from equipoise.workflows.seasons import end_season
+from equipoise.workflows.verifying import verify_pool
 from workflows.posted_history import NOW, STATISTICS, fill, team_season
 
 ROOT = Path(__file__).parents[2]
@@ -153,6 +156,30 @@ def test_the_rest_of_a_log_can_follow(store: Store, tmp_path: Path) -> None:
     done = import_pool(store, "b", from_file(tmp_path / "a.ndjson"), NOW)
     assert (done.matches, done.known_matches) == (20, 20)
     assert stored(store, "a") == stored(store, "b")
+
+
+def test_a_season_that_began_with_ratings_begins_with_them_again(
+    store: Store, tmp_path: Path
+) -> None:
+    """Those of players who have not played in it included."""
+    history = eq.read_history(CONTESTS)
+    fill(store, "league", history.slice(0, 20), PoolRequest())
+    end_season(store, "league", SeasonRequest(season="1", reset="soft"), key=None, now=NOW)
+    fill(store, "league", history.slice(20, 25), PoolRequest())
+    path = tmp_path / "log.ndjson"
+    export_file(store, "league", "log", str(path))
+    import_pool(store, "copy", from_file(path, create=True), NOW)
+    assert stored(store, "copy") == stored(store, "league")
+    assert verify_pool(store, "copy").identical
+    assert import_pool(store, "copy", from_file(path), NOW).known_matches == 5
+    create_pool(store, "other", PoolRequest(), NOW)
+    export_file(store, "league.1", "log", str(tmp_path / "archive.ndjson"))
+    import_pool(store, "other", from_file(tmp_path / "archive.ndjson"), NOW)
+    with pytest.raises(ConflictError, match="began with other ratings"):
+        import_pool(store, "other", from_file(path), NOW)
+    create_pool(store, "elo", PoolRequest(system="elo"), NOW)
+    with pytest.raises(InvalidDataError, match="of another system"):
+        import_pool(store, "elo", from_file(path), NOW)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "ndjson"])

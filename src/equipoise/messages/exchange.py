@@ -16,13 +16,17 @@ LogKind: TypeAlias = Literal["match", "void", "restore", "correct", "disqualify"
 LOG_VERSION = 1
 
 
-class LogHead(msgspec.Struct, frozen=True):
-    """The first line: which pool this is, how it is set, and how many entries follow."""
+class LogHead(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The first line: which pool this is, how it is set, and how many entries follow.
+
+    seed : packed state with which a season began, absent where it began with nobody
+    """
 
     equipoise_log: int
     pool: str
     settings: PoolRequest
     entries: int
+    seed: bytes | None = None
 
 
 class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):

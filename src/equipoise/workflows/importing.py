@@ -35,6 +35,7 @@ from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.history_requests import pieces_of, requests_of
 from equipoise.workflows.log_lines import check_log, is_log, log_entries, match_of, read_head
 from equipoise.workflows.logged_amendments import LoggedAmendments
+from equipoise.workflows.logged_seeds import plant_seed
 from equipoise.workflows.pools import create_pool, rules_of
 from equipoise.workflows.posted_matches import PoolRules, moment
 from equipoise.workflows.posting import Post, post_matches
@@ -169,6 +170,7 @@ def _import_log(done: _Import, path: Path) -> None:
     head = read_head(path)
     check_log(path, head)
     _made(done, _rules(done.store, done.pool), head.settings)
+    plant_seed(done.store, done.pool, head.seed)
     amendments = LoggedAmendments(done.store, done.pool)
     count = 0
     for kind, piece in _runs(path):

@@ -26,9 +26,10 @@ _reasons = msgspec.json.Decoder(ReasonRequest)
 _MARK = b'{"equipoise_log":'
 
 
-def head_line(pool: PoolRecord) -> bytes:
-    """Return the first line of a pool's log."""
-    head = LogHead(LOG_VERSION, pool.name, rules_of(pool.settings).settings, pool.last_seq)
+def head_line(pool: PoolRecord, seed: bytes | None) -> bytes:
+    """Return the first line of a pool's log; seed : what its season began with."""
+    settings = rules_of(pool.settings).settings
+    head = LogHead(LOG_VERSION, pool.name, settings, pool.last_seq, seed)
     return _encoder.encode(head) + b"\n"
 
 

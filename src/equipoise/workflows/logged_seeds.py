@@ -1,0 +1,63 @@
+"""What a season began with, as part of the log that is exported and imported."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.errors import ConflictError, InvalidDataError
+from equipoise.rating.pool_state import PoolState
+from equipoise.store import ratings, seeds
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord, change_pool, get_pool
+from equipoise.store.seeds import Seed
+from equipoise.workflows.pools import rules_of
+from equipoise.workflows.posted_matches import PoolRules
+from equipoise.workflows.rated_rows import rating_rows
+
+#: Number of the archive of a season that came from elsewhere: no pool has it.
+_ELSEWHERE = 0
+
+#: Ratings written by one statement.
+_ROWS = 5_000
+
+
+def seed_of(connection: Connection, pool: PoolRecord) -> bytes | None:
+    """Return the packed state that a pool began with, None where nobody was known."""
+    return None if pool.follows is None else seeds.content_of(connection, pool.id)
+
+
+def plant_seed(store: Store, pool: str, content: bytes | None) -> None:
+    """Let a pool begin with the state of a log, as it does already or as it is still empty.
+
+    Raises : ConflictError where it began with another; InvalidDataError
+    """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        if seed_of(connection, record) == content:
+            return
+        if content is None or record.last_seq or record.follows is not None:
+            raise ConflictError(f"pool {pool!r} began with other ratings than that of the log")
+        rules = rules_of(record.settings)
+        state = _state(content, rules)
+        players = len(state.player_ids)
+        for low in range(0, players, _ROWS):
+            rows = np.arange(low, min(low + _ROWS, players))
+            names = [str(one) for one in state.player_ids[rows].tolist()]
+            columns = rating_rows(rules, state.state, rows, names)
+            ratings.put(connection, record.id, record.generation, columns)
+        seeds.add_seed(connection, record.id, Seed(_ELSEWHERE, "{}", None, players), content)
+        change_pool(connection, record.id, players=players, follows=_ELSEWHERE)
+
+
+def _state(content: bytes, rules: PoolRules) -> PoolState:
+    """Return the state that is packed. Raises : InvalidDataError."""
+    try:
+        found = PoolState.from_bytes(zlib.decompress(content), "the seed of the log")
+    except zlib.error as error:
+        raise InvalidDataError([], f"the seed of the log is damaged: {error}") from error
+    if found.system != rules.system:
+        raise InvalidDataError([], "the seed of the log is of another system than the pool's")
+    return found
