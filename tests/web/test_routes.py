@@ -251,3 +251,31 @@ def test_a_session_is_rebalanced(served: Served) -> None:
 def test_the_service_says_that_it_can_work(served: Served) -> None:
     assert served.get("/healthz", None).json() == {"status": "ok"}
     assert served.get("/readyz", None).json() == {"status": "ready"}
+
+
+def test_a_pool_is_exported(served: Served) -> None:
+    """The log as lines, the ratings as a table; under a name to save it by."""
+    pool = served.pool()
+    served.post(f"/v1/pools/{pool}/matches", [duel("1"), duel("2")])
+    path = f"/v1/pools/{pool}/export"
+    log = served.get(path)
+    assert log.status_code == 200
+    assert log.headers["content-type"] == "application/x-ndjson"
+    assert log.headers["content-disposition"] == f'attachment; filename="{pool}-log.ndjson"'
+    assert len(log.text.splitlines()) == 3
+    table = served.get(f"{path}?what=ratings&format=csv").text.splitlines()
+    assert table[0].startswith("player,")
+    assert len(table) == 3
+    assert served.get(f"{path}?what=changes&format=parquet").content.startswith(b"PAR1")
+    assert served.get(f"{path}?what=secrets").status_code == 422
+
+
+def test_few_pools_are_exported_at_a_time(served: Served) -> None:
+    """Each holds a moment of the database, so more are told to come back."""
+    pool = served.pool()
+    service = served.app.state.service
+    with service.exporting(), service.exporting():
+        answer = served.get(f"/v1/pools/{pool}/export")
+    assert answer.status_code == 503
+    assert "retry-after" in answer.headers
+    assert served.get(f"/v1/pools/{pool}/export").status_code == 200

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from equipoise.store.connection import Store, open_store
 from equipoise.web.access import Access
 from equipoise.web.background import Background
+from equipoise.web.errors import OverloadedError
 from equipoise.web.lanes import Lane
 from equipoise.web.metrics import Metrics
 from equipoise.web.settings import ServiceSettings
@@ -20,6 +22,8 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
+#: Pools that are written to files at a time.
+_EXPORTS = 2
 
 
 class Service:
@@ -37,6 +41,8 @@ class Service:
         self._readers: Lane
         self._calculators: Lane
         self._changes: Lane
+        self._exports: Lane
+        self._exporting = 0
         self._open = False
 
     async def open(self) -> None:
@@ -46,6 +52,7 @@ class Service:
         self._readers = Lane("reading", settings.readers, _WAITING_READS)
         self._calculators = Lane("calculating", settings.calculators, settings.queued_calculations)
         self._changes = Lane("changes", 1, settings.queued_calculations)
+        self._exports = Lane("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
         self.background = Background(self.store, self.metrics)
         self.writer = Writer(
@@ -67,7 +74,7 @@ class Service:
         # The writer hands out answers in the loop, so the loop must go on while it ends.
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.background.stop)
-        for lane in (self._changes, self._calculators, self._readers):
+        for lane in (self._exports, self._changes, self._calculators, self._readers):
             await asyncio.to_thread(lane.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
@@ -87,6 +94,17 @@ class Service:
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what a function returns that takes long; it never holds up reading."""
         return await self._calculators.run(function, *args, **kwargs)
+
+    @contextmanager
+    def exporting(self) -> Iterator[Lane]:
+        """Give a lane for one export; there are few at a time. Raises : OverloadedError."""
+        if self._exporting >= _EXPORTS:
+            raise OverloadedError("other pools are being exported; try again later", 5.0)
+        self._exporting += 1
+        try:
+            yield self._exports
+        finally:
+            self._exporting -= 1
 
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
