@@ -22,26 +22,28 @@ _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
 class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a service is run. Sizes are in bytes, times in seconds.
 
-    database : URL, as `equipoise.store.connection.open_store` takes it
+    database : `sqlite:///FILE` or `postgresql+psycopg://USER:PASSWORD@HOST/NAME`
     body_bytes : of a body that is read whole; line_bytes : of one line of a stream
     list_length : matches posted in one array
-    request_seconds : until a request is given up; idle_seconds : without a byte of a stream
+    request_seconds : after which a request is given up
+    idle_seconds : without a byte of a stream, or of an export, after which it is given up
     wait_seconds : that `?wait=` may ask for
     rate_limit : requests a second of one key, or of one address without a key; 0 for no limit
     rate_burst : requests that may come at once
-    failed_keys : a second that an address may try in vain; 0 for no limit
+    failed_keys : keys a second that an address may try in vain; 0 for no limit
     queued_matches, queued_posts : that may wait for the writer before posts are refused
     batch_matches : that one transaction takes
     chunk_lines, chunk_bytes : of a stream that are committed together
-    readers, calculators : threads for reading, and for what takes long
-    queued_calculations : that may wait before more are refused
+    readers : threads for reading; calculators : threads for what takes long
+    queued_calculations : that may wait for a thread before more are refused
     key_seconds : how long another process may go on using a key that was just revoked
     cors : origins whose pages may call the service
-    metrics : who may read /metrics: anybody ("open"), with a key for all pools ("key"), nobody
-    calculations : who may use /v1/rebalance and /v1/performance: with a key, or anybody
+    metrics : who may read `/metrics`: anybody (open), with a key for all pools (key), nobody (off)
+    calculations : who may use rebalance and performance: with any key (key), or anybody (open)
     page : whether the pages for people are served
     proxies : addresses of proxies that may say for whom they ask; "*" for any
     grace_seconds : for requests under way when the service is stopped
+    log_level : the least that is logged: debug, info, warning, error
     """
 
     database: str = "sqlite:///equipoise.db"
