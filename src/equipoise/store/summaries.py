@@ -154,10 +154,9 @@ def players_with(
 ) -> list[RatingRow]:
     """Return players in whose id a text stands, small or capital letters alike, best first."""
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    shown = [ratings.c[name] for name in RatingRow._fields]
-    # First the ids from the index of the leaderboard alone, then the rows of the few wanted.
-    wanted = (
-        select(ratings.c.player)
+    # All of it stands in the index of the leaderboard, which is read through.
+    query = (
+        select(*(ratings.c[name] for name in RatingRow._fields))
         .where(
             ratings.c.pool == pool.id,
             ratings.c.generation == pool.generation,
@@ -165,16 +164,6 @@ def players_with(
         )
         .order_by(ratings.c.ordering, ratings.c.player)
         .limit(limit)
-    )
-    found = [row[0] for row in connection.execute(wanted)]
-    query = (
-        select(*shown)
-        .where(
-            ratings.c.pool == pool.id,
-            ratings.c.generation == pool.generation,
-            ratings.c.player.in_(found),
-        )
-        .order_by(ratings.c.ordering, ratings.c.player)
     )
     return [RatingRow._make(row) for row in connection.execute(query)]
 

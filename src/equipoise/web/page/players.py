@@ -13,10 +13,13 @@ from equipoise.web.page.drawing.course import course_chart
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.rendering import HEADERS
+from equipoise.web.page.settings import state_of
 from equipoise.web.page.visit import Visit
 from equipoise.web.page.wording import number, path
 
 MATCHES, COURSE = 25, 5_000
+#: Seconds that a page waits for an explanation before it is shown without.
+_PATIENCE = 0.3
 
 #: Systems whose performances are on the scale of ratings.
 _ON_SCALE = frozenset({"elo-mmr", "elo-mmx", "codeforces", "topcoder"})
@@ -41,7 +44,9 @@ async def player_page(visit: Visit) -> Response:
         visit.backend.history, name, cursor=visit.query("cursor") or None, limit=MATCHES
     )
     course = await visit.ask(visit.backend.course, name, COURSE)
-    why, unexplained = await _why(visit, name, visit.query("match") or None)
+    match = visit.query("match") or None
+    explained = await _explained(visit, name, match)
+    why = explained.why
     known = {} if why is None else await visit.ask(visit.backend.ratings, why.opponent_names)
     label = f"Rating of {name} over {len(course.ratings):,} matches"
     return visit.page(
@@ -59,7 +64,10 @@ async def player_page(visit: Visit) -> Response:
         with_performance=any(one.performance is not None for one in history.matches),
         why=why,
         known=known,
-        unexplained=unexplained,
+        unexplained=list(explained.problems),
+        later=path("pools", pool.pool, "players", name, match=match, wait=1)
+        if explained.later
+        else None,
     )
 
 
@@ -69,18 +77,35 @@ def _next(pool: str, player: str, cursor: str | None) -> str | None:
     return path("pools", pool, "players", player, cursor=cursor) + "#matches"
 
 
-async def _why(visit: Visit, player: str, match: str | None) -> tuple[Why | None, list[str]]:
-    """Return the explanation of a match, or why there is none."""
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """An explanation, or that it is still being worked out, or why there is none."""
+
+    why: Why | None = None
+    later: bool = False
+    problems: tuple[str, ...] = ()
+
+
+async def _explained(visit: Visit, player: str, match: str | None) -> Explained:
+    """Return the explanation of a match; a page does not wait for long unless it is asked to."""
     pool = await visit.pool()
-    try:
+    key = (pool.pool, pool.generation, pool.last_seq, pool.pending, player, match)
+    backend = visit.backend
+
+    async def make() -> ExplainMessage:
         found: ExplainMessage = await visit.settings.compute(
-            lambda: visit.backend.explain(pool.pool, player, match)
+            lambda: backend.explain(pool.pool, player, match)
         )
+        return found
+
+    seconds = 0.8 * visit.settings.seconds if visit.query("wait") else _PATIENCE
+    try:
+        found = await state_of(visit.request).explanations.get(key, make, seconds)
     except NotFoundError as error:
-        return None, problems_of(error) if match is not None else []
+        return Explained(problems=() if match is None else tuple(problems_of(error)))
     except EquipoiseError as error:
-        return None, problems_of(error)
-    return why_of(found), []
+        return Explained(problems=tuple(problems_of(error)))
+    return Explained(later=True) if found is None else Explained(why=why_of(found))
 
 
 def _facts(player: PlayerMessage) -> list[Fact]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from equipoise.messages.explain import ExplainMessage
 from equipoise.web.limits import RateLimiter
 from equipoise.web.page.backend import Backend
+from equipoise.web.page.later import Later
 
 _Answer = TypeVar("_Answer")
 
@@ -46,10 +48,11 @@ class PageSettings:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """The settings, and who asked how often."""
+    """The settings, who asked how often, and explanations that are under way."""
 
     settings: PageSettings
     rates: RateLimiter
+    explanations: Later[ExplainMessage] = field(default_factory=Later)
 
 
 def state_of(request: Request) -> PageState:

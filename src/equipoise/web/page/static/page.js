@@ -21,5 +21,16 @@ for (const tabs of document.querySelectorAll(".tabs, .site")) {
   if (shown) tabs.scrollLeft = shown.offsetLeft + shown.offsetWidth / 2 - tabs.clientWidth / 2;
 }
 
+// What the page did not wait for is put into its place when it is there.
+for (const note of document.querySelectorAll("[data-later]")) {
+  fetch(note.dataset.later)
+    .then((answer) => answer.text())
+    .then((text) => {
+      const found = new DOMParser().parseFromString(text, "text/html").getElementById(note.dataset.part);
+      if (found) document.getElementById(note.dataset.part).replaceChildren(...found.childNodes);
+    })
+    .catch(() => {});
+}
+
 for (const form of document.querySelectorAll("form[data-live]")) liveForm(form);
 for (const form of document.querySelectorAll("[data-names]")) suggest(form);
