@@ -96,10 +96,10 @@ def moment(time: int | str | None) -> Markup | str:
 def day(time: int | str | None) -> Markup | str:
     """Return the day of a time as an element."""
     seconds = seconds_of(time)
-    try:
-        return moment(None if seconds is None else int(seconds // 86_400 * 86_400))
-    except (ValueError, OverflowError):
-        return str(time)
+    if seconds is None:
+        return _NONE
+    found = moment(int(seconds // 86_400 * 86_400))
+    return found if isinstance(found, Markup) else str(time)
 
 
 def path(*segments: object, **query: object) -> str:

@@ -1,0 +1,173 @@
+"""Forms taken apart, lobbies and matches made of them, answers that come later."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.web.page.forms import Form, _encoded, _multipart
+from equipoise.web.page.later import Later
+from equipoise.web.page.lobby_form import Row, lobby_of, request_of
+from equipoise.web.page.match_form import match_of_form, match_of_json, with_places
+from equipoise.web.page.tournaments import guessed
+
+
+def test_a_form_with_parts_is_taken_apart() -> None:
+    """Fields in UTF-8, files as they are, whatever their bytes."""
+    content = bytes(range(256)) * 3 + b"\r\n--other\r\n"
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="games"\r\n\r\n\xc3\xa9 \r\nb\r\n'
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a &quot; b.pgn"\r\n'
+        b"Content-Type: application/octet-stream\r\n\r\n" + content + b"\r\n--x--\r\n"
+    )
+    form = _multipart("multipart/form-data; boundary=x", body)
+    assert form.fields == {"games": ["é \r\nb"]}
+    assert form.files["file"].content == content
+
+
+def test_parts_that_are_none_are_refused_or_left_out() -> None:
+    """Without a boundary there are no parts; without a name a part is no field."""
+    for kind, body in (("", b"--x\r\n\r\n--x--"), ("; boundary=x", b"no parts at all")):
+        with pytest.raises(InvalidDataError, match="cannot be read"):
+            _multipart(f"multipart/form-data{kind}", body)
+    nameless = b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--\r\n"
+    assert _multipart("multipart/form-data; boundary=x", nameless).fields == {}
+    latin = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\xff\r\n--x--\r\n'
+    with pytest.raises(InvalidDataError, match="cannot be read"):
+        _multipart("multipart/form-data; boundary=x", latin)
+
+
+def test_plain_forms_must_be_utf_8_and_not_endless() -> None:
+    """Bytes that are no text are refused."""
+    assert _encoded(b"a=1&a=%C3%A9&b=").fields == {"a": ["1", "é"], "b": [""]}
+    with pytest.raises(InvalidDataError):
+        _encoded(b"a=%FF")
+    with pytest.raises(InvalidDataError):
+        _encoded(b"&".join([b"a=1"] * 6_000))
+
+
+def test_pasted_lines_are_parties() -> None:
+    """Names of parties that are taken are not taken again."""
+    form = Form(
+        {"player": ["zoe", ""], "party": ["A", ""], "paste": ["ada + bo\n\n cyd \ndi\tel\n"]}
+    )
+    assert lobby_of(form).rows == [
+        Row("zoe", "A"),
+        Row("ada", "B"),
+        Row("bo", "B"),
+        Row("cyd"),
+        Row("di", "C"),
+        Row("el", "C"),
+    ]
+
+
+def test_a_lobby_becomes_a_request() -> None:
+    """With parties, locks and who avoids whom."""
+    form = Form(
+        {
+            "player": ["ada", "bo", "cy"],
+            "party": ["A", "", "A"],
+            "team": ["", "2", ""],
+            "apart": ["bo", ""],
+            "from": ["cy", ""],
+        }
+    )
+    found = request_of(lobby_of(form))
+    assert [(one.party, one.team, one.avoid) for one in found.players] == [  # type: ignore[union-attr]
+        ("A", None, []),
+        (None, 2, ["cy"]),
+        ("A", None, []),
+    ]
+
+
+def test_a_match_is_made_of_a_form() -> None:
+    """Blank lines and teams without players are left out."""
+    form = Form(
+        {
+            "match": ["m1"],
+            "time": ["1700000000"],
+            "rank": ["1", "2", "x"],
+            "players": ["ada\r\n\r\nbo", "cy", ""],
+        }
+    )
+    teams = [TeamRequest(["ada", "bo"], rank=1), TeamRequest(["cy"], rank=2)]
+    assert match_of_form(form) == MatchRequest("m1", teams, time=1_700_000_000)
+    with pytest.raises(InvalidDataError) as found:
+        match_of_form(Form({"rank": ["first"], "players": ["ada"]}))
+    assert len(found.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "[" * 100_000, '{"match": "m"}', '{"match": 1, "teams": [1]}', "\ud800"]
+)
+def test_json_that_is_no_match_is_refused(text: str) -> None:
+    """With the reason."""
+    with pytest.raises(InvalidDataError):
+        match_of_json(text)
+
+
+def test_other_places_leave_the_rest_of_a_match_as_it_was() -> None:
+    """The time too: not given, it stays to the microsecond."""
+    match = MatchRequest(
+        "m", [TeamRequest(["a"], rank=1), TeamRequest(["b"], rank=2)], time=7, weight=0.5
+    )
+    found = with_places(match, ["2", "1"])
+    assert [team.rank for team in found.teams] == [2, 1]
+    assert (found.weight, found.time) == (0.5, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("open.PGN", b"", "pgn"),
+        ("open.trfx", b"", "trf"),
+        ("open.txt", b"", "trf"),
+        ("", b'\xef\xbb\xbf[Event "x"]', "pgn"),
+        ("", b"012 Open\n", "trf"),
+        ("", b"white,black,result\n", "csv"),
+        ("", b"white\tblack\n", "tsv"),
+        ("", b'{"white": 1}\n', "jsonl"),
+        ("", b"", "csv"),
+    ],
+)
+def test_how_games_are_written_is_seen_by_name_or_beginning(
+    name: str, content: bytes, kind: str
+) -> None:
+    assert guessed(name, content) == kind
+
+
+def test_what_takes_long_is_begun_once_and_shown_when_ready() -> None:
+    """Whoever asks again while it is under way waits for the same; what failed is tried anew."""
+
+    async def run() -> None:
+        later: Later[int] = Later(most=2)
+        begun = []
+        go = asyncio.Event()
+
+        async def slow() -> int:
+            begun.append(1)
+            await go.wait()
+            return 7
+
+        async def wrong() -> int:
+            begun.append(1)
+            raise InvalidParameterError("no")
+
+        assert await later.get("a", slow, 0.01) is None
+        assert await later.get("a", slow, 0.01) is None
+        go.set()
+        assert await later.get("a", slow, 5) == 7
+        assert len(begun) == 1
+        for _ in range(2):
+            with pytest.raises(InvalidParameterError):
+                await later.get("b", wrong, 5)
+        assert len(begun) == 3
+        for key in "cde":
+            await later.get(key, slow, 5)
+        assert await later.get("a", slow, 5) == 7
+        assert len(begun) == 7
+
+    asyncio.run(run())

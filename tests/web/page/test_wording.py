@@ -1,0 +1,115 @@
+"""Numbers, times and paths as people and browsers read them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from equipoise.web.page.wording import (
+    day,
+    direction,
+    moment,
+    number,
+    ordinal,
+    path,
+    percent,
+    plural,
+    signed,
+)
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (1234567.0, 0, "1,234,567"),
+        (-12.345, 1, "\N{MINUS SIGN}12.3"),
+        (-0.04, 1, "0.0"),
+        (None, 1, "\N{EN DASH}"),
+        (math.nan, 0, "\N{EN DASH}"),
+        (math.inf, 0, "\N{INFINITY}"),
+    ],
+)
+def test_numbers_have_their_digits_and_a_true_minus(
+    value: float | None, digits: int, text: str
+) -> None:
+    """Nothing is shown as minus zero."""
+    assert number(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.25, "+1.2"), (-3.0, "\N{MINUS SIGN}3.0"), (0.01, "0.0"), (0.0, "0.0")]
+)
+def test_changes_have_a_sign_unless_they_are_shown_as_nothing(value: float, text: str) -> None:
+    assert signed(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.5, f"50{THIN}%"),
+        (0.0, f"0{THIN}%"),
+        (1.0, f"100{THIN}%"),
+        (0.001, f"< 1{THIN}%"),
+        (0.9999, f"> 99{THIN}%"),
+    ],
+)
+def test_what_is_not_certain_is_never_0_or_100_percent(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_words_agree_with_their_numbers() -> None:
+    """One match, two matches; 1st, 11th, 21st."""
+    assert plural(1, "match", "matches") == "1 match"
+    assert plural(1_000, "match", "matches") == "1,000 matches"
+    assert [ordinal(one) for one in (1, 2, 3, 4, 11, 112, 21)] == [
+        "1st",
+        "2nd",
+        "3rd",
+        "4th",
+        "11th",
+        "112th",
+        "21st",
+    ]
+    assert [direction(one) for one in (1.0, -1.0, 0.0, None)] == ["gain", "loss", "same", "same"]
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (0, "1970-01-01"),
+        (1_700_000_000, "2023-11-14 22:13"),
+        ("2023-11-14T22:13:20.5Z", "2023-11-14 22:13"),
+        ("2023-11-14T22:13:20", "2023-11-14 22:13"),
+    ],
+)
+def test_moments_are_told_to_the_minute(time: int | str, text: str) -> None:
+    """Midnight is a day; the whole moment stands in the element."""
+    assert f">{text}<" in moment(time)
+    assert moment(None) == "\N{EN DASH}"
+    assert f">{text[:10]}<" in day(time)
+
+
+def test_times_beyond_the_calendar_are_shown_as_they_are() -> None:
+    """Nothing is raised for them."""
+    assert moment(10**15) == str(10**15)
+    assert day(10**15) == str(10**15)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("ada", "/pools/p/players/ada"),
+        ("a/b c", "/pools/p/players/a/b%20c"),
+        ("a?b#c%", "/pools/p/players/a%3Fb%23c%25"),
+        ("..", "/pools/p/players/?id=.."),
+        ("a/../b", "/pools/p/players/?id=a%2F..%2Fb"),
+        ("a//b", "/pools/p/players/?id=a%2F%2Fb"),
+    ],
+)
+def test_paths_hold_any_id(name: str, wanted: str) -> None:
+    """What a browser would take for folders goes into the query."""
+    assert path("pools", "p", "players", name) == wanted
+    assert path("pools", "p", "players", name, match=None) == wanted
