@@ -6,7 +6,7 @@ so that a replay is under way. After each restart all that was acknowledged must
 the end every match is there once. Concurrency: 16 clients post 8,000 games of 3 against 3 among
 60 players, singly and in arrays of 3, without a second try. In both the ratings, and what each
 single post was answered, must be those that the library makes of the log in its order, bit for
-bit.
+bit, and after a crash `equipoise verify` must find no difference.
 """
 
 from __future__ import annotations
@@ -72,11 +72,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=20_000, help="of the crash trial")
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--only", default="", help="SQLite or PostgreSQL")
     parser.add_argument("--games", type=int, default=8_000, help="of the concurrency trial")
     options = parser.parse_args()
     crashes, crowds, clean = [], [], True
     with databases_here() as first, databases_here() as second:
         for name, url in first.items():
+            if options.only not in ("", name):
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 crash = crash_trial(url, Path(folder), matches=options.matches, kills=options.kills)
                 crowd = concurrency_trial(

@@ -32,16 +32,11 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.messages.players import LeaderboardMessage, LeaderboardRow
-from equipoise.messages.service_requests import BalanceRequest, PredictRequest
+from trials.calls import EVERYTHING, duel
 
 httpx = pytest.importorskip("httpx")
 
 FAST = Retries(first=0.001, longest=0.002)
-
-
-def duel(number: int) -> MatchRequest:
-    """Return the match "m<number>" of a and b."""
-    return MatchRequest(f"m{number}", [TeamRequest(["a"], 0), TeamRequest(["b"], 1)])
 
 
 class Pretended:
@@ -322,42 +317,6 @@ def test_an_export_that_is_refused_says_why(tmp_path: Path) -> None:
     with pytest.raises(AccessError):
         Pretended(answer(told, 403)).client().export("p", tmp_path / "x", "log", "csv")
     assert not list(tmp_path.iterdir())
-
-
-EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda c: c.pools(), "GET /v1/pools"),
-    (lambda c: c.pool("p"), "GET /v1/pools/p"),
-    (lambda c: c.match("p", 7), "GET /v1/pools/p/matches/7"),
-    (lambda c: c.matches("p", limit=2), "GET /v1/pools/p/matches?limit=2"),
-    (lambda c: c.correct_match("p", "m", duel(1)), "PUT /v1/pools/p/matches/m"),
-    (lambda c: c.void_match("p", "m", wait=2), "POST /v1/pools/p/matches/m/void?wait=2"),
-    (lambda c: c.restore_match("p", "m"), "POST /v1/pools/p/matches/m/restore"),
-    (lambda c: c.disqualify("p", "a", 5), "POST /v1/pools/p/players/a/disqualify"),
-    (lambda c: c.reinstate("p", "a"), "POST /v1/pools/p/players/a/reinstate"),
-    (lambda c: c.amendment("p", 3), "GET /v1/pools/p/amendments/3"),
-    (lambda c: c.amendments("p"), "GET /v1/pools/p/amendments"),
-    (lambda c: c.replay("p"), "POST /v1/pools/p/replay"),
-    (
-        lambda c: c.leaderboard("p", provisional=False, inactive=True),
-        "GET /v1/pools/p/leaderboard?provisional=false&inactive=true",
-    ),
-    (lambda c: c.player("p", "a", at=9), "GET /v1/pools/p/players/a?at=9"),
-    (lambda c: c.player_history("p", "a"), "GET /v1/pools/p/players/a/history"),
-    (lambda c: c.explain("p", "a", "m"), "GET /v1/pools/p/players/a/explain?match=m"),
-    (lambda c: c.predict("p", PredictRequest([["a"], ["b"]])), "POST /v1/pools/p/predict"),
-    (lambda c: c.balance("p", BalanceRequest(["a", "b"])), "POST /v1/pools/p/balance"),
-    (lambda c: c.rebalance({"session": {}}, method="greedy"), "POST /v1/rebalance?method=greedy"),
-    (
-        lambda c: c.performance(b"1-0", "pgn", anchor=["1500", "a=9"], superiority=True),
-        "POST /v1/performance?format=pgn&anchor=1500&anchor=a%3D9&superiority=true",
-    ),
-    (lambda c: c.keys(), "GET /v1/keys"),
-    (lambda c: c.create_key("n", "writer", "p"), "POST /v1/keys"),
-    (lambda c: c.revoke_key(4), "POST /v1/keys/4/revoke"),
-    (lambda c: c.ready(), "GET /readyz"),
-    (lambda c: c.metrics(), "GET /metrics"),
-    (lambda c: c.openapi(), "GET /openapi.json"),
-]
 
 
 @pytest.mark.parametrize(("ask", "expected"), EVERYTHING, ids=[line for _, line in EVERYTHING])

@@ -7,7 +7,10 @@ the end every match is there once, and the ratings are those of the library, bit
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -148,6 +151,7 @@ def crash_trial(
             result.seconds = time.perf_counter() - started
             _judge(client, content, voided, result)
         server.stop()
+        result.different += _verified(database)
     finally:
         server.kill_rest()
     return result
@@ -202,6 +206,15 @@ def _judge(
     in_order = [by_id[line.match] for line in lines]
     expected = replayed(_with_rated_times(in_order, voided), SYSTEM)
     result.different += [name for name, _, _ in differences(stored(client, POOL), expected)]
+
+
+def _verified(database: str) -> list[str]:
+    """Return what `equipoise verify` finds different."""
+    command = [sys.executable, "-m", "equipoise", "verify", "--database", database, "--json"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    pools = json.loads(done.stdout)["pools"] if done.stdout else []
+    found = [told for pool in pools for told in pool["differences"]]
+    return found if done.returncode == 0 else [*found, f"verify: status {done.returncode}"]
 
 
 def _with_rated_times(matches: Sequence[MatchRequest], voided: set[str]) -> list[MatchRequest]:

@@ -105,6 +105,8 @@ class Endpoints:
     amendments = Endpoint(log_calls.amendments)
     each_amendment = Listing(log_calls.amendments, lambda page: page.amendments)
     replay = Endpoint(log_calls.replay)
+    end_season = Endpoint(log_calls.end_season)
+    seasons = Endpoint(log_calls.seasons)
 
     leaderboard = Endpoint(reading_calls.leaderboard)
     each_on_leaderboard = Listing(reading_calls.leaderboard, lambda page: page.players)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from equipoise.client.call import Call, Values, ask, in_pool, json_of
-from equipoise.messages.keys import KeyList, KeyMessage, NewKeyMessage, Role
+from equipoise.messages.keys import KeyList, KeyMessage, KeyRequest, NewKeyMessage, Role
 from equipoise.messages.matches import Moment
 from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.rebalance import RebalanceMessage
@@ -48,9 +48,8 @@ def create_key(
     name: str, role: Role, pool: str | None = None, expires: Moment | None = None
 ) -> Call[NewKeyMessage]:
     """Make a key, and return it with its secret, which is never shown again."""
-    request = {"name": name, "role": role, "pool": pool, "expires": expires}
-    given = {field: value for field, value in request.items() if value is not None}
-    return ask("POST", "/v1/keys", NewKeyMessage, given, repeatable=False)
+    request = KeyRequest(name, role, pool, expires)
+    return ask("POST", "/v1/keys", NewKeyMessage, request, repeatable=False)
 
 
 def revoke_key(key: int) -> Call[KeyMessage]:
