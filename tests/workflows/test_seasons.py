@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from equipoise.messages.amendments import DisqualifyRequest, ReasonRequest
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest, SeasonSettings
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store
 from equipoise.workflows.amending import disqualify, void_match
 from equipoise.workflows.pool_reading import leaderboard, match, player
 from equipoise.workflows.pools import create_pool, pool_message, pool_messages
@@ -24,13 +22,6 @@ from equipoise.workflows.verifying import verify_pool
 NOW = 1_900_000_000_000_000
 DAY = 86_400
 PLAYERS = ["ana", "ben", "cyd", "dee", "eva"]
-
-
-@pytest.fixture
-def store(database_url: str) -> Iterator[Store]:
-    opened = open_store(database_url)
-    yield opened
-    opened.close()
 
 
 def duels(count: int, begin: int = 0) -> list[MatchRequest]:

@@ -9,7 +9,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     """A player on the leaderboard.
 
     place : from 1 among those listed, null where a filter makes it unknown
-    display : rating shown, rating - k x deviation
+    display : rating shown: rating - k x deviation, decayed and not below the floor of the pool
     last_time : as the pool writes times
     """
 

@@ -22,6 +22,10 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         the time of the last one ("append"), or put in its place and the pool replayed ("replay")
     public : anybody may read without a key
     display_deviations : k of the rating shown, rating - k x deviation
+    display_floor : the rating shown is never below it; null for none
+    display_decay_per_day : by which the rating shown, never the rating itself, falls for every
+        day that a player has been away longer than `display_decay_after_days`, counted up to the
+        day of the pool's last match
     placement_matches : with fewer matches than these a player is provisional
     inactive_days : without a match for so many days before the pool's last one a player is
         inactive; null for never
@@ -34,6 +38,9 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     late: LatePolicy = "reject"
     public: bool = False
     display_deviations: float = 0.0
+    display_floor: float | None = None
+    display_decay_per_day: float = 0.0
+    display_decay_after_days: float = 30.0
     placement_matches: int = 0
     inactive_days: float | None = None
 
@@ -70,6 +77,9 @@ class PoolMessage(msgspec.Struct, frozen=True):
     closed: str | None = None
     archive_of: str | None = None
     season: str | None = None
+    display_floor: float | None = None
+    display_decay_per_day: float = 0.0
+    display_decay_after_days: float = 30.0
 
 
 class PoolList(msgspec.Struct, frozen=True):

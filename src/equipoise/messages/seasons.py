@@ -27,6 +27,9 @@ class SeasonSettings(
     late: LatePolicy | UnsetType = UNSET
     public: bool | UnsetType = UNSET
     display_deviations: float | UnsetType = UNSET
+    display_floor: float | UnsetType | None = UNSET
+    display_decay_per_day: float | UnsetType = UNSET
+    display_decay_after_days: float | UnsetType = UNSET
     placement_matches: int | UnsetType = UNSET
     inactive_days: float | UnsetType | None = UNSET
 

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 
 from equipoise.arrays import Floats
+from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import NotFoundError
 from equipoise.store.schema import is_name, pools
 
@@ -155,7 +156,10 @@ def archives_of(connection: Connection, name: str) -> list[PoolRecord]:
 
 
 def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
-    """Return pools that want a replay, a checkpoint or a clearing out, and nobody is at it."""
+    """Return pools that want something done in the background, and nobody is at it.
+
+    That is a replay, a checkpoint, a clearing out, or a leaderboard ordered anew.
+    """
     wanted = (
         pools.c.dirty_time.is_not(None)
         | pools.c.garbage
@@ -163,6 +167,8 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
             (pools.c.checkpoint_due >= pools.c.checkpoint_interval)
             & (pools.c.checkpoint_due >= PER_PLAYER * pools.c.players)
         )
+        # A null says no.
+        | (pools.c.last_time >= pools.c.board_day + MICROSECONDS_PER_DAY)
     )
     free = pools.c.replay_until.is_(None) | (pools.c.replay_until < now)
     rows = connection.execute(select(pools).where(wanted, free).order_by(pools.c.id))

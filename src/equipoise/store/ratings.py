@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -15,6 +15,7 @@ from sqlalchemy import (
     select,
     tuple_,
     union_all,
+    update,
 )
 
 from equipoise.store.bulk import among, insert
@@ -198,6 +199,42 @@ def players_by_rating(connection: Connection, pool: int, generation: int) -> Ite
     found = connection.execute(query, execution_options={"yield_per": _PIECE})
     for rows in found.partitions():
         yield [row[0] for row in rows]
+
+
+def away_since(
+    connection: Connection, pool: int, generation: int, time: int, after: str, limit: int
+) -> list[RatingRow]:
+    """Return players by id, after one, whose last match was before a time."""
+    query = (
+        select(*_SHOWN)
+        .where(
+            ratings.c.pool == pool,
+            ratings.c.generation == generation,
+            ratings.c.player > after,
+            ratings.c.last_time < time,
+        )
+        .order_by(ratings.c.player)
+        .limit(limit)
+    )
+    return [RatingRow._make(row) for row in connection.execute(query)]
+
+
+def reorder(
+    connection: Connection, pool: int, generation: int, orderings: Mapping[str, float]
+) -> None:
+    """Give players another place on the leaderboard; orderings : by id."""
+    if orderings:
+        one = (
+            update(ratings)
+            .where(
+                ratings.c.pool == pool,
+                ratings.c.generation == generation,
+                ratings.c.player == bindparam("the_player"),
+            )
+            .values(ordering=bindparam("the_ordering"))
+        )
+        rows = [{"the_player": name, "the_ordering": value} for name, value in orderings.items()]
+        connection.execute(one, rows)
 
 
 def forget_others(

@@ -40,6 +40,7 @@ class RunningPool:
 
     players : ids, row by row of the state; row_of : the other way round
     position : of the last match that was rated
+    board_day : as of which shown ratings have decayed
     matches, participations : rated so far, those before the checkpoint it began at included
     """
 
@@ -50,6 +51,7 @@ class RunningPool:
     position: Position = START
     matches: int = 0
     participations: int = 0
+    board_day: int | None = None
 
     @classmethod
     def start(cls, rules: PoolRules) -> RunningPool:
@@ -102,7 +104,8 @@ class RunningPool:
 
     def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
         """Return the ratings of the players at these rows as columns of the table."""
-        return rating_rows(self.rules, self.state, rows, [self.players[row] for row in rows])
+        names = [self.players[row] for row in rows]
+        return rating_rows(self.rules, self.state, rows, names, self.board_day)
 
     def pool_state(self) -> PoolState:
         """Return the state as the library has it."""

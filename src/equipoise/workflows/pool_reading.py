@@ -20,6 +20,7 @@ from equipoise.messages.players import (
     PlayerMessage,
 )
 from equipoise.rating.state_bytes import unpack_players
+from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, ratings, replays
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
@@ -32,7 +33,7 @@ from equipoise.workflows.match_history import players_of
 from equipoise.workflows.match_messages import Standing, match_line, match_message
 from equipoise.workflows.pools import iso, rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, days, moment
-from equipoise.workflows.rated_rows import display, unpack_extra
+from equipoise.workflows.rated_rows import day_of, days_idle, display, unpack_extra
 
 #: Rows of a page at most.
 MOST_ROWS = 1000
@@ -189,7 +190,8 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         pool=pool,
         player=player_id,
         place=place,
-        display=float(display(rules, now["rating"], now["deviation"])[0]),
+        # Without a time it is what the leaderboard has.
+        display=0.0 - row.ordering if when is None else _shown(rules, now, when),
         rating=float(now["rating"][0]),
         deviation=_number(now["deviation"]),
         matches=row.matches,
@@ -199,6 +201,12 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         disqualified=None if barred is None else _since(barred.since, barred.received, rules),
         extra={name: _number(column) for name, column in now.items() if name not in _FIXED},
     )
+
+
+def _shown(rules: PoolRules, now: RatingColumns, when: int) -> float:
+    """Return the rating that is shown of a player as of a time."""
+    idle = days_idle(now["last_time"], day_of(when))
+    return float(display(rules, now["rating"], now["deviation"], idle)[0])
 
 
 def player_history(

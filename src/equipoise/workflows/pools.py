@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
+from sqlalchemy import Connection
 
 import equipoise
 from equipoise._jit import source_hash
@@ -23,7 +24,7 @@ from equipoise.errors import (
 from equipoise.messages.pools import PoolMessage, PoolRequest
 from equipoise.rating.registry import parameters_of
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, add_pool, all_pools, find_pool, get_pool
+from equipoise.store.pools import START, PoolRecord, add_pool, all_pools, find_pool, get_pool
 from equipoise.workflows.posted_matches import PoolRules
 
 #: Names of pools are parts of addresses.
@@ -56,10 +57,18 @@ def create_pool(store: Store, name: str, request: PoolRequest, now: int) -> Pool
     with store.write() as connection:
         found = find_pool(connection, name, lock=True)
         if found is None:
-            add_pool(connection, name, settings, code_version(), now)
+            open_pool(connection, name, request, now)
         elif rules_of(found.settings).settings != rules_of(settings).settings:
             raise ConflictError(f"pool {name!r} is there and set otherwise")
         return message_of(get_pool(connection, name))
+
+
+def open_pool(connection: Connection, name: str, request: PoolRequest, now: int) -> int:
+    """Add an empty pool and return its number."""
+    decays = request.display_decay_per_day > 0 and request.times != "none"
+    board_day = START[0] if decays else None
+    settings = settings_json(request)
+    return add_pool(connection, name, settings, code_version(), now, board_day=board_day)
 
 
 def settings_json(request: PoolRequest) -> str:
@@ -114,6 +123,9 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         closed=None if pool.closed is None else iso(pool.closed),
         archive_of=pool.archive_of,
         season=pool.season,
+        display_floor=settings.display_floor,
+        display_decay_per_day=settings.display_decay_per_day,
+        display_decay_after_days=settings.display_decay_after_days,
     )
 
 
@@ -144,6 +156,9 @@ def check_settings(name: str, request: PoolRequest) -> None:
         problems.append(Problem("", None, "pool", rule, name[:100]))
     bounds = {
         "display_deviations": (request.display_deviations, 0.0, 100.0),
+        "display_floor": (request.display_floor, -1e9, 1e9),
+        "display_decay_per_day": (request.display_decay_per_day, 0.0, 1e9),
+        "display_decay_after_days": (request.display_decay_after_days, 0.0, 1e6),
         "placement_matches": (request.placement_matches, 0, 10**6),
         "inactive_days": (request.inactive_days, 0.0, 1e6),
     }

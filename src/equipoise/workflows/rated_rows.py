@@ -29,10 +29,11 @@ def extra_columns(system: RatingSystem) -> list[str]:
 
 
 def rating_rows(
-    rules: PoolRules, state: State, rows: Ints, players: Sequence[str]
+    rules: PoolRules, state: State, rows: Ints, players: Sequence[str], day: int | None = None
 ) -> dict[str, Sequence[Any]]:
     """Return the ratings of players at `rows` of a state as columns of the table.
 
+    day : as of which shown ratings have decayed; None for players who have just played
     Raises : InvalidDataError where the system has no rating for a player
     """
     columns = rules.system.at(state, rows, None)
@@ -42,9 +43,9 @@ def rating_rows(
         player = players[int(np.flatnonzero(lost)[0])]
         rule = f"must leave every player a rating under {rules.settings.system}"
         raise InvalidDataError([Problem("", None, "teams", rule, f"none for {player}")])
-    shown = display(rules, rating, deviation)
-    matches = columns["matches"].astype(np.int64)
     last = columns["last_time"]
+    shown = display(rules, rating, deviation, days_idle(last, day))
+    matches = columns["matches"].astype(np.int64)
     known = np.isfinite(last) if rules.timed else np.zeros(len(rows), bool)
     micros = np.rint(np.where(known, last, 0.0) * MICROSECONDS_PER_DAY).astype(np.int64)
     return {
@@ -61,12 +62,31 @@ def rating_rows(
     }
 
 
-def display(rules: PoolRules, rating: Floats, deviation: Floats) -> Floats:
-    """Return the ratings that are shown: rating - k x deviation, where there is a deviation."""
-    k = rules.settings.display_deviations
-    if k == 0.0:
-        return rating
-    return rating - k * np.nan_to_num(deviation, nan=0.0)
+def display(
+    rules: PoolRules, rating: Floats, deviation: Floats, idle: Floats | None = None
+) -> Floats:
+    """Return the ratings that are shown: rating - k x deviation, decayed, not below the floor.
+
+    deviation : NaN where there is none
+    idle : days since each player's last match, NaN for none; None: nothing has decayed
+    """
+    settings, shown = rules.settings, rating
+    if settings.display_deviations != 0.0:
+        shown = shown - settings.display_deviations * np.nan_to_num(deviation, nan=0.0)
+    if settings.display_decay_per_day > 0.0 and idle is not None:
+        away = np.maximum(idle - settings.display_decay_after_days, 0.0)
+        shown = shown - settings.display_decay_per_day * np.nan_to_num(away, nan=0.0)
+    return shown if settings.display_floor is None else np.maximum(shown, settings.display_floor)
+
+
+def day_of(time: int) -> int:
+    """Return the beginning of the day in which a time lies."""
+    return time - time % MICROSECONDS_PER_DAY
+
+
+def days_idle(last: Floats, day: int | None) -> Floats | None:
+    """Return the days from last matches, in days since 1970, to the beginning of a day."""
+    return None if day is None else day / MICROSECONDS_PER_DAY - last
 
 
 def change_rows(

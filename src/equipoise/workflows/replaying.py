@@ -27,6 +27,7 @@ from equipoise.store.pools import (
 from equipoise.store.replays import ReplayRecord
 from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
 from equipoise.workflows.amendment_places import waiting_from
+from equipoise.workflows.boards import refresh_board
 from equipoise.workflows.checkpointing import RunningPool, keep_checkpoints, running_before
 from equipoise.workflows.differences import Numbers, difference
 from equipoise.workflows.pools import code_version, rules_of
@@ -57,7 +58,7 @@ def pending_pools(store: Store) -> list[str]:
 
 
 def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
-    """Do what a pool wants done: a replay, a clearing out, a checkpoint.
+    """Do what a pool wants done: a replay, a clearing out, a checkpoint, the board's order.
 
     owner : name of whoever does it, unlike all others'
     stop : asked now and then whether to leave it for later
@@ -66,6 +67,7 @@ def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) 
     swapped = replay_pool(store, pool, owner=owner, stop=stop)
     collect_garbage(store, pool, stop=stop)
     keep_checkpoints(store, pool)
+    refresh_board(store, pool, stop=stop)
     return swapped
 
 
@@ -164,7 +166,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
         running = running_before(
             connection, pool, rules, amendments, begin, lambda: _go_on(store, pool)
         )
-    running.matches = 0
+    running.matches, running.board_day = 0, pool.board_day
     # Nothing that counts lies between the last match before it and `begin` itself.
     after = (begin[0], begin[1] - 1) if begin != START else START
     return _Replay(
@@ -322,6 +324,8 @@ def _swap(replay: _Replay) -> None:
             shared=running.state.shared,
             code=code_version() if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
+            # The order of the board is as old as the replay: it is brought up to date afterwards.
+            board_day=running.board_day,
         )
     after = _numbers(running, np.arange(len(running.players)))
     told = msgspec.json.encode(difference(before, after, running.matches)).decode()

@@ -19,7 +19,6 @@ from equipoise.store import ratings, seeds
 from equipoise.store.connection import Store
 from equipoise.store.pools import (
     PoolRecord,
-    add_pool,
     archives_of,
     change_pool,
     find_pool,
@@ -32,10 +31,9 @@ from equipoise.workflows.match_history import time_kind
 from equipoise.workflows.pools import (
     check_open,
     check_settings,
-    code_version,
     iso,
+    open_pool,
     rules_of,
-    settings_json,
 )
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import rating_rows
@@ -69,7 +67,7 @@ def end_season(
         change_pool(
             connection, old.id, name=archive, closed=now, archive_of=pool, season=request.season
         )
-        new = add_pool(connection, pool, settings_json(settings), code_version(), now)
+        new = open_pool(connection, pool, settings, now)
         _plant(connection, old, new, request, PoolRules(settings))
         return _message(connection, _archive(connection, old.id))
 

@@ -1,0 +1,75 @@
+"""The order of a leaderboard whose shown ratings decay, brought up to date day by day."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.store import ratings
+from equipoise.store.connection import Store
+from equipoise.store.pools import change_pool, get_pool
+from equipoise.store.ratings import RatingRow
+from equipoise.workflows.pools import rules_of
+from equipoise.workflows.posted_matches import PoolRules
+from equipoise.workflows.rated_rows import day_of, days_idle, display
+
+#: Players looked at in one transaction, so that no writer waits long.
+_PIECE = 2_500
+
+
+def refresh_board(
+    store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False
+) -> int | None:
+    """Let shown ratings decay up to the day of the pool's last match.
+
+    Only those who have been away for long are looked at; whoever plays is put in order by that.
+    Returns : players whose shown rating changed; None where nothing was to be done, or it was
+        not done to the end and is left for later
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+    rules = rules_of(record.settings)
+    if record.board_day is None or record.last_time is None or record.dirty is not None:
+        return None
+    day = day_of(record.last_time)
+    if day <= record.board_day:
+        return None
+    away = day - math.ceil(rules.settings.display_decay_after_days * MICROSECONDS_PER_DAY)
+    after, changed = "", 0
+    while not stop():
+        with store.write() as connection:
+            now = get_pool(connection, pool, lock=True)
+            if now.id != record.id or now.generation != record.generation:
+                return None
+            rows = ratings.away_since(connection, now.id, now.generation, away, after, _PIECE)
+            orderings = _decayed(rules, rows, day)
+            ratings.reorder(connection, now.id, now.generation, orderings)
+            changed += len(orderings)
+            if len(rows) < _PIECE:
+                change_pool(connection, now.id, board_day=day)
+                return changed
+        after = rows[-1].player
+        time.sleep(0.001)
+    return None
+
+
+def _decayed(rules: PoolRules, rows: Sequence[RatingRow], day: int) -> dict[str, float]:
+    """Return where those players belong who stand elsewhere, by id."""
+    deviation = [math.nan if row.deviation is None else row.deviation for row in rows]
+    last = np.array([row.last_time for row in rows], np.float64) / MICROSECONDS_PER_DAY
+    shown = display(
+        rules,
+        np.array([row.rating for row in rows], np.float64),
+        np.array(deviation, np.float64),
+        days_idle(last, day),
+    )
+    orderings = (-shown).tolist()
+    return {
+        row.player: ordering
+        for row, ordering in zip(rows, orderings, strict=True)
+        if row.ordering != ordering
+    }
