@@ -3,6 +3,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 const DRAWN = new Set(["svg", "g", "path", "line", "circle", "rect", "text"]);
 const DAY = 86_400;
+/** About the width of a letter of an axis, pixels. */
+const LETTER = 7;
 
 export function node(tag, given, text) {
   const made = DRAWN.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
@@ -109,10 +111,13 @@ export class Plot {
         node("text", { x: -8, y: y + 4, "text-anchor": "end" }, number(value, digits)),
       );
     }
+    let free = -Infinity;
     for (const [value, name] of across) {
-      const share = this.x(value) / this.width;
-      const anchor = share < 0.06 ? "start" : share > 0.94 ? "end" : "middle";
-      inner.append(node("text", { x: this.x(value), y: this.height + 17, "text-anchor": anchor }, name));
+      const wide = LETTER * name.length;
+      const left = Math.min(Math.max(this.x(value) - wide / 2, 0), this.width - wide);
+      if (left < free) continue;
+      free = left + wide + LETTER;
+      inner.append(node("text", { x: left + wide / 2, y: this.height + 17, "text-anchor": "middle" }, name));
     }
     inner.append(...marks.filter(Boolean));
     this.area.replaceChildren(inner);
