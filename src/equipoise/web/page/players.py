@@ -52,6 +52,7 @@ async def player_page(visit: Visit) -> Response:
     return visit.page(
         "player.html",
         player=player,
+        differs=player.display != player.rating,
         facts=_facts(player),
         history=history,
         next=_next(pool.pool, name, history.next),
