@@ -39,7 +39,7 @@ class CrashResult:
     lost : acknowledged matches that were not in the log after a restart
     missing, twice : of all matches, at the end
     different : players whose rating is not that of the library
-    interrupted : requests that got no answer
+    interrupted : requests that were under way and got no answer
     restart : seconds from the start of a killed server until it is ready
     """
 
@@ -85,8 +85,8 @@ class _Poster:
                 for count in send(part):
                     self.acknowledged += [str(match.match) for match in part[:count]]
                     part = part[count:]
-            except UnavailableError:
-                self.interrupted += 1
+            except UnavailableError as error:
+                self.interrupted += "no connection" not in str(error)
                 time.sleep(0.02)
 
 
