@@ -21,6 +21,7 @@ from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,
     NotFoundError,
+    Problem,
     UnavailableError,
 )
 from equipoise.messages.errors import error_message
@@ -124,8 +125,6 @@ def test_errors_come_back_as_what_they_were(status: int, code: str, kind: type) 
 
 
 def test_problems_come_back_with_their_places() -> None:
-    from equipoise.errors import Problem
-
     problem = Problem("", 2, "weight", "must be positive", "-1")
     sent = InvalidDataError([problem])
     service = Pretended(answer(error_message(sent), 422))
@@ -254,8 +253,6 @@ def test_a_stream_is_sent_in_batches_and_counted_over_all() -> None:
 
 def test_a_stream_ends_with_the_error_and_its_line_number() -> None:
     """What was recorded before is told first; the bad line is counted from the first batch."""
-    from equipoise.errors import Problem
-
     bad = error_message(InvalidDataError([Problem("", 3, "rank", "must be a number", "x")]))
     lines = [StreamLine(2, 2, 0, 7), bad]
     service = Pretended(
@@ -267,6 +264,17 @@ def test_a_stream_ends_with_the_error_and_its_line_number() -> None:
     with pytest.raises(InvalidDataError) as raised:
         next(stream)
     assert raised.value.problems[0].line == 6
+
+
+def test_a_batch_that_is_refused_at_once_has_its_line_numbers_too() -> None:
+    """There the service answers with the error alone."""
+    bad = error_message(InvalidDataError([Problem("", 2, "rank", "must be a number", "x")]))
+    service = Pretended(answer(StreamLine(3, 3, 0, 5)), answer(bad, 422))
+    stream = service.client().stream_matches("p", map(duel, range(9)), batch=3)
+    assert next(stream).through == 3
+    with pytest.raises(InvalidDataError) as raised:
+        next(stream)
+    assert raised.value.problems[0].line == 5
 
 
 def board(names: str, following: str | None) -> LeaderboardMessage:

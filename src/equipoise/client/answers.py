@@ -34,7 +34,7 @@ def read_answer(call: Call[T], outcome: Reply | Failure) -> T:
     if isinstance(outcome, Failure):
         raise UnavailableError(f"{call.method} {call.path}: {outcome.reason}")
     if not 200 <= outcome.status < 300:
-        raise error_of(outcome)
+        raise error_of(outcome, call.lines_before)
     try:
         return call.read(outcome.content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -44,7 +44,7 @@ def read_answer(call: Call[T], outcome: Reply | Failure) -> T:
         ) from error
 
 
-def error_of(reply: Reply) -> EquipoiseError:
+def error_of(reply: Reply, lines_before: int = 0) -> EquipoiseError:
     """Return the error that an answer tells of."""
     try:
         body = msgspec.json.decode(reply.content, type=ErrorMessage).error
@@ -52,7 +52,7 @@ def error_of(reply: Reply) -> EquipoiseError:
         shown = reply.content[:_SHOWN].decode(errors="replace").strip()
         message = f"the service answered with status {reply.status}: {shown or 'no content'}"
         return (AccessError if reply.status in (401, 403) else UnavailableError)(message)
-    return error_from(body)
+    return error_from(body, lines_before)
 
 
 def error_from(body: ErrorBody, lines_before: int = 0) -> EquipoiseError:

@@ -32,6 +32,7 @@ class Call(Generic[T]):
     repeatable : the same request twice does what one does, so it may be sent again when no answer
         came; others are sent again only where the service cannot have seen them
     patience : seconds that the service may take on top of the timeout, as it was asked to wait
+    lines_before : lines of a stream that came before the body, which errors are counted from
     """
 
     method: str
@@ -42,6 +43,7 @@ class Call(Generic[T]):
     content_type: str = JSON
     repeatable: bool = True
     patience: float = 0.0
+    lines_before: int = 0
 
     @property
     def target(self) -> str:

@@ -67,6 +67,7 @@ def stream_batch(
         read=lambda content: stream_lines(content, before),
         body=msgspec.json.Encoder().encode_lines(matches),
         content_type=NDJSON,
+        lines_before=before,
     )
 
 
