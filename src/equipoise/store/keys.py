@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from equipoise.errors import NotFoundError
+from equipoise.store import audit
 from equipoise.store.connection import Store
 from equipoise.store.schema import keys
 
@@ -39,15 +40,27 @@ _SHOWN = [keys.c[name] for name in KeyRecord.__dataclass_fields__]
 
 
 def create_key(
-    store: Store, name: str, role: str, pool: str | None, expires: int | None, now: int
+    store: Store,
+    name: str,
+    role: str,
+    pool: str | None,
+    expires: int | None,
+    now: int,
+    *,
+    by: int | None = None,
 ) -> tuple[KeyRecord, str]:
-    """Return a new key and its secret, which is kept nowhere."""
+    """Return a new key and its secret, which is kept nowhere.
+
+    by : number of the key with which it is made
+    """
     random = secrets.token_urlsafe(32)
     with store.write() as connection:
         made = insert(keys).values(
             name=name, role=role, pool=pool, hash=_hash(random), created=now, expires=expires
         )
         number = int(connection.execute(made.returning(keys.c.id)).scalar_one())
+        said = {"name": name, "role": role, "expires": expires}
+        audit.note(connection, "key.created", now=now, key=by, pool=pool, subject=number, **said)
     return (
         KeyRecord(number, name, role, pool, now, expires, None, None),
         f"{PREFIX}_{number}_{random}",
@@ -84,7 +97,7 @@ def list_keys(store: Store) -> list[KeyRecord]:
         return [_key(row) for row in connection.execute(select(*_SHOWN).order_by(keys.c.id.desc()))]
 
 
-def revoke_key(store: Store, number: int, now: int) -> KeyRecord:
+def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) -> KeyRecord:
     """Revoke a key for good, and return it; one that is revoked stays as it is.
 
     Raises : NotFoundError
@@ -93,6 +106,8 @@ def revoke_key(store: Store, number: int, now: int) -> KeyRecord:
         found = _by_number(connection, number)
         if found.revoked is None:
             connection.execute(update(keys).where(keys.c.id == number).values(revoked=now))
+            what = "key.revoked"
+            audit.note(connection, what, now=now, key=by, pool=found.pool, subject=number)
         return _by_number(connection, number)
 
 

@@ -125,6 +125,14 @@ def first_waiting(connection: Connection, pool: int, after: int) -> Position | N
     return min(((time, seq) for time, seq in connection.execute(query)), default=None)
 
 
+def waiting_matches(connection: Connection, pool: int, after: int, through: int) -> list[int]:
+    """Return the numbers of entries in a range that are matches which had to wait for a replay."""
+    query = select(log.c.seq).where(
+        log.c.pool == pool, _MATCH, log.c.needs_replay, log.c.seq > after, log.c.seq <= through
+    )
+    return [int(row[0]) for row in connection.execute(query.order_by(log.c.seq))]
+
+
 def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[Entry]:
     """Give all entries in the order in which they came."""
     while True:

@@ -41,7 +41,8 @@ class PoolRecord:
     closed, archive_of, season : of an archived season: when it ended, the pool it was, its name
     follows : number of the pool of the season before
     board_day : day as of which the order of the leaderboard has what decays; None: nothing does
-    webhooks : how many want to be told; outbox_last : number of what they were told last
+    webhooks : what any of them wants to be told, bits of store.outbox.KINDS
+    outbox_last : number of the last event that was written for them
     """
 
     id: int

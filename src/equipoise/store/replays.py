@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
@@ -60,24 +61,40 @@ def last_through(connection: Connection, pool: int) -> int:
     return int(found.scalar() or 0)
 
 
+def through_before(connection: Connection, pool: int, generation: int) -> int:
+    """Return the last entry that replays before a generation took into account; 0 for none."""
+    query = select(func.max(replays.c.through_seq)).where(
+        replays.c.pool == pool, replays.c.generation < generation
+    )
+    return int(connection.execute(query).scalar() or 0)
+
+
 def first_replay_with(connection: Connection, pool: int, seq: int) -> ReplayRecord | None:
     """Return the first replay that took entry `seq` into account, or None."""
     r = replays.c
-    query = (
-        select(
-            r.generation,
-            r.through_seq,
-            r.from_time,
-            r.from_seq,
-            r.started,
-            r.finished,
-            r.difference,
-        )
-        .where(r.pool == pool, r.through_seq >= seq)
-        .order_by(r.generation)
-        .limit(1)
-    )
-    found = connection.execute(query).first()
+    query = _SHOWN.where(r.pool == pool, r.through_seq >= seq).order_by(r.generation).limit(1)
+    return _record(connection.execute(query).first())
+
+
+def replay_of(connection: Connection, pool: int, generation: int) -> ReplayRecord | None:
+    """Return the replay that made a generation, or None."""
+    query = _SHOWN.where(replays.c.pool == pool, replays.c.generation == generation)
+    return _record(connection.execute(query).first())
+
+
+def _record(found: Any) -> ReplayRecord | None:
+    """Return a row of `_SHOWN` as a replay, None for None."""
     if found is None:
         return None
     return ReplayRecord(found[0], found[1], (found[2], found[3]), *found[4:])
+
+
+_SHOWN = select(
+    replays.c.generation,
+    replays.c.through_seq,
+    replays.c.from_time,
+    replays.c.from_seq,
+    replays.c.started,
+    replays.c.finished,
+    replays.c.difference,
+)

@@ -94,7 +94,7 @@ pools = Table(
     Column("follows", Integer),
     # Where the rating shown decays: the day as of which `ratings.ordering` has that; else null.
     Column("board_day", BigInteger),
-    # Webhooks that want to be told, and the last number of `outbox`.
+    # Kinds of events that webhooks want to be told of, a bit each, and the last number of `outbox`.
     Column("webhooks", Integer, nullable=False, server_default="0"),
     Column("outbox_last", BigInteger, nullable=False, server_default="0"),
 )

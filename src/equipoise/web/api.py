@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from equipoise.web import (
     routes_amendments,
+    routes_audit,
     routes_calculations,
     routes_export,
     routes_keys,
@@ -13,6 +14,7 @@ from equipoise.web import (
     routes_pools,
     routes_questions,
     routes_seasons,
+    routes_webhooks,
 )
 from equipoise.web.endpoints import Endpoint
 
@@ -24,8 +26,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *routes_questions.ENDPOINTS,
     *routes_amendments.ENDPOINTS,
     *routes_seasons.ENDPOINTS,
+    *routes_webhooks.ENDPOINTS,
     *routes_export.ENDPOINTS,
     *routes_calculations.ENDPOINTS,
     *routes_keys.ENDPOINTS,
+    *routes_audit.ENDPOINTS,
     *routes_operation.ENDPOINTS,
 )

@@ -126,7 +126,7 @@ def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
     return CORSMiddleware(
         app,
         allow_origins=list(origins),
-        allow_methods=["GET", "PUT", "POST"],
+        allow_methods=["GET", "PUT", "POST", "DELETE"],
         allow_headers=["Authorization", "Content-Type", "If-None-Match", "X-Request-ID"],
         expose_headers=["ETag", "Retry-After", "X-Request-ID"],
         max_age=600,

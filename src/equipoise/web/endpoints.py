@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from equipoise.store.keys import KeyRecord
     from equipoise.web.service import Service
 
-Method: TypeAlias = Literal["GET", "PUT", "POST"]
+Method: TypeAlias = Literal["GET", "PUT", "POST", "DELETE"]
 #: Headings of the documentation, in their order.
 Group: TypeAlias = Literal[
     "Pools",
@@ -25,6 +25,7 @@ Group: TypeAlias = Literal[
     "Questions",
     "Amendments",
     "Seasons",
+    "Webhooks",
     "Calculations",
     "Keys",
     "Operation",
@@ -77,6 +78,11 @@ class Asked:
     def pool(self) -> str:
         """Return the name of the pool."""
         return self.path["pool"]
+
+    @property
+    def key_number(self) -> int | None:
+        """Return the number of the key, None where it came without one."""
+        return None if self.key is None else self.key.id
 
     def header(self, name: bytes) -> str | None:
         """Return a header by its name in small letters, None where there is none."""

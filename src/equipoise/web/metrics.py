@@ -43,6 +43,8 @@ class Metrics:
         self.replay = Histogram(
             "replay_seconds", "Time of a replay that was swapped in", buckets=_REPLAY_SECONDS, **own
         )
+        sent = Counter("webhook_posts", "Posts to webhooks, by what became of them", ["as"], **own)
+        self.delivered, self.undelivered = sent.labels("delivered"), sent.labels("failed")
         self.failures = Counter("replay_failures", "Replays that failed", **own)
         self.pending = Gauge(
             "pending_pools",

@@ -35,8 +35,9 @@ _ABOUT: dict[str, str] = {
     "Questions": "What follows from the ratings of a pool. Nothing is recorded.",
     "Amendments": "What is recorded after a match. Nothing is erased.",
     "Seasons": "When one ends, its pool becomes an archive and a new pool takes its name.",
+    "Webhooks": "Addresses that are told what happens in a pool, signed and in order.",
     "Calculations": "What needs no pool. Nothing is kept.",
-    "Keys": "Who may do what.",
+    "Keys": "Who may do what, and what was done.",
     "Operation": "For whoever runs the service.",
 }
 TAGS = [{"name": name, "description": _ABOUT[name]} for name in get_args(Group)]
@@ -61,6 +62,11 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "description": "Number of an entry of the pool's log.",
         "schema": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
         "example": 17,
+    },
+    "webhook": {
+        "description": "Number of a webhook.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
+        "example": 1,
     },
     "key": {
         "description": "Number of a key.",

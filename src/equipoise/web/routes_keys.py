@@ -19,7 +19,7 @@ async def show_keys(asked: Asked) -> KeyList:
 async def make_key(asked: Asked) -> NewKeyMessage:
     """Make a key."""
     request: KeyRequest = asked.body
-    return await asked.service.change(keys.make_key, request, now())
+    return await asked.service.change(keys.make_key, request, now(), by=asked.key_number)
 
 
 async def take_key(asked: Asked) -> KeyMessage:
@@ -28,7 +28,7 @@ async def take_key(asked: Asked) -> KeyMessage:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
     if not 0 < number <= _LARGEST:
         raise NotFoundError(f"no key {text!r}")
-    revoked = await asked.service.change(keys.end_key, number, now())
+    revoked = await asked.service.change(keys.end_key, number, now(), by=asked.key_number)
     asked.service.access.forget()
     return revoked
 

@@ -34,7 +34,9 @@ async def list_pools(asked: Asked) -> PoolList:
 async def create_pool(asked: Asked) -> PoolMessage:
     """Make a pool."""
     request: PoolRequest = asked.body
-    made = await asked.service.change(pools.create_pool, asked.pool, request, now())
+    made = await asked.service.change(
+        pools.create_pool, asked.pool, request, now(), key=asked.key_number
+    )
     asked.service.access.forget()
     await _warmed(asked, request)
     return made
@@ -54,7 +56,7 @@ async def show_pool(asked: Asked) -> PoolMessage:
 
 async def replay_pool(asked: Asked) -> PoolMessage:
     """Have the whole log rated again in the background."""
-    await asked.service.change(replaying.rerate, asked.pool)
+    await asked.service.change(replaying.rerate, asked.pool, key=asked.key_number)
     asked.service.background.wake()
     return await asked.service.read(pools.pool_message, asked.pool)
 

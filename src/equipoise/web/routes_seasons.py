@@ -5,7 +5,9 @@ from __future__ import annotations
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
 from equipoise.web.endpoints import Asked, Body, Endpoint
 from equipoise.web.service import now
+from equipoise.web.warming import request_of
 from equipoise.workflows import seasons
+from equipoise.workflows.pools import pool_message
 
 _SEASON = {"season": "2025-1", "reset": "soft", "keep": 0.5, "widen": 100.0}
 
@@ -13,9 +15,14 @@ _SEASON = {"season": "2025-1", "reset": "soft", "keep": 0.5, "widen": 100.0}
 async def end_season(asked: Asked) -> SeasonMessage:
     """End a season."""
     request: SeasonRequest = asked.body
-    key = None if asked.key is None else asked.key.id
-    ended = await asked.service.change(seasons.end_season, asked.pool, request, key=key, now=now())
+    ended = await asked.service.change(
+        seasons.end_season, asked.pool, request, key=asked.key_number, now=now()
+    )
     asked.service.access.forget()
+    if request.settings.system or request.settings.parameters:
+        asked.service.background.warm(
+            request_of(await asked.service.read(pool_message, asked.pool))
+        )
     asked.service.background.wake()
     return ended
 

@@ -14,6 +14,7 @@ from equipoise.web.background import Background
 from equipoise.web.errors import OverloadedError
 from equipoise.web.lanes import Lane
 from equipoise.web.metrics import Metrics
+from equipoise.web.sender import Sender
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
 
@@ -37,6 +38,7 @@ class Service:
         self.store: Store
         self.writer: Writer
         self.background: Background
+        self.sender: Sender
         self.access: Access
         self._readers: Lane
         self._calculators: Lane
@@ -64,6 +66,13 @@ class Service:
         )
         self.writer.start()
         self.background.start()
+        self.sender = Sender(
+            self.store,
+            self.metrics,
+            seconds=settings.webhook_seconds,
+            private=settings.private_webhooks,
+        )
+        self.sender.start()
         self._open = True
 
     async def close(self) -> None:
@@ -73,6 +82,7 @@ class Service:
         self._open = False
         # The writer hands out answers in the loop, so the loop must go on while it ends.
         await asyncio.to_thread(self.writer.stop)
+        await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
         for lane in (self._exports, self._changes, self._calculators, self._readers):
             await asyncio.to_thread(lane.close)

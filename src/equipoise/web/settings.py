@@ -44,6 +44,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     proxies : addresses of proxies that may say for whom they ask; "*" for any
     grace_seconds : for requests under way when the service is stopped
     log_level : the least that is logged: debug, info, warning, error
+    webhook_seconds : that a webhook's receiver has to answer
+    private_webhooks : whether webhooks may have addresses that are not public
     """
 
     database: str = "sqlite:///equipoise.db"
@@ -71,6 +73,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     page: bool = True
     proxies: tuple[str, ...] = ()
     grace_seconds: _Seconds = 20.0
+    webhook_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
+    private_webhooks: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 

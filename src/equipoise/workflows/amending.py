@@ -28,7 +28,7 @@ from equipoise.messages.amendments import (
     ReasonRequest,
 )
 from equipoise.messages.matches import MatchRequest
-from equipoise.store import log, ratings, replays
+from equipoise.store import audit, log, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import Entry, Kind
 from equipoise.store.pools import PoolRecord, Position, change_pool, get_pool
@@ -283,6 +283,17 @@ def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> Amen
             begin = _begin(connection, record, entry, before)
             columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)
         change_pool(connection, record.id, **columns)
+        audit.note(
+            connection,
+            "amendment.recorded",
+            now=now,
+            key=entry.key,
+            pool=pool,
+            subject=entry.match or entry.player,
+            kind=entry.kind,
+            seq=entry.seq,
+            reason=_reason_of(entry),
+        )
         return _message(connection, replace(record, **columns), entry)
 
 

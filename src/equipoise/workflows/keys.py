@@ -15,10 +15,12 @@ from equipoise.workflows.posted_matches import moment
 _NAME = 200
 
 
-def make_key(store: Store, request: KeyRequest, now: int) -> NewKeyMessage:
+def make_key(
+    store: Store, request: KeyRequest, now: int, *, by: int | None = None
+) -> NewKeyMessage:
     """Return a new key with its secret, which is kept nowhere.
 
-    now : microseconds since 1970
+    now : microseconds since 1970; by : number of the key with which it is made
     Raises : InvalidParameterError; NotFoundError for a pool that is not there
     """
     rule = f"1 to {_NAME} characters that can be printed"
@@ -29,7 +31,9 @@ def make_key(store: Store, request: KeyRequest, now: int) -> NewKeyMessage:
     if request.pool is not None:
         with store.read() as connection:
             get_pool(connection, request.pool)
-    made, secret = keys.create_key(store, request.name, request.role, request.pool, expires, now)
+    made, secret = keys.create_key(
+        store, request.name, request.role, request.pool, expires, now, by=by
+    )
     return NewKeyMessage(message_of(made), secret)
 
 
@@ -38,9 +42,9 @@ def all_keys(store: Store) -> KeyList:
     return KeyList([message_of(key) for key in keys.list_keys(store)])
 
 
-def end_key(store: Store, number: int, now: int) -> KeyMessage:
+def end_key(store: Store, number: int, now: int, *, by: int | None = None) -> KeyMessage:
     """Revoke a key for good, and return it. Raises : NotFoundError."""
-    return message_of(keys.revoke_key(store, number, now))
+    return message_of(keys.revoke_key(store, number, now, by=by))
 
 
 def message_of(key: KeyRecord) -> KeyMessage:

@@ -23,6 +23,7 @@ from equipoise.errors import (
 )
 from equipoise.messages.pools import PoolMessage, PoolRequest
 from equipoise.rating.registry import parameters_of
+from equipoise.store import audit
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, add_pool, all_pools, find_pool, get_pool
 from equipoise.workflows.posted_matches import PoolRules
@@ -47,9 +48,12 @@ def rules_of(settings: str) -> PoolRules:
     return PoolRules(_decoder.decode(settings))
 
 
-def create_pool(store: Store, name: str, request: PoolRequest, now: int) -> PoolMessage:
+def create_pool(
+    store: Store, name: str, request: PoolRequest, now: int, *, key: int | None = None
+) -> PoolMessage:
     """Make a pool; the same again changes nothing and gets the same answer.
 
+    key : number of the key with which it is made
     Raises : InvalidDataError, ConflictError where a pool of this name is set otherwise
     """
     check_settings(name, request)
@@ -58,6 +62,7 @@ def create_pool(store: Store, name: str, request: PoolRequest, now: int) -> Pool
         found = find_pool(connection, name, lock=True)
         if found is None:
             open_pool(connection, name, request, now)
+            audit.note(connection, "pool.created", now=now, key=key, pool=name, settings=request)
         elif rules_of(found.settings).settings != rules_of(settings).settings:
             raise ConflictError(f"pool {name!r} is there and set otherwise")
         return message_of(get_pool(connection, name))

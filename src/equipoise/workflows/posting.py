@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
-from equipoise.store import changes, log, ratings
+from equipoise.store import changes, log, outbox, ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.log import Entry
@@ -257,6 +257,12 @@ def _write(
         columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
         if batch.shared or pool.shared:
             columns["shared"] = batch.shared
+        if pool.webhooks & outbox.KINDS["match.rated"]:
+            happened = [("match.rated", seq) for seq in sorted(set(batch.changes["seq"]))]
+            now = plan.entries[-1].received
+            columns["outbox_last"] = outbox.append(
+                connection, pool.id, pool.outbox_last, pool.id, happened, now
+            )
     change_pool(connection, pool.id, **columns)
     return replace(pool, **columns)
 

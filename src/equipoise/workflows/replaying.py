@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Ints
 from equipoise.errors import ConflictError
-from equipoise.store import changes, checkpoints, ratings, replays
+from equipoise.store import audit, changes, checkpoints, log, outbox, ratings, replays
 from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
 from equipoise.store.pools import (
@@ -71,11 +71,15 @@ def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) 
     return swapped
 
 
-def rerate(store: Store, pool: str) -> None:
-    """Want the whole log of a pool rated anew, as after an upgrade of the code."""
+def rerate(store: Store, pool: str, *, key: int | None = None) -> None:
+    """Want the whole log of a pool rated anew, as after an upgrade of the code.
+
+    key : number of the key with which it is asked for
+    """
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         change_pool(connection, record.id, dirty=START)
+        audit.note(connection, "pool.rerate", now=now(), key=key, pool=pool)
 
 
 @dataclass(slots=True, eq=False)
@@ -309,6 +313,7 @@ def _swap(replay: _Replay) -> None:
             found = ratings.ratings_of(connection, record.id, record.generation, names)
             before |= {name: Numbers(one.rating, one.deviation) for name, one in found.items()}
         checkpoints.forget_from(connection, record.id, replay.begin)
+        outbox_last = _tell_webhooks(connection, record, replay)
         replays.add_replay(connection, record.id, _record(replay))
         change_pool(
             connection,
@@ -326,11 +331,24 @@ def _swap(replay: _Replay) -> None:
             checkpoint_due=running.participations - replay.held_at,
             # The order of the board is as old as the replay: it is brought up to date afterwards.
             board_day=running.board_day,
+            outbox_last=outbox_last,
         )
     after = _numbers(running, np.arange(len(running.players)))
     told = msgspec.json.encode(difference(before, after, running.matches)).decode()
     with replay.store.write() as connection:
         replays.tell(connection, replay.pool.id, replay.generation, told)
+
+
+def _tell_webhooks(connection: Connection, pool: PoolRecord, replay: _Replay) -> int:
+    """Write for webhooks what the swap makes true; return the last number of their events."""
+    happened: list[tuple[str, int]] = []
+    if pool.webhooks & outbox.KINDS["match.rated"]:
+        before = replays.last_through(connection, pool.id)
+        late = log.waiting_matches(connection, pool.id, before, replay.through)
+        happened += [("match.rated", seq) for seq in late]
+    if pool.webhooks & outbox.KINDS["ratings.corrected"]:
+        happened.append(("ratings.corrected", replay.generation))
+    return outbox.append(connection, pool.id, pool.outbox_last, pool.id, happened, now())
 
 
 def _still_wanted(connection: Connection, pool: PoolRecord, replay: _Replay) -> Position | None:

@@ -15,7 +15,7 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.rating.reseeding import seeded_state, soft_reset
 from equipoise.rating.state_bytes import unpack_players
 from equipoise.rating.system import RatingSystem
-from equipoise.store import ratings, seeds
+from equipoise.store import audit, outbox, ratings, seeds, webhooks
 from equipoise.store.connection import Store
 from equipoise.store.pools import (
     PoolRecord,
@@ -69,7 +69,17 @@ def end_season(
         )
         new = open_pool(connection, pool, settings, now)
         _plant(connection, old, new, request, PoolRules(settings))
-        return _message(connection, _archive(connection, old.id))
+        _hand_webhooks_on(connection, old, new, now)
+        audit.note(
+            connection,
+            "season.ended",
+            now=now,
+            key=key,
+            pool=pool,
+            subject=request.season,
+            request=request,
+        )
+        return season_message(connection, old.id)
 
 
 def seasons(store: Store, pool: str) -> SeasonList:
@@ -77,6 +87,22 @@ def seasons(store: Store, pool: str) -> SeasonList:
     with store.read() as connection:
         get_pool(connection, pool)
         return SeasonList([_message(connection, one) for one in archives_of(connection, pool)])
+
+
+def season_message(connection: Connection, archive: int) -> SeasonMessage:
+    """Return the season of which a pool, by its number, is the archive."""
+    return _message(connection, _archive(connection, archive))
+
+
+def _hand_webhooks_on(connection: Connection, old: PoolRecord, new: int, now: int) -> None:
+    """Let webhooks follow the name of the pool, with what they have not been told yet."""
+    webhooks.move(connection, old.id, new)
+    outbox.move(connection, old.id, new)
+    wanted = old.webhooks & outbox.KINDS["season.ended"]
+    happened = [("season.ended", 0)] if wanted else []
+    last = outbox.append(connection, new, old.outbox_last, old.id, happened, now)
+    change_pool(connection, new, webhooks=old.webhooks, outbox_last=last)
+    change_pool(connection, old.id, webhooks=0)
 
 
 def _settings(old: PoolRequest, request: SeasonRequest) -> PoolRequest:

@@ -1,0 +1,100 @@
+"""Shapes of webhooks, and of the messages that they are sent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+#: A match was rated, also one that had to wait for a replay; a replay has changed ratings, after
+#: amendments or because it was asked for; a season has ended.
+EventKind: TypeAlias = Literal["match.rated", "ratings.corrected", "season.ended"]
+
+
+class WebhookRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """An address that is to be told what happens in a pool from now on.
+
+    events : kinds that it is told of; empty: all
+    """
+
+    url: Annotated[str, Meta(min_length=1, max_length=2000, examples=["https://example.org/hook"])]
+    events: list[EventKind] = []
+
+
+class WebhookMessage(msgspec.Struct, frozen=True):
+    """A webhook, and how it does.
+
+    waiting : events that it has not been told yet, of whatever kind
+    failures : in a row; failure : what went wrong last; next_attempt : after which it is tried
+    """
+
+    webhook: int
+    url: str
+    events: list[str]
+    created: str
+    disabled: str | None
+    waiting: int
+    last_delivery: str | None
+    failures: int
+    failure: str | None
+    next_attempt: str | None
+
+
+class NewWebhookMessage(msgspec.Struct, frozen=True):
+    """A webhook that was just made; `secret` signs its messages and is shown once."""
+
+    webhook: WebhookMessage
+    secret: str
+
+
+class WebhookList(msgspec.Struct, frozen=True):
+    """The webhooks of a pool, newest first."""
+
+    webhooks: list[WebhookMessage]
+
+
+class WebhookTestMessage(msgspec.Struct, frozen=True):
+    """What came of a test message; status : of the answer, null where there was none."""
+
+    delivered: bool
+    status: int | None
+    failure: str | None
+    seconds: float
+
+
+class AmendmentLine(msgspec.Struct, frozen=True):
+    """An amendment that a replay took into account."""
+
+    seq: int
+    kind: str
+    match: str | None
+    player: str | None
+
+
+class CorrectedMessage(msgspec.Struct, frozen=True):
+    """The data of "ratings.corrected": a replay that was swapped in.
+
+    amendments : that it was the first to take into account, at most 100; `amended` counts all
+    matches : replayed; changed : players whose rating differs, null where that is not known
+    """
+
+    generation: int
+    amended: int
+    amendments: list[AmendmentLine]
+    matches: int | None
+    changed: int | None
+
+
+class EventMessage(msgspec.Struct, frozen=True):
+    """What a webhook is sent.
+
+    type : an EventKind or "webhook.test"
+    timestamp : when it happened; pool : name of the pool it happened in, as it is now
+    data : MatchMessage, CorrectedMessage or SeasonMessage
+    """
+
+    type: str
+    timestamp: str
+    pool: str
+    data: Any

@@ -1,0 +1,157 @@
+"""Webhooks: who wants to be told what of a pool, and how far each of them is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from equipoise.errors import NotFoundError
+from equipoise.store.outbox import KINDS
+from equipoise.store.pools import change_pool
+from equipoise.store.schema import pools, webhooks
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRecord:
+    """A webhook; times in microseconds since 1970.
+
+    events : kinds that it is told of
+    delivered : number of the last event that it was told or does not want
+    failures : in a row; failure : what the last one was
+    """
+
+    id: int
+    pool: int
+    url: str
+    secret: str
+    events: tuple[str, ...]
+    created: int
+    disabled: int | None
+    delivered: int
+    last_delivery: int | None
+    failures: int
+    failure: str | None
+    next_attempt: int
+
+
+_SHOWN = [webhooks.c[name] for name in WebhookRecord.__dataclass_fields__]
+
+
+def add_webhook(
+    connection: Connection, pool: int, url: str, secret: str, events: Sequence[str], now: int
+) -> WebhookRecord:
+    """Add a webhook, which is told what happens from now on; the pool must be locked."""
+    last = select(pools.c.outbox_last).where(pools.c.id == pool).scalar_subquery()
+    made = insert(webhooks).values(
+        pool=pool,
+        url=url,
+        secret=secret,
+        events=json.dumps(list(events)),
+        created=now,
+        delivered=last,
+        failures=0,
+        next_attempt=0,
+        lease_until=0,
+    )
+    number = int(connection.execute(made.returning(webhooks.c.id)).scalar_one())
+    _count(connection, pool)
+    return get_webhook(connection, pool, number)
+
+
+def disable(connection: Connection, hook: WebhookRecord, now: int) -> None:
+    """Tell a webhook nothing more; the pool must be locked."""
+    connection.execute(update(webhooks).where(webhooks.c.id == hook.id).values(disabled=now))
+    _count(connection, hook.pool)
+
+
+def get_webhook(connection: Connection, pool: int, number: int) -> WebhookRecord:
+    """Return a webhook of a pool. Raises : NotFoundError."""
+    query = select(*_SHOWN).where(webhooks.c.id == number, webhooks.c.pool == pool)
+    found = connection.execute(query).first()
+    if found is None:
+        raise NotFoundError(f"no webhook {number} of this pool")
+    return _record(found)
+
+
+def webhooks_of(connection: Connection, pool: int) -> list[WebhookRecord]:
+    """Return the webhooks of a pool, disabled ones included, newest first."""
+    query = select(*_SHOWN).where(webhooks.c.pool == pool).order_by(webhooks.c.id.desc())
+    return [_record(row) for row in connection.execute(query)]
+
+
+def pools_with_webhooks(connection: Connection) -> list[int]:
+    """Return the numbers of pools that have or had webhooks."""
+    return [int(row[0]) for row in connection.execute(select(webhooks.c.pool).distinct())]
+
+
+def move(connection: Connection, old: int, new: int) -> None:
+    """Hand the webhooks of a pool to the one that follows it."""
+    connection.execute(update(webhooks).where(webhooks.c.pool == old).values(pool=new))
+
+
+def due(connection: Connection, now: int, limit: int) -> list[int]:
+    """Return webhooks that are to be told something and nobody is at it, longest waiting first."""
+    query = (
+        select(webhooks.c.id)
+        .join(pools, pools.c.id == webhooks.c.pool)
+        .where(
+            webhooks.c.disabled.is_(None),
+            webhooks.c.delivered < pools.c.outbox_last,
+            webhooks.c.next_attempt <= now,
+            webhooks.c.lease_until < now,
+        )
+        .order_by(webhooks.c.next_attempt, webhooks.c.id)
+        .limit(limit)
+    )
+    return [int(row[0]) for row in connection.execute(query)]
+
+
+def claim(
+    connection: Connection, number: int, owner: str, now: int, until: int
+) -> WebhookRecord | None:
+    """Return a webhook that is now ours alone until a time; None where somebody was quicker."""
+    mine = (
+        update(webhooks)
+        .where(
+            webhooks.c.id == number,
+            webhooks.c.disabled.is_(None),
+            webhooks.c.next_attempt <= now,
+            webhooks.c.lease_until < now,
+        )
+        .values(lease_owner=owner, lease_until=until)
+        .returning(*_SHOWN)
+    )
+    found = connection.execute(mine).first()
+    return None if found is None else _record(found)
+
+
+def advance(connection: Connection, number: int, owner: str, **columns: Any) -> bool:
+    """Write how far we are with a webhook; return whether it is still ours."""
+    mine = update(webhooks).where(webhooks.c.id == number, webhooks.c.lease_owner == owner)
+    return connection.execute(mine.values(**columns)).rowcount > 0
+
+
+def delivered_to_all(connection: Connection, pool: int) -> int | None:
+    """Return the number of the last event that every webhook has; None where there is none."""
+    active = (webhooks.c.pool == pool) & webhooks.c.disabled.is_(None)
+    found = connection.execute(select(func.min(webhooks.c.delivered)).where(active)).scalar()
+    return None if found is None else int(found)
+
+
+def _count(connection: Connection, pool: int) -> None:
+    """Write into the pool which kinds of events anybody wants."""
+    wanted = 0
+    for hook in webhooks_of(connection, pool):
+        if hook.disabled is None:
+            wanted |= sum(KINDS[kind] for kind in hook.events)
+    change_pool(connection, pool, webhooks=wanted)
+
+
+def _record(row: Row[Any]) -> WebhookRecord:
+    values = dict(row._mapping)
+    values["events"] = tuple(json.loads(values["events"]))
+    return WebhookRecord(**values)

@@ -1,0 +1,46 @@
+"""The audit log, for administrators."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from equipoise.messages.audit import AuditPage
+from equipoise.web.endpoints import Asked, Endpoint
+from equipoise.web.errors import ForbiddenError
+from equipoise.web.parameters import Cursor, IdText, Limit
+from equipoise.workflows import auditing
+
+
+class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which page of the audit log, and of which pool."""
+
+    pool: IdText | None = None
+    cursor: Cursor | None = None
+    limit: Limit = 50
+
+
+async def list_audit(asked: Asked) -> AuditPage:
+    """Return a page of the audit log; the key of a pool sees what concerns that pool."""
+    query: AuditQuery = asked.query
+    own = None if asked.key is None else asked.key.pool
+    if own is not None and query.pool not in (None, own):
+        raise ForbiddenError("the key is for another pool")
+    return await asked.service.read(
+        auditing.audit_page, pool=own or query.pool, cursor=query.cursor, limit=query.limit
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/v1/audit",
+        name="listAudit",
+        group="Keys",
+        summary="What administrators did, newest first",
+        description="Of one pool or of all; with the key of a pool, of that pool.",
+        handler=list_audit,
+        right="admin",
+        query=AuditQuery,
+        shape=AuditPage,
+    ),
+)

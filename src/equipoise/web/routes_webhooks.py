@@ -1,0 +1,130 @@
+"""Webhooks: made, listed, tried, disabled."""
+
+from __future__ import annotations
+
+import uuid
+
+import msgspec
+
+from equipoise.errors import NotFoundError
+from equipoise.messages.webhooks import (
+    EventMessage,
+    NewWebhookMessage,
+    WebhookList,
+    WebhookMessage,
+    WebhookRequest,
+    WebhookTestMessage,
+)
+from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.receivers import Receiver
+from equipoise.web.service import now
+from equipoise.workflows import webhooks
+from equipoise.workflows.pools import iso
+from equipoise.workflows.signatures import signed_headers
+
+_LARGEST = 2**31 - 1
+_HOOK = {"url": "https://example.org/hook", "events": ["match.rated"]}
+
+
+async def make_webhook(asked: Asked) -> NewWebhookMessage:
+    """Make a webhook."""
+    request: WebhookRequest = asked.body
+    private = asked.service.settings.private_webhooks
+    return await asked.service.change(
+        webhooks.create_webhook,
+        asked.pool,
+        request,
+        key=asked.key_number,
+        now=now(),
+        private=private,
+    )
+
+
+async def list_webhooks(asked: Asked) -> WebhookList:
+    """Return the webhooks of a pool."""
+    return await asked.service.read(webhooks.list_webhooks, asked.pool)
+
+
+async def disable_webhook(asked: Asked) -> WebhookMessage:
+    """Disable a webhook."""
+    return await asked.service.change(
+        webhooks.disable_webhook, asked.pool, _number(asked), key=asked.key_number, now=now()
+    )
+
+
+async def try_webhook(asked: Asked) -> WebhookTestMessage:
+    """Send a webhook a message that says nothing, and tell what came of it."""
+    settings = asked.service.settings
+    hook = await asked.service.read(webhooks.find_webhook, asked.pool, _number(asked))
+    at = now()
+    told = EventMessage("webhook.test", iso(at), asked.pool, {"webhook": hook.id})
+    body = msgspec.json.encode(told)
+    seconds = min(settings.webhook_seconds, 0.8 * settings.request_seconds)
+    receiver = Receiver(hook.url, seconds, settings.private_webhooks)
+    try:
+        message = f"msg_test_{uuid.uuid4().hex}"
+        headers = signed_headers(hook.secret, message, at // 10**6, body)
+        outcome = await receiver.post(headers, body)
+    finally:
+        receiver.close()
+    return WebhookTestMessage(outcome.arrived, outcome.status, outcome.failure, outcome.seconds)
+
+
+def _number(asked: Asked) -> int:
+    """Return the number of the webhook. Raises : NotFoundError."""
+    text = asked.path["webhook"]
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
+    if not 0 < number <= _LARGEST:
+        raise NotFoundError(f"no webhook {text!r}")
+    return number
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/webhooks",
+        name="createWebhook",
+        group="Webhooks",
+        summary="Have an address told what happens in a pool",
+        description="From now on, in order, at least once, signed as the Standard Webhooks "
+        "specification says. The secret is in this answer and nowhere else.",
+        handler=make_webhook,
+        right="admin",
+        body=Body(shape=WebhookRequest, example=_HOOK),
+        shape=NewWebhookMessage,
+        errors=(409,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/webhooks",
+        name="listWebhooks",
+        group="Webhooks",
+        summary="The webhooks of a pool, newest first, and how they do",
+        handler=list_webhooks,
+        right="admin",
+        shape=WebhookList,
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/v1/pools/{pool}/webhooks/{webhook}",
+        name="disableWebhook",
+        group="Webhooks",
+        summary="Tell a webhook nothing more",
+        description="It stays in the list as disabled.",
+        handler=disable_webhook,
+        right="admin",
+        shape=WebhookMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/webhooks/{webhook}/test",
+        name="testWebhook",
+        group="Webhooks",
+        summary="Send a webhook a test message",
+        description="Of the type `webhook.test`; the answer says what came of it.",
+        handler=try_webhook,
+        right="admin",
+        shape=WebhookTestMessage,
+        errors=(409,),
+    ),
+)

@@ -1,0 +1,278 @@
+"""Webhooks are told everything, in order, whatever their receivers do."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+pytest.importorskip("prometheus_client")
+
+from equipoise.messages.amendments import ReasonRequest
+from equipoise.messages.matches import MatchMessage, MatchRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
+from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.webhooks import WebhookMessage, WebhookRequest
+from equipoise.store import outbox, webhooks
+from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import get_pool
+from equipoise.web.metrics import Metrics
+from equipoise.web.sender import Sender, backoff
+from equipoise.workflows.amending import void_match
+from equipoise.workflows.events import forget_delivered
+from equipoise.workflows.pools import create_pool
+from equipoise.workflows.posting import Post, post_matches
+from equipoise.workflows.replaying import tend_pool
+from equipoise.workflows.seasons import end_season
+from equipoise.workflows.webhooks import create_webhook, disable_webhook, list_webhooks
+from web.inbox import Inbox, Received, eventually
+
+NOW = 1_900_000_000_000_000
+
+StartSender = Callable[[], Sender]
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    opened = open_store(database_url)
+    create_pool(opened, "ladder", PoolRequest(system="elo", late="replay"), NOW)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def start(store: Store) -> Iterator[StartSender]:
+    """Give a function that starts a sender of little patience."""
+    started: list[Sender] = []
+
+    def begin() -> Sender:
+        started.append(Sender(store, Metrics(), seconds=0.4, private=True, first=0.05))
+        started[-1].start()
+        return started[-1]
+
+    yield begin
+    for one in started:
+        one.stop()
+
+
+@pytest.fixture
+def inbox() -> Iterator[Inbox]:
+    with Inbox() as found:
+        yield found
+
+
+def hook(store: Store, inbox: Inbox, *events: str) -> str:
+    """Make a webhook and return its secret."""
+    request = WebhookRequest(url=inbox.url, events=list(events))  # type: ignore[arg-type]
+    made = create_webhook(store, "ladder", request, key=None, now=NOW, private=True)
+    return made.secret
+
+
+def duel(number: int, time: int | None = None) -> MatchRequest:
+    teams = [TeamRequest([f"p{number % 3}"], 0), TeamRequest([f"p{(number + 1) % 3}"], 1)]
+    return MatchRequest(f"m{number}", teams, time=1000 + number if time is None else time)
+
+
+def post(store: Store, *numbers: int) -> list[MatchMessage]:
+    (answer,) = post_matches(store, "ladder", [Post([duel(n) for n in numbers])], NOW)
+    assert isinstance(answer, list)
+    return answer
+
+
+def state(store: Store) -> WebhookMessage:
+    """Return how the webhook made last does."""
+    return list_webhooks(store, "ladder").webhooks[0]
+
+
+def is_signed(one: Received, secret: str) -> bool:
+    """Verify a message as the guide shows."""
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    head = f"{one.headers['webhook-id']}.{one.headers['webhook-timestamp']}."
+    expected = base64.b64encode(hmac.digest(key, head.encode() + one.body, hashlib.sha256))
+    return one.headers["webhook-signature"] == f"v1,{expected.decode()}"
+
+
+def matches_of(told: list[dict[str, dict[str, str]]]) -> list[str]:
+    return [one["data"]["match"] for one in told]
+
+
+def test_what_happens_is_told_in_order_and_signed(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    """A post, a void with its replay, a late match, the end of a season and a post after it."""
+    post(store, 0)
+    secret = hook(store, inbox)
+    answers = post(store, 1, 2)
+    void_match(store, "ladder", "m1", ReasonRequest(), key=None, now=NOW)
+    post_matches(store, "ladder", [Post([duel(9, time=5)])], NOW)
+    tend_pool(store, "ladder", owner="me", stop=lambda: False)
+    end_season(store, "ladder", SeasonRequest(season="s1"), key=None, now=NOW)
+    post(store, 20)
+    start()
+    told = inbox.waits_for(6)
+    assert [one["type"] for one in told] == [
+        "match.rated",
+        "match.rated",
+        "match.rated",
+        "ratings.corrected",
+        "season.ended",
+        "match.rated",
+    ]
+    assert [one["pool"] for one in told] == ["ladder.s1"] * 5 + ["ladder"]
+    assert told[1]["data"]["seq"] == answers[1].seq
+    assert told[0]["data"]["status"] == "void"
+    assert told[2]["data"]["match"] == "m9"
+    assert [one["kind"] for one in told[3]["data"]["amendments"]] == ["void"]
+    assert told[3]["data"]["changed"] == 3
+    assert told[4]["data"]["archive"] == "ladder.s1"
+    assert told[5]["data"]["teams"][0]["players"][0]["counted"] is True
+    assert all(is_signed(one, secret) for one in inbox.received)
+    assert len({one.headers["webhook-id"] for one in inbox.received}) == 6
+    assert not is_signed(inbox.received[0], "whsec_" + base64.b64encode(bytes(32)).decode())
+
+
+def test_only_what_is_wanted_is_written_and_told(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    """Without a webhook for matches a post writes nothing for webhooks."""
+    hook(store, inbox, "season.ended")
+    post(store, 1, 2, 3)
+    with store.read() as connection:
+        number = get_pool(connection, "ladder").id
+        assert outbox.events_after(connection, number, 0, 9) == []
+    end_season(store, "ladder", SeasonRequest(season="s1"), key=None, now=NOW)
+    start()
+    assert [one["type"] for one in inbox.waits_for(1)] == ["season.ended"]
+
+
+def test_a_receiver_that_fails_gets_everything_in_order(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    """A message comes again with the same id until it is taken, and those after it wait."""
+    inbox.answers = [200, 500, 302, 503]
+    hook(store, inbox)
+    post(store, 1, 2, 3)
+    start()
+    assert matches_of(inbox.waits_for(3)) == ["m1", "m2", "m3"]
+    assert [one.told["data"]["match"] for one in inbox.received] == ["m1", *["m2"] * 4, "m3"]
+    assert len({one.headers["webhook-id"] for one in inbox.received}) == 3
+    eventually(lambda: state(store).waiting == 0)
+    assert (state(store).failures, state(store).failure) == (0, None)
+    forget_delivered(store)
+    with store.read() as connection:
+        assert outbox.count_after(connection, get_pool(connection, "ladder").id, 0) == 0
+
+
+def test_a_receiver_that_was_away_gets_what_it_missed(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    inbox.stop()
+    hook(store, inbox)
+    start()
+    post(store, 1, 2)
+    eventually(lambda: state(store).failures >= 2)
+    assert state(store).waiting == 2
+    assert "Connect" in str(state(store).failure)
+    inbox.start()
+    assert matches_of(inbox.waits_for(2)) == ["m1", "m2"]
+
+
+def test_a_slow_receiver_holds_up_nobody_else(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    """Posting and other webhooks go on; once it is quick again it gets all."""
+    with Inbox(seconds=5.0) as slow:
+        hook(store, slow)
+        hook(store, inbox)
+        start()
+        post(store, 1)
+        started = time.monotonic()
+        inbox.waits_for(1)
+        for number in range(2, 7):
+            post(store, number)
+        assert len(inbox.waits_for(6)) == 6
+        assert time.monotonic() - started < 4.0
+        eventually(lambda: list_webhooks(store, "ladder").webhooks[1].failures >= 1)
+        assert "no answer within" in str(list_webhooks(store, "ladder").webhooks[1].failure)
+        slow.seconds = 0.0
+        del slow.received[:]
+        eventually(lambda: list_webhooks(store, "ladder").webhooks[1].waiting == 0)
+        seen = list(dict.fromkeys(matches_of(slow.taken)))
+        assert seen[-5:] == ["m2", "m3", "m4", "m5", "m6"]
+
+
+def test_what_was_not_answered_is_told_by_the_next_sender(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    """Who stops leaves the webhook at once; whoever was killed holds it until the lease is over."""
+    hook(store, inbox)
+    first = start()
+    post(store, 1)
+    inbox.waits_for(1)
+    first.stop()
+    post(store, 2)
+    with store.write() as connection:
+        number = webhooks.webhooks_of(connection, get_pool(connection, "ladder").id)[0].id
+        until = time.time_ns() // 1000 + 700_000
+        assert webhooks.claim(connection, number, "killed", until - 700_000, until) is not None
+    started = time.monotonic()
+    start()
+    assert matches_of(inbox.waits_for(2)) == ["m1", "m2"]
+    assert time.monotonic() - started > 0.5
+
+
+def test_two_senders_tell_everything_once(store: Store, inbox: Inbox, start: StartSender) -> None:
+    """The lease gives a webhook to one of them at a time."""
+    hook(store, inbox)
+    start()
+    start()
+    for number in range(1, 21):
+        post(store, number)
+    assert matches_of(inbox.waits_for(20)) == [f"m{number}" for number in range(1, 21)]
+    time.sleep(0.3)
+    assert len(inbox.received) == 20
+
+
+def test_a_receiver_that_is_gone_is_told_no_more(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    inbox.answers = [410]
+    hook(store, inbox)
+    post(store, 1)
+    start()
+    eventually(lambda: state(store).disabled is not None)
+    post(store, 2)
+    assert get_wanted(store) == 0
+    assert state(store).waiting == 0
+
+
+def test_a_webhook_that_is_disabled_is_told_no_more(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    hook(store, inbox)
+    number = state(store).webhook
+    post(store, 1)
+    told = disable_webhook(store, "ladder", number, key=None, now=NOW + 1)
+    assert disable_webhook(store, "ladder", number, key=None, now=NOW + 2) == told
+    start()
+    time.sleep(0.3)
+    assert inbox.received == []
+    forget_delivered(store)
+    with store.read() as connection:
+        assert outbox.count_after(connection, get_pool(connection, "ladder").id, 0) == 0
+
+
+def get_wanted(store: Store) -> int:
+    with store.read() as connection:
+        return get_pool(connection, "ladder").webhooks
+
+
+def test_pauses_grow_up_to_a_day_and_differ() -> None:
+    for failures in range(1, 60):
+        longest = min(2.0 ** (failures - 1), 86_400.0)
+        assert all(0.5 * longest <= backoff(failures) <= longest for _ in range(5))
+    assert len({backoff(5) for _ in range(10)}) > 1
