@@ -105,5 +105,5 @@ def _put_records(
 def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes]:
     """Return consecutive pieces of so many words each."""
     ends = (_WORD * np.cumsum(words)).tolist()
-    starts = [0, *ends[:-1]]
+    starts = [0, *ends][:-1]
     return [data[start:end] for start, end in zip(starts, ends, strict=True)]
