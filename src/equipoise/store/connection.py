@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from equipoise.errors import InvalidParameterError, NotFoundError
 
@@ -21,11 +22,12 @@ DEFAULT_URL = "sqlite:///equipoise.db"
 _BUSY_TIMEOUT = 30_000
 
 _SQLITE_PRAGMAS = (
+    # First, as setting the journal's mode may have to wait too.
+    f"PRAGMA busy_timeout = {_BUSY_TIMEOUT}",
     "PRAGMA journal_mode = WAL",
     # A commit is on the disk before it is acknowledged.
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
-    f"PRAGMA busy_timeout = {_BUSY_TIMEOUT}",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -65536",
     "PRAGMA wal_autocheckpoint = 4000",
@@ -85,10 +87,13 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True) -> Store:
             migrate_schema(engine)
         else:
             check_schema(engine)
-    except OperationalError as error:
+    except DBAPIError as error:
         engine.dispose()
         reason = str(error.orig).strip().partition("\n")[0]
-        raise NotFoundError(f"no database at {parsed.render_as_string()}: {reason}") from error
+        sentence = f"no database at {parsed.render_as_string()}: {reason}"
+        if "connection option" in reason:
+            raise InvalidParameterError(sentence) from error
+        raise NotFoundError(sentence) from error
     except BaseException:
         engine.dispose()
         raise
@@ -99,11 +104,11 @@ def _checked(url: str) -> URL:
     """Return the URL in parts. Raises : InvalidParameterError, NotFoundError."""
     rule = (
         "the database must be sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; "
-        f"got {url!r}"
+        f"got {_without_password(url)!r}"
     )
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise InvalidParameterError(rule) from error
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
@@ -112,10 +117,17 @@ def _checked(url: str) -> URL:
     if parsed.drivername == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise InvalidParameterError("a SQLite database must be a file: sqlite:///FILE")
+        if parsed.query:
+            raise InvalidParameterError("the address of a SQLite database takes no options")
         folder = Path(parsed.database).resolve().parent
         if not folder.is_dir():
             raise NotFoundError(f"no folder {folder} for the database")
     return parsed
+
+
+def _without_password(url: str) -> str:
+    """Return an address that may be no URL at all, without what could be a password in it."""
+    return re.sub(r"(://[^:@/]*:)[^@]*@", r"\1***@", url)
 
 
 def _engine(url: URL) -> Engine:
