@@ -15,6 +15,7 @@ from equipoise.rating.elo_mmr_parameters import EloMMRParameters
 from equipoise.rating.elo_mmx import EloMMX
 from equipoise.rating.replay import Replay, replay
 from rating.histories import (
+    WITHOUT_JIT,
     Contest,
     first_real_contests,
     history_of,
@@ -136,14 +137,16 @@ def test_the_first_real_contests_equal_the_slow_reference(
 ) -> None:
     """Algorithms 1-3 player by player: the smallest of the first real contests, in order."""
     history = first_contests
-    small = np.flatnonzero(history.sizes() < 235)
+    # Five of them; in plain Python the three of fewer than 200, by series all the same.
+    most, least = (200, 3) if WITHOUT_JIT else (235, 5)
+    small = np.flatnonzero(history.sizes() < most)
     played = []
     for m in small.tolist():
         rows = slice(history.offsets[m], history.offsets[m + 1])
         played.append(
             Contest(tuple(history.player[rows].tolist()), tuple(history.rank[rows].tolist()))
         )
-    assert len(played) >= 5
+    assert len(played) >= least
     fast = model.system
     slow = model.slow(weight_limit=fast.weight_limit, sigma_limit=fast.sigma_limit, rho=fast.rho)
     rounds = [slow.rate(contest.players, contest.ranks) for contest in played]
