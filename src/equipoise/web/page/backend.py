@@ -148,9 +148,9 @@ class Backend(Protocol):
         """Return all keys."""
 
     def create_key(
-        self, name: str, role: Role, pool: str | None, expires: str | None
+        self, name: str, role: Role, pool: str | None, expires: str | None, *, by: int | None
     ) -> NewKeyMessage:
-        """Make a key; the secret is told once."""
+        """Make a key; the secret is told once. by : number of the key that makes it."""
 
-    def revoke_key(self, key: int) -> KeyMessage:
+    def revoke_key(self, key: int, *, by: int | None) -> KeyMessage:
         """End a key."""

@@ -21,7 +21,7 @@ async def keys_page(visit: Visit) -> Response:
 
 async def make_key(visit: Visit) -> Response:
     """Make a key and tell its secret, this once."""
-    visit.need_all()
+    holder = visit.need_all()
     form = await visit.form()
     pool = form.text("pool") or None
     try:
@@ -32,6 +32,7 @@ async def make_key(visit: Visit) -> Response:
                 _role(form.text("role")),
                 pool,
                 form.text("expires") or None,
+                by=holder.key,
             )
         )
     except EquipoiseError as error:
@@ -41,12 +42,12 @@ async def make_key(visit: Visit) -> Response:
 
 async def end_key(visit: Visit) -> Response:
     """Revoke a key."""
-    visit.need_all()
+    holder = visit.need_all()
     form = await visit.form()
     number = form.text("key")
     if not (number.isascii() and number.isdecimal() and len(number) < 10):
         raise InvalidDataError([Problem("", None, "key", "must be a number", number)])
-    await visit.settings.write(bound(visit.backend.revoke_key, int(number)))
+    await visit.settings.write(bound(visit.backend.revoke_key, int(number), by=holder.key))
     return visit.go("/keys")
 
 

@@ -243,15 +243,15 @@ class ServiceBackend:
         return keys.all_keys(self._store).keys
 
     def create_key(
-        self, name: str, role: Role, pool: str | None, expires: str | None
+        self, name: str, role: Role, pool: str | None, expires: str | None, *, by: int | None
     ) -> NewKeyMessage:
         """Make a key."""
         request = KeyRequest(name=name, role=role, pool=pool, expires=expires)
-        return keys.make_key(self._store, request, now())
+        return keys.make_key(self._store, request, now(), by=by)
 
-    def revoke_key(self, key: int) -> KeyMessage:
+    def revoke_key(self, key: int, *, by: int | None) -> KeyMessage:
         """End a key."""
-        found = keys.end_key(self._store, key, now())
+        found = keys.end_key(self._store, key, now(), by=by)
         self._service.access.forget()
         return found
 

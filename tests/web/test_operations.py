@@ -1,0 +1,152 @@
+"""Seasons, webhooks and the audit log over HTTP: who may, and what is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from web.conftest import Serve, Served, duel
+from web.inbox import Inbox
+
+
+def season(served: Served, pool: str, name: str, **more: Any) -> Any:
+    return served.post(f"/v1/pools/{pool}/seasons", {"season": name, **more})
+
+
+def test_a_season_ends_and_its_archive_is_read_with_the_same_keys(served: Served) -> None:
+    """The key of a pool reads its earlier seasons, and no other pool; nobody posts there."""
+    pool = served.pool()
+    own, other = served.key("writer", pool), served.key("writer", served.pool())
+    assert served.post(f"/v1/pools/{pool}/matches", duel("1"), own).status_code == 200
+    assert served.post(f"/v1/pools/{pool}/seasons", {"season": "s1"}, own).status_code == 403
+    told = season(served, pool, "s1", reset="soft", keep=0.5)
+    assert told.status_code == 200, told.text
+    assert season(served, pool, "s1", reset="soft", keep=0.5).json() == told.json()
+    assert season(served, pool, "s1", keep=0.1).status_code == 409
+    archive = told.json()["archive"]
+    assert archive == f"{pool}.s1"
+    assert served.get(f"/v1/pools/{archive}/leaderboard", own).json()["players_in_pool"] == 2
+    assert served.get(f"/v1/pools/{archive}/leaderboard", other).status_code == 403
+    refused = served.post(f"/v1/pools/{archive}/matches", duel("2"), own)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+    assert served.post(f"/v1/pools/{pool}/matches", duel("2"), own).status_code == 200
+    listed = served.get(f"/v1/pools/{pool}/seasons", own).json()
+    assert listed == {"seasons": [told.json()]}
+    names = {one["pool"] for one in served.get("/v1/pools", own).json()["pools"]}
+    assert {pool, archive} <= names
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"season": ""},
+        {"season": "S1"},
+        {"season": "a.b"},
+        {"season": "s", "keep": 2},
+        {"season": "s", "keep": -0.1},
+        {"season": "s", "widen": -1},
+        {"season": "s", "towards": "nowhere"},
+        {"season": "s", "settings": {"unknown": 1}},
+        {"season": "s", "settings": {"system": "none"}, "reset": "hard"},
+        {"season": "s" * 60},
+    ],
+)
+def test_a_season_that_cannot_be_is_refused(served: Served, content: dict[str, Any]) -> None:
+    answer = served.post(f"/v1/pools/{served.pool()}/seasons", content)
+    assert answer.status_code == 422, answer.text
+
+
+def test_a_webhook_is_made_told_tried_and_disabled(serve: Serve) -> None:
+    """Its secret is shown once; what it is sent is what the post was answered."""
+    served = serve(private_webhooks=True, webhook_seconds=2.0)
+    pool = served.pool()
+    path = f"/v1/pools/{pool}/webhooks"
+    with Inbox() as inbox:
+        made = served.post(path, {"url": inbox.url, "events": ["match.rated"]}).json()
+        assert made["secret"].startswith("whsec_")
+        number = made["webhook"]["webhook"]
+        posted = served.post(f"/v1/pools/{pool}/matches", duel("1")).json()
+        (told,) = inbox.waits_for(1)
+        assert (told["type"], told["pool"], told["data"]) == ("match.rated", pool, posted)
+        tried = served.post(f"{path}/{number}/test").json()
+        assert (tried["delivered"], tried["status"]) == (True, 200)
+        assert inbox.taken[1]["type"] == "webhook.test"
+        inbox.answers = [500]
+        tried = served.post(f"{path}/{number}/test").json()
+        assert (tried["delivered"], tried["failure"]) == (False, "the answer was 500")
+        (listed,) = served.get(path).json()["webhooks"]
+        assert (listed["webhook"], listed["failures"], listed["disabled"]) == (number, 0, None)
+        assert "secret" not in listed
+        ended = served.ask("DELETE", f"{path}/{number}").json()
+        assert ended["disabled"] is not None
+        assert served.ask("DELETE", f"{path}/{number}").json() == ended
+        assert served.post(f"{path}/{number}/test").status_code == 409
+
+
+def test_webhooks_are_for_the_admins_of_their_pool(served: Served) -> None:
+    """And lead to public addresses alone, unless the service is set otherwise."""
+    pool, other = served.pool(), served.pool()
+    path = f"/v1/pools/{pool}/webhooks"
+    made = served.post(path, {"url": "https://example.org/hook"})
+    assert made.status_code == 200
+    assert len(made.json()["webhook"]["events"]) == 3
+    number = made.json()["webhook"]["webhook"]
+    for key in (served.key("writer", pool), served.key("admin", other)):
+        assert served.get(path, key).status_code == 403
+        assert served.ask("DELETE", f"{path}/{number}", key).status_code == 403
+    assert served.ask("DELETE", f"/v1/pools/{other}/webhooks/{number}").status_code == 404
+    for wrong in ("0", "x", "99999999999", "12345"):
+        assert served.ask("DELETE", f"{path}/{wrong}").status_code == 404
+    for url in ("http://localhost/", "ftp://example.org", "http://10.0.0.1/"):
+        assert served.post(path, {"url": url}).status_code == 422
+    assert served.post(path, {"url": "https://e.org", "events": ["other"]}).status_code == 422
+    for _ in range(19):
+        assert served.post(path, {"url": "https://example.org/hook"}).status_code == 200
+    assert served.post(path, {"url": "https://example.org/hook"}).status_code == 409
+
+
+def test_what_administrators_do_is_written_down(served: Served) -> None:
+    """With the key that did it and without secrets; the key of a pool sees its own pool."""
+    pool = served.pool()
+    own = served.key("admin", pool)
+    served.post(f"/v1/pools/{pool}/matches", duel("1"))
+    key = served.post("/v1/keys", {"name": "game", "role": "writer", "pool": pool}).json()
+    number = key["key"]["key"]
+    served.post(f"/v1/keys/{number}/revoke")
+    served.post(f"/v1/keys/{number}/revoke")
+    hook = served.post(f"/v1/pools/{pool}/webhooks", {"url": "https://example.org/hook"}).json()
+    served.ask("DELETE", f"/v1/pools/{pool}/webhooks/{hook['webhook']['webhook']}")
+    served.post(f"/v1/pools/{pool}/replay")
+    served.post(f"/v1/pools/{pool}/matches/1/void?wait=20", {"reason": "no show"})
+    served.post(f"/v1/pools/{pool}/matches/1/void", {"reason": "again"})
+    assert season(served, pool, "s1").status_code == 200
+    page = served.get("/v1/audit", own)
+    entries = page.json()["entries"]
+    assert [one["what"] for one in entries] == [
+        "season.ended",
+        "amendment.recorded",
+        "pool.rerate",
+        "webhook.disabled",
+        "webhook.created",
+        "key.revoked",
+        "key.created",
+        "key.created",
+        "pool.created",
+    ]
+    assert {one["pool"] for one in entries} == {pool}
+    assert len({one["key"] for one in entries} - {None}) == 1
+    assert entries[1]["detail"]["reason"] == "no show"
+    assert entries[1]["subject"] == "1"
+    assert entries[6]["subject"] == str(number)
+    assert key["secret"] not in page.text
+    assert hook["secret"] not in page.text
+    first = served.get("/v1/audit", own, params={"limit": 4, "pool": pool}).json()
+    rest = served.get("/v1/audit", own, params={"limit": 9, "cursor": first["next"]}).json()
+    assert first["entries"] + rest["entries"] == entries
+    assert rest["next"] is None
+    assert served.get("/v1/audit", own, params={"pool": "other"}).status_code == 403
+    assert served.get("/v1/audit", served.key("writer")).status_code == 403
+    assert served.get("/v1/audit", None).status_code == 401
+    assert served.get("/v1/audit", params={"limit": 1}).json()["entries"]
