@@ -45,7 +45,7 @@ def test_posting_again_changes_nothing_and_otherwise_is_a_conflict(
 
 
 def test_problems_say_which_match_is_bad(service: Service, pool: str) -> None:
-    """In an array by its index, in a stream by its line in all of it; nothing of the array went in."""
+    """In an array by its index, in a stream by its line; nothing of the array went in."""
     bad = MatchRequest("bad", [TeamRequest(["a", "a"], 0)])
     with pytest.raises(InvalidDataError) as raised:
         service.admin.post_matches(pool, [duel(8), bad])

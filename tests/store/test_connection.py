@@ -53,9 +53,14 @@ def test_a_writer_that_fails_leaves_nothing(database_url: str) -> None:
     """All of a transaction, or none of it; the next writer is let in."""
     store = open_store(database_url)
     add = text("INSERT INTO keys (id, name, role, hash, created) VALUES (1, 'k', 'r', :h, 0)")
-    with pytest.raises(RuntimeError), store.write() as connection:
-        connection.execute(add, {"h": b"x"})
-        raise RuntimeError
+
+    def fails() -> None:
+        with store.write() as connection:
+            connection.execute(add, {"h": b"x"})
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fails()
     with store.write() as connection:
         assert connection.execute(text("SELECT count(*) FROM keys")).scalar() == 0
     store.close()
