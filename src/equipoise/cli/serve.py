@@ -58,6 +58,7 @@ def serve(
     Requests under way are then finished, and all that was acknowledged is in the database.
     """
     import contextlib
+    import signal
     import tempfile
 
     from equipoise.cli.databases import check_installed
@@ -70,6 +71,7 @@ def serve(
     chosen = assignments(set_ or [], "--set")
     with contextlib.ExitStack() as stack:
         if demo and database is None and "database" not in chosen:
+            signal.signal(signal.SIGTERM, _end)
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-demo-"))
             database = f"sqlite:///{folder}/demo.db"
             # Whoever tries it finds nothing locked; the database goes with the service.
@@ -79,6 +81,14 @@ def serve(
         if demo:
             _fill_demo(settings.database, host, port)
         run(settings, host, port, workers)
+
+
+def _end(*_: object) -> None:
+    """End in order: by itself SIGTERM would leave the database of the demo behind.
+
+    While it serves, the server sees to that.
+    """
+    raise SystemExit(143)
 
 
 def _settings(database: str | None, chosen: dict[str, str]) -> ServiceSettings:
