@@ -16,7 +16,11 @@ _PIECE = 10_000
 
 
 class ChangeRow(NamedTuple):
-    """A change as the table has it; `rank` from 0, `extra` packed float64."""
+    """A change as the table has it.
+
+    rank : number of teams of the match that came before the player's
+    extra : packed float64
+    """
 
     player: str
     time: int

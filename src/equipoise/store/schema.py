@@ -187,6 +187,7 @@ changes = Table(
     Column("time", BigInteger, primary_key=True),
     Column("seq", BigInteger, primary_key=True),
     Column("generation", BigInteger, primary_key=True),
+    # Teams of the match that came before the player's.
     Column("rank", Integer, nullable=False),
     Column("teams", Integer, nullable=False),
     Column("rating_before", Double, nullable=False),

@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -124,9 +124,10 @@ def _say(listening: socket.socket, settings: ServiceSettings) -> None:
 def _environment(settings: ServiceSettings, workers: int) -> Iterator[None]:
     """Set what the server processes read; several of them share a folder for their metrics."""
     variables = environment_of(settings)
-    with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
+    with ExitStack() as stack:
         if workers > 1 and FOLDER_VARIABLE not in os.environ:
-            variables[FOLDER_VARIABLE] = folder
+            folder = tempfile.TemporaryDirectory(prefix="equipoise-metrics-")
+            variables[FOLDER_VARIABLE] = stack.enter_context(folder)
         before = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
         try:

@@ -39,7 +39,9 @@ def match_message(
 ) -> MatchMessage:
     """Return a match as it is shown; changes : of the players whose rating it changed."""
     request = standing.request
-    places = {rank: place for place, rank in enumerate(sorted({t.rank for t in request.teams}), 1)}
+    ranks = sorted(team.rank for team in request.teams)
+    # Teams that tie share the best of their places.
+    places = {rank: place for place, rank in reversed(list(enumerate(ranks, 1)))}
     return MatchMessage(
         match=str(request.match),
         seq=entry.seq,

@@ -77,8 +77,11 @@ def open_pool(connection: Connection, name: str, request: PoolRequest, now: int)
 
 
 def settings_json(request: PoolRequest) -> str:
-    """Return settings as they are stored."""
-    return msgspec.json.encode(request, order="deterministic").decode()
+    """Return settings as they are stored.
+
+    In the order in which they came: statistics are summed in it, as on the command line.
+    """
+    return msgspec.json.encode(request).decode()
 
 
 def check_open(pool: PoolRecord) -> None:

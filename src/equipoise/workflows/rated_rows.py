@@ -121,7 +121,7 @@ def change_rows(
         "player": [names[row] for row in rated.tolist()],
         "time": times[match].tolist(),
         "seq": np.asarray(seqs, np.int64)[match].tolist(),
-        "rank": history.rank[rated].tolist(),
+        "rank": places_of(history)[rated].tolist(),
         "teams": history.teams()[match].tolist(),
         "rating_before": trace["rating_before"][rated].tolist(),
         "deviation_before": _nullable(trace["deviation_before"][rated]),
@@ -133,6 +133,25 @@ def change_rows(
         if width
         else [b""] * len(rated),
     }, rated
+
+
+def places_of(history: History) -> Ints:
+    """Return how many teams of the match came before each participation's team, shape (N,)."""
+    match = history.match_rows()
+    first = np.ones(len(match), bool)
+    first[1:] = (np.diff(match) != 0) | (np.diff(history.team) != 0)
+    teams = np.flatnonzero(first)
+    order = np.lexsort((history.rank[teams], match[teams]))
+    sorted_match, sorted_rank = match[teams][order], history.rank[teams][order]
+    begins = np.searchsorted(sorted_match, np.arange(history.matches))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(sorted_match) != 0) | (np.diff(sorted_rank) != 0)
+    # The first team of every rank says how many stand before all of that rank.
+    before = np.flatnonzero(new)[np.cumsum(new) - 1] - begins[sorted_match]
+    of_team = np.empty(len(order), np.int64)
+    of_team[order] = before
+    places: Ints = of_team[np.cumsum(first) - 1]
+    return places
 
 
 def unpack_extra(system: RatingSystem, extra: bytes) -> dict[str, float | None]:
