@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
@@ -87,8 +88,12 @@ def add_pool(
     now: int,
     *,
     board_day: int | None = None,
-) -> int:
-    """Add an empty pool, whose name must be new, and return its number."""
+) -> int | None:
+    """Add an empty pool and return its number.
+
+    None where another transaction was quicker to make one of this name.
+    """
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     made = (
         insert(pools)
         .values(
@@ -109,9 +114,11 @@ def add_pool(
             checkpoint_due=0,
             board_day=board_day,
         )
+        .on_conflict_do_nothing(index_elements=[pools.c.name])
         .returning(pools.c.id)
     )
-    return int(connection.execute(made).scalar_one())
+    number: int | None = connection.execute(made).scalar_one_or_none()
+    return number
 
 
 def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRecord | None:

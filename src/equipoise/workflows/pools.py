@@ -59,17 +59,17 @@ def create_pool(
     check_settings(name, request)
     settings = settings_json(request)
     with store.write() as connection:
-        found = find_pool(connection, name, lock=True)
-        if found is None:
-            open_pool(connection, name, request, now)
+        new = find_pool(connection, name) is None
+        if new and open_pool(connection, name, request, now) is not None:
             audit.note(connection, "pool.created", now=now, key=key, pool=name, settings=request)
-        elif rules_of(found.settings).settings != rules_of(settings).settings:
+        found = get_pool(connection, name)
+        if rules_of(found.settings).settings != rules_of(settings).settings:
             raise ConflictError(f"pool {name!r} is there and set otherwise")
-        return message_of(get_pool(connection, name))
+        return message_of(found)
 
 
-def open_pool(connection: Connection, name: str, request: PoolRequest, now: int) -> int:
-    """Add an empty pool and return its number."""
+def open_pool(connection: Connection, name: str, request: PoolRequest, now: int) -> int | None:
+    """Add an empty pool and return its number, None where there is one of this name by now."""
     decays = request.display_decay_per_day > 0 and request.times != "none"
     board_day = START[0] if decays else None
     settings = settings_json(request)

@@ -68,6 +68,9 @@ def end_season(
             connection, old.id, name=archive, closed=now, archive_of=pool, season=request.season
         )
         new = open_pool(connection, pool, settings, now)
+        if new is None:
+            # Between the renaming and this, on PostgreSQL, somebody made a pool of the name.
+            raise ConflictError(f"a pool {pool!r} was made meanwhile: try again")
         _plant(connection, old, new, request, PoolRules(settings))
         _hand_webhooks_on(connection, old, new, now)
         audit.note(
