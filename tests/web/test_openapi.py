@@ -13,6 +13,7 @@ from equipoise.web.api import ENDPOINTS
 from equipoise.web.errors import HTTP_STATUS
 from equipoise.web.openapi import described
 from equipoise.web.openapi_parts import ERRORS
+from equipoise.web.openapi_rules import _RULES
 from equipoise.web.reading import decode_body
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(described(ENDPOINTS)))
@@ -86,3 +87,12 @@ def test_it_is_valid_by_the_rules_of_openapi() -> None:
     schemathesis = pytest.importorskip("schemathesis")
     schema = schemathesis.openapi.from_dict(DOCUMENT)
     assert len([found.ok() for found in schema.get_all_operations()]) == len(ENDPOINTS)
+
+
+@pytest.mark.parametrize(("shape", "field"), list(_RULES), ids=".".join)
+def test_rules_are_about_fields_that_there_are(shape: str, field: str) -> None:
+    """And have come to stand in the document."""
+    kind, rules = _RULES[shape, field]
+    found = DOCUMENT["components"]["schemas"][shape]["properties"][field]
+    choices = [one for one in (found, *found.get("anyOf", ())) if one.get("type") == kind]
+    assert any(rules.items() <= one.items() for one in choices)

@@ -138,6 +138,8 @@ def test_matches_are_corrected_and_players_disqualified(served: Served) -> None:
     served.post(f"{path}/matches", [duel(str(i), time=i) for i in range(3)])
     corrected = served.put(f"{path}/matches/1?wait=20", duel("1", "b", "a", time=1)).json()
     assert (corrected["kind"], corrected["status"]) == ("correct", "done")
+    bad = served.put(f"{path}/matches/1", duel("1", "x", "x", time=1))
+    assert {line for line, _ in problems(bad)} == {None}
     out = served.post(f"{path}/players/a/disqualify?wait=20", {"since": 1, "reason": "x"}).json()
     assert (out["kind"], out["player"], out["status"]) == ("disqualify", "a", "done")
     assert served.get(f"{path}/players/a").json()["disqualified"] is not None

@@ -105,7 +105,8 @@ class Endpoint:
     right : role that is needed; None: no key
     all_pools : whether the key must be for all pools
     new_pool : whether the pool may be one that does not exist yet
-    shape : of the answer, or several that it may be of; None: as `media` says
+    shape : of the answer, or several that it may be of; None: it has none
+    media : media types of the answer
     tagged : whether the answer has an ETag
     timed : whether it is given up after the time that a request may take
     errors : codes of status beyond those that follow from the rest
@@ -124,7 +125,7 @@ class Endpoint:
     query: type[msgspec.Struct] | None = None
     body: Body | None = None
     shape: Any = None
-    media: str = JSON
+    media: tuple[str, ...] = (JSON,)
     example: Any = None
     tagged: bool = False
     timed: bool = True

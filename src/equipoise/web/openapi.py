@@ -19,8 +19,8 @@ from equipoise.web.openapi_parts import (
     SECURITY,
     TAGS,
     error_statuses,
-    with_id_rules,
 )
+from equipoise.web.openapi_rules import with_rules
 
 Json: TypeAlias = dict[str, Any]
 
@@ -70,9 +70,7 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[int, Json], Json]:
     found, components = msgspec.json.schema_components(
         list(shapes.values()), ref_template=_REFERENCE
     )
-    for name, schema in components.items():
-        if name.endswith("Request") or name == "BalancePlayer":
-            with_id_rules(schema)
+    with_rules(components)
     return dict(zip(shapes, found, strict=True)), components
 
 
@@ -192,14 +190,14 @@ def _request_body(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
 
 
 def _responses(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
-    content: Json = {endpoint.media: {}}
+    content: Json = {
+        media: {} if media == JSON else {"schema": {"type": "string"}} for media in endpoint.media
+    }
     if endpoint.shape is not None:
         found = [schemas[id(shape)] for shape in _alternatives(endpoint.shape)]
-        content[endpoint.media] = {"schema": found[0] if len(found) == 1 else {"anyOf": found}}
+        content[JSON] = {"schema": found[0] if len(found) == 1 else {"anyOf": found}}
         if endpoint.example is not None:
-            content[endpoint.media]["example"] = endpoint.example
-    elif endpoint.media != JSON:
-        content[endpoint.media] = {"schema": {"type": "string"}}
+            content[JSON]["example"] = endpoint.example
     if endpoint.body is not None and endpoint.body.lines:
         content[NDJSON] = {
             "schema": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from equipoise.web.endpoints import Endpoint, Group
+from equipoise.web.openapi_rules import ID, POOL_NAME
 
 INTRODUCTION = """\
 Rates players from the matches that are posted, shows leaderboards, explains every change, predicts
@@ -46,18 +47,14 @@ SECURITY = {
     "key": {"type": "http", "scheme": "bearer", "description": "A key of the service."},
 }
 
-#: No control characters, those of C1 included.
-_NO_CONTROL = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$"
-_ID = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": _NO_CONTROL}
-
 PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     "pool": {
         "description": "Name of a pool.",
-        "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,62}$"},
+        "schema": POOL_NAME,
         "example": "ladder",
     },
-    "match": {"description": "Id of a match.", "schema": _ID, "example": "m-1"},
-    "player": {"description": "Id of a player.", "schema": _ID, "example": "ana"},
+    "match": {"description": "Id of a match.", "schema": ID, "example": "m-1"},
+    "player": {"description": "Id of a player.", "schema": ID, "example": "ana"},
     "seq": {
         "description": "Number of an entry of the pool's log.",
         "schema": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
@@ -117,23 +114,3 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
     if endpoint.body is not None:
         found |= {408, 413, 415}
     return sorted(found)
-
-
-#: Fields of what is posted that hold ids.
-_IDS = frozenset({"match", "player", "players", "team", "teams", "party", "avoid", "what_if"})
-
-
-def with_id_rules(schema: dict[str, Any]) -> None:
-    """Add the rules of ids to the fields of a shape that hold them."""
-    for name, field in schema.get("properties", {}).items():
-        if name in _IDS:
-            _add_rules(field)
-
-
-def _add_rules(schema: dict[str, Any]) -> None:
-    if schema.get("type") == "string":
-        schema.update(_ID)
-    for one in schema.get("anyOf", ()):
-        _add_rules(one)
-    if isinstance(schema.get("items"), dict):
-        _add_rules(schema["items"])

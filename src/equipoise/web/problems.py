@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple, get_args
 
 import msgspec
@@ -64,6 +65,11 @@ def problem(error: msgspec.ValidationError, line: int | None = None) -> Problem:
     text, _, path = str(error).partition(" - at ")
     said = _said(text, path.strip("`").removeprefix("$").removeprefix("."))
     return Problem("", line, said.field, said.rule, said.got[:_SHOWN])
+
+
+def without_lines(error: InvalidDataError) -> InvalidDataError:
+    """Return the problems of a single match, which has no number in a list."""
+    return InvalidDataError([replace(found, line=None) for found in error.problems])
 
 
 def _said(text: str, path: str) -> _Said:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from equipoise.errors import NotFoundError
+from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.amendments import (
     AmendmentMessage,
     AmendmentPage,
@@ -18,6 +18,7 @@ from equipoise.messages.amendments import (
 from equipoise.messages.matches import MatchRequest
 from equipoise.web.endpoints import Asked, Body, Endpoint
 from equipoise.web.parameters import PageQuery
+from equipoise.web.problems import without_lines
 from equipoise.web.routes_matches import MATCH
 from equipoise.web.service import now
 from equipoise.workflows import amending
@@ -51,7 +52,10 @@ async def restore_match(asked: Asked) -> AmendmentMessage:
 
 async def correct_match(asked: Asked) -> AmendmentMessage:
     """Put another content in a match's place."""
-    return await _amend(asked, amending.correct_match, "match")
+    try:
+        return await _amend(asked, amending.correct_match, "match")
+    except InvalidDataError as error:
+        raise without_lines(error) from None
 
 
 async def disqualify(asked: Asked) -> AmendmentMessage:

@@ -89,7 +89,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "history of the matches as they count now, which `equipoise rate` reads.",
         handler=export,
         query=ExportQuery,
-        media="application/octet-stream",
+        media=tuple(_MEDIA.values()),
         timed=False,
     ),
 )

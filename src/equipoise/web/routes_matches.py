@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import MatchMessage, MatchPage, MatchRequest, PostedMessage
 from equipoise.web.endpoints import JSON, NDJSON, Asked, Body, Endpoint
 from equipoise.web.parameters import PageQuery
+from equipoise.web.problems import without_lines
 from equipoise.web.reading import check_media, decode_body, read_body
 from equipoise.web.stream import LINE_MEDIA, take_stream
 from equipoise.workflows import pool_reading
@@ -50,13 +50,8 @@ async def post_matches(asked: Asked) -> MatchMessage | PostedMessage | None:
     try:
         answer = await asked.service.writer.submit(asked.pool, Post([posted], key, told=True))
     except InvalidDataError as error:
-        # One match has no number in a list.
-        raise _without_lines(error) from None
+        raise without_lines(error) from None
     return answer[0]  # type: ignore[no-any-return]
-
-
-def _without_lines(error: InvalidDataError) -> InvalidDataError:
-    return InvalidDataError([replace(found, line=None) for found in error.problems])
 
 
 async def list_matches(asked: Asked) -> MatchPage:

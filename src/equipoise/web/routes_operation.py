@@ -104,7 +104,7 @@ ENDPOINTS = (
         summary="Metrics for Prometheus",
         handler=metrics,
         right=None,
-        media="text/plain",
+        media=("text/plain",),
         errors=(401, 403, 404),
     ),
     Endpoint(
@@ -124,6 +124,6 @@ ENDPOINTS = (
         summary="This description, for people",
         handler=docs,
         right=None,
-        media="text/html",
+        media=("text/html",),
     ),
 )
