@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -30,12 +28,7 @@ def test_nothing_is_lost_when_the_server_is_killed(sqlite_url: str, tmp_path: Pa
         server.client(key) as client,
     ):
         client.create_pool("ladder", PoolRequest(system="elo"))
-        request = urllib.request.Request(
-            f"{server.url}/v1/pools/ladder/webhooks",
-            json.dumps({"url": inbox.url}).encode(),
-            {"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
-        )
-        urllib.request.urlopen(request).close()
+        client.create_webhook("ladder", inbox.url)
 
         def post() -> None:
             for number in range(MATCHES):

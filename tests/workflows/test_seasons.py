@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -11,7 +14,7 @@ from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest, SeasonSettings
 from equipoise.store.connection import Store
-from equipoise.workflows.amending import disqualify, void_match
+from equipoise.workflows.amending import amendments, disqualify, void_match
 from equipoise.workflows.pool_reading import leaderboard, match, player
 from equipoise.workflows.pools import create_pool, pool_message, pool_messages
 from equipoise.workflows.posting import Post, post_matches
@@ -211,3 +214,62 @@ def test_seasons_follow_one_another(store: Store) -> None:
     assert {row.player: row.rating for row in leaderboard(store, "ladder").players} == board
     for pool in ("ladder", "ladder.s1", "ladder.s2"):
         assert verify_pool(store, pool).identical
+
+
+def test_whoever_is_disqualified_stays_so_unless_it_is_asked_otherwise(store: Store) -> None:
+    """From the time on that was named; the new log says it."""
+    ladder(store)
+    request = DisqualifyRequest(since=1_700_000_000 + 100 * DAY)
+    disqualify(store, "ladder", "ana", request, key=None, now=NOW)
+    disqualify(store, "ladder", "ben", DisqualifyRequest(), key=None, now=NOW)
+    ended(store, "s1")
+    told = amendments(store, "ladder").amendments
+    assert [(one.kind, one.player) for one in told] == [
+        ("disqualify", "ben"),
+        ("disqualify", "ana"),
+    ]
+    teams = [TeamRequest(["ana", "cyd"], 0), TeamRequest(["ben", "dee"], 1)]
+    create_pool(store, "teams", PoolRequest(system="elo"), NOW)
+    disqualify(store, "teams", "ben", DisqualifyRequest(), key=None, now=NOW)
+    end_season(store, "teams", SeasonRequest(season="s"), key=None, now=NOW)
+    post(store, "teams", [MatchRequest("1", teams, time=1_700_000_000)])
+    found = match(store, "teams", "1")
+    assert [one.counted for team in found.teams for one in team.players] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    for pool in ("ladder", "teams"):
+        assert verify_pool(store, pool).identical
+    ended(store, "s2", now=NOW + 1, disqualified="return")
+    assert amendments(store, "ladder").amendments == []
+
+
+def test_posts_go_on_while_seasons_end(store: Store) -> None:
+    """Each match is in one season, none is lost, and nobody is told that there is no pool."""
+    create_pool(store, "ladder", PoolRequest(system="elo"), NOW)
+    failures: list[Exception] = []
+
+    def posting(player: str) -> None:
+        try:
+            for number in range(20):
+                teams = [TeamRequest([player], 0), TeamRequest(["dee"], 1)]
+                post(store, "ladder", [MatchRequest(f"{player}{number}", teams)])
+        except Exception as error:  # noqa: BLE001 - told by the thread of the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=posting, args=(player,)) for player in PLAYERS[:3]]
+    for thread in threads:
+        thread.start()
+    for number in range(5):
+        time.sleep(0.05)
+        ended(store, f"s{number}", now=NOW + number)
+    for thread in threads:
+        thread.join()
+    assert not failures
+    pools = pool_messages(store)
+    assert sum(one.matches for one in pools) == 60
+    assert len(pools) == 6
+    for one in pools:
+        assert verify_pool(store, one.pool).identical

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from functools import wraps
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from equipoise.client import log_calls, reading_calls, service_calls
+from equipoise.client import log_calls, operation_calls, reading_calls, service_calls
 from equipoise.client.call import Call
 
 P = ParamSpec("P")
@@ -105,8 +105,6 @@ class Endpoints:
     amendments = Endpoint(log_calls.amendments)
     each_amendment = Listing(log_calls.amendments, lambda page: page.amendments)
     replay = Endpoint(log_calls.replay)
-    end_season = Endpoint(log_calls.end_season)
-    seasons = Endpoint(log_calls.seasons)
 
     leaderboard = Endpoint(reading_calls.leaderboard)
     each_on_leaderboard = Listing(reading_calls.leaderboard, lambda page: page.players)
@@ -116,6 +114,15 @@ class Endpoints:
     explain = Endpoint(reading_calls.explain)
     predict = Endpoint(reading_calls.predict)
     balance = Endpoint(reading_calls.balance)
+
+    end_season = Endpoint(operation_calls.end_season)
+    seasons = Endpoint(operation_calls.seasons)
+    webhooks = Endpoint(operation_calls.webhooks)
+    create_webhook = Endpoint(operation_calls.create_webhook)
+    disable_webhook = Endpoint(operation_calls.disable_webhook)
+    test_webhook = Endpoint(operation_calls.test_webhook)
+    audit = Endpoint(operation_calls.audit)
+    each_in_audit = Listing(operation_calls.audit, lambda page: page.entries)
 
     rebalance = Endpoint(service_calls.rebalance)
     performance = Endpoint(service_calls.performance)

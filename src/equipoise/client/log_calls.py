@@ -26,7 +26,6 @@ from equipoise.messages.matches import (
     StreamLine,
 )
 from equipoise.messages.pools import PoolList, PoolMessage, PoolRequest
-from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
 
 
 def create_pool(pool: str, request: PoolRequest) -> Call[PoolMessage]:
@@ -147,16 +146,6 @@ def amendments(
     return ask(
         "GET", in_pool(pool, "amendments"), AmendmentPage, query={"cursor": cursor, "limit": limit}
     )
-
-
-def end_season(pool: str, request: SeasonRequest) -> Call[SeasonMessage]:
-    """End a season: the pool becomes an archive, and the next season begins under its name."""
-    return ask("POST", in_pool(pool, "seasons"), SeasonMessage, request)
-
-
-def seasons(pool: str) -> Call[SeasonList]:
-    """Return the seasons that have ended, newest first."""
-    return ask("GET", in_pool(pool, "seasons"), SeasonList)
 
 
 def replay(pool: str) -> Call[PoolMessage]:

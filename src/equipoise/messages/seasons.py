@@ -45,6 +45,7 @@ class SeasonRequest(
     keep : from 0 to 1
     widen : null is half the deviation of a new player
     towards : centre of a soft reset
+    disqualified : whether those who are at the end "stay" so in the new season, or "return"
     settings : of the new season, where they differ
     """
 
@@ -55,6 +56,7 @@ class SeasonRequest(
     keep: Annotated[float, Meta(ge=0, le=1)] = 0.5
     widen: Annotated[float, Meta(ge=0, le=1e9)] | None = None
     towards: Centre = "mean"
+    disqualified: Literal["stay", "return"] = "stay"
     settings: SeasonSettings = SeasonSettings()
 
 

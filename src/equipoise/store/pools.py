@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
-from equipoise.errors import NotFoundError
+from equipoise.errors import ConflictError, NotFoundError
 from equipoise.store.schema import is_name, pools
 
 #: A place in a pool's order of rating: (time, seq).
@@ -20,6 +20,10 @@ Position = tuple[int, int]
 
 #: The position before all matches.
 START: Position = (-(2**62), 0)
+
+#: How often a pool is looked for that has become an archive meanwhile; each time takes the end of
+#: another season.
+_ATTEMPTS = 100
 
 #: Participations between two checkpoints at first; doubled whenever there are too many of them.
 CHECKPOINT_INTERVAL = 20_000
@@ -128,13 +132,20 @@ def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolR
     """
     if not is_name(name):
         return None
-    query, values = (_LOCKED if lock else _BY_NAME), {"wanted": name}
-    found = connection.execute(query, values).first()
-    if found is None and lock:
-        # While it waited for the lock, the pool may have become an archive: PostgreSQL then finds
+    values = {"wanted": name}
+    if not lock:
+        return _record_or_none(connection.execute(_BY_NAME, values).first())
+    for _ in range(_ATTEMPTS):
+        found = connection.execute(_LOCKED, values).first()
+        # While it waited for the lock the pool may have become an archive. PostgreSQL then finds
         # neither the old one nor, in the same statement, the one that has the name now.
-        found = connection.execute(query, values).first()
-    return None if found is None else _record(found)
+        if found is not None or connection.execute(_BY_NAME, values).first() is None:
+            return _record_or_none(found)
+    raise ConflictError(f"pool {name!r} changes its name too often")
+
+
+def _record_or_none(row: Row[Any] | None) -> PoolRecord | None:
+    return None if row is None else _record(row)
 
 
 def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:

@@ -15,8 +15,9 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.rating.reseeding import seeded_state, soft_reset
 from equipoise.rating.state_bytes import unpack_players
 from equipoise.rating.system import RatingSystem
-from equipoise.store import audit, outbox, ratings, seeds, webhooks
+from equipoise.store import audit, log, outbox, ratings, seeds, webhooks
 from equipoise.store.connection import Store
+from equipoise.store.log import Entry
 from equipoise.store.pools import (
     PoolRecord,
     archives_of,
@@ -26,6 +27,7 @@ from equipoise.store.pools import (
     pool_by_number,
 )
 from equipoise.store.seeds import Seed
+from equipoise.workflows.amended_log import amendments_of
 from equipoise.workflows.checkpointing import ZLIB_LEVEL
 from equipoise.workflows.match_history import time_kind
 from equipoise.workflows.pools import (
@@ -72,6 +74,8 @@ def end_season(
             # Between the renaming and this, on PostgreSQL, somebody made a pool of the name.
             raise ConflictError(f"a pool {pool!r} was made meanwhile: try again")
         _plant(connection, old, new, request, PoolRules(settings))
+        if request.disqualified == "stay":
+            _keep_barred(connection, old, new, key, now)
         _hand_webhooks_on(connection, old, new, now)
         audit.note(
             connection,
@@ -95,6 +99,34 @@ def seasons(store: Store, pool: str) -> SeasonList:
 def season_message(connection: Connection, archive: int) -> SeasonMessage:
     """Return the season of which a pool, by its number, is the archive."""
     return _message(connection, _archive(connection, archive))
+
+
+def _keep_barred(
+    connection: Connection, old: PoolRecord, new: int, key: int | None, now: int
+) -> None:
+    """Disqualify in the new season who is disqualified at the end of the old one."""
+    eligible = amendments_of(connection, old).eligibility
+    turns = {player: eligible.barred_now(player) for player in sorted(eligible.turns)}
+    barred = [(player, turn) for player, turn in turns.items() if turn is not None]
+    reason = f"disqualified when season {old.name} ended"
+    content = msgspec.json.encode({"reason": reason}).decode()
+    entries = [
+        Entry(
+            seq=seq,
+            kind="disqualify",
+            match=None,
+            player=player,
+            content=content,
+            posted_time=turn.since,
+            time=now if turn.since is None else turn.since,
+            needs_replay=False,
+            received=now,
+            key=key,
+        )
+        for seq, (player, turn) in enumerate(barred, start=1)
+    ]
+    log.append(connection, new, entries)
+    change_pool(connection, new, last_seq=len(entries), amendments=len(entries))
 
 
 def _hand_webhooks_on(connection: Connection, old: PoolRecord, new: int, now: int) -> None:
