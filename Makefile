@@ -114,6 +114,9 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/equilibrium.py
 	$(BIN)/python benchmarks/pgn.py
 	$(BIN)/python benchmarks/command.py
+	$(BIN)/python benchmarks/service.py
+	$(BIN)/python benchmarks/service_crash.py
+	$(BIN)/python benchmarks/service_void.py
 
 clean:
 	rm -rf .venv docs/_build ratings.csv
