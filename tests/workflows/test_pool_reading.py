@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from equipoise.errors import InvalidParameterError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.players import LeaderboardMessage
 from equipoise.store.connection import Store
-from equipoise.workflows.pool_reading import leaderboard
+from equipoise.workflows.pool_reading import (
+    leaderboard,
+    match,
+    matches,
+    player,
+    player_history,
+)
 from workflows.pool_trials import Trial, duel
 
 
@@ -78,3 +85,108 @@ def test_a_player_who_is_not_listed_takes_no_place(store: Store) -> None:
     assert [(row.place, row.player) for row in around.players] == [(1, "ada"), (None, "cyd")]
     after = leaderboard(store, pool.name, cursor=around.next, limit=1)
     assert [(row.place, row.player) for row in after.players] == [(2, "bob")]
+
+
+def test_a_match_tells_what_counts_and_what_waits(store: Store) -> None:
+    """Until its replay a match shows what it was rated as, wherever it is moved to."""
+    pool = Trial(store, late="replay")
+    pool.post(duel("first", "ada", "bob", 1), duel("second", "ada", "bob", 5))
+    pool.post(duel("other", "ada", "bob", 6, rated=False))
+    rated = match(store, pool.name, "first")
+    pool.correct(duel("first", "ada", "bob", 9))
+    waiting = match(store, pool.name, "first")
+    assert (waiting.status, waiting.time, waiting.corrected) == ("pending", 9, 4)
+    assert waiting.teams == rated.teams
+    pool.void("second")
+    listed = matches(store, pool.name, limit=10).matches
+    assert {one.match: one.status for one in listed} == {
+        "first": "pending",
+        "second": "pending",
+        "other": "unrated",
+    }
+    pool.settle()
+    listed = matches(store, pool.name, limit=10).matches
+    assert {one.match: one.status for one in listed} == {
+        "first": "rated",
+        "second": "void",
+        "other": "unrated",
+    }
+    void = match(store, pool.name, "second")
+    assert [team.players[0].counted for team in void.teams] == [False, False]
+    moved = match(store, pool.name, "first")
+    assert [team.players[0].counted for team in moved.teams] == [True, True]
+
+
+def test_pages_of_matches_and_of_a_player_list_each_once(store: Store) -> None:
+    """Newest first, across equal times."""
+    pool = Trial(store)
+    pool.post(*(duel(f"m{n}", "ada", "bob" if n % 2 else "cyd", n // 3) for n in range(10)))
+    expected = [f"m{n}" for n in reversed(range(10))]
+    for limit in (1, 3, 10, 11):
+        found, cursor = [], None
+        while True:
+            page = matches(store, pool.name, cursor=cursor, limit=limit)
+            found += [one.match for one in page.matches]
+            cursor = page.next
+            if cursor is None:
+                break
+        assert found == expected
+        found = []
+        while True:
+            history = player_history(store, pool.name, "ada", cursor=cursor, limit=limit)
+            found += [one.match for one in history.matches]
+            cursor = history.next
+            if cursor is None:
+                break
+        assert found == expected
+    mine = player_history(store, pool.name, "bob", limit=100).matches
+    assert [one.match for one in mine] == [name for name in expected if int(name[1:]) % 2]
+    assert [one.rank for one in mine] == [2] * 5
+
+
+def test_a_player_is_shown_as_of_a_time(store: Store) -> None:
+    """Uncertainty grows with time; a time before the last match is refused."""
+    pool = Trial(store, system="glicko", parameters={"drift_per_day": 5}, display_deviations=1.0)
+    day = 86_400
+    pool.post(duel("first", "ada", "bob", day))
+    now = player(store, pool.name, "ada")
+    later = player(store, pool.name, "ada", at=400 * day)
+    assert (now.at, later.at, now.last_time) == (None, 400 * day, day)
+    assert now.deviation is not None
+    assert later.deviation is not None
+    assert later.deviation > now.deviation
+    assert later.display < now.display
+    assert player(store, pool.name, "ada", at="1970-01-02").deviation == now.deviation
+    for at in (day - 1, "1970-01-01", "yesterday"):
+        with pytest.raises(InvalidParameterError, match="at must"):
+            player(store, pool.name, "ada", at=at)
+    timeless = Trial(store, "timeless", times="none")
+    timeless.post(duel("first", "ada", "bob", None))
+    assert player(store, "timeless", "ada").last_time is None
+    with pytest.raises(InvalidParameterError, match="no times"):
+        player(store, "timeless", "ada", at=1)
+
+
+def test_who_is_disqualified_is_told(store: Store) -> None:
+    """From when on; until the player is reinstated."""
+    pool = Trial(store)
+    pool.post(duel("first", "ada", "bob", 10))
+    pool.disqualify("bob", since=5)
+    assert player(store, pool.name, "bob").disqualified == 5
+    pool.reinstate("bob")
+    assert player(store, pool.name, "bob").disqualified is None
+    pool.disqualify("ada")
+    assert player(store, pool.name, "ada").disqualified == "2030-03-17T17:46:40Z"
+
+
+def test_limits_of_pages_are_bounded(sqlite_store: Store) -> None:
+    """From 1 to 1000; a cursor and a player to list around exclude each other."""
+    pool = Trial(sqlite_store)
+    pool.post(duel("first", "ada", "bob", 1))
+    for limit in (0, -1, 1001, 2**70):
+        for ask in (leaderboard, matches):
+            with pytest.raises(InvalidParameterError, match="limit must be from 1 to 1000"):
+                ask(sqlite_store, pool.name, limit=limit)
+    cursor = leaderboard(sqlite_store, pool.name, limit=1).next
+    with pytest.raises(InvalidParameterError, match="either cursor or around"):
+        leaderboard(sqlite_store, pool.name, cursor=cursor, around="ada")

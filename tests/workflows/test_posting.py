@@ -259,3 +259,14 @@ def test_no_weight_breaks_a_pool(sqlite_store: Store, name: str) -> None:
             shown = read_player(sqlite_store, pool.name, player, at=10_000_000)
             assert math.isfinite(shown.display)
         assert pool.is_sound()
+
+
+def test_minus_zero_is_zero(store: Store) -> None:
+    """SQLite keeps no sign of a zero, and both databases are to say the same."""
+    pool = Trial(store, system="team-glicko2")
+    teams = [TeamRequest([ParticipationRequest(name, performance=-0.0)], 0) for name in ("a", "b")]
+    (seen,) = pool.post(MatchRequest(match="first", time=1, teams=teams))
+    (again,) = pool.post(MatchRequest(match="first", time=1, teams=teams))
+    assert [str(team.players[0].performance) for team in seen.teams] == ["0.0", "0.0"]
+    assert again == seen
+    assert pool.is_sound()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 
 from equipoise.store import checkpoints
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
 from equipoise.workflows import replaying
+from equipoise.workflows.amended_log import counted_piece
+from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pools import pool_message
 from workflows.pool_trials import Trial, duel
 
@@ -103,7 +107,47 @@ def test_a_long_replay_makes_no_more_checkpoints_than_a_pool_keeps(
     # 120 participations, and after thinning three or four checkpoints.
     assert 2 <= len(kept) <= 4
     assert 16 <= record.checkpoint_interval <= 64
-    assert kept[-1] >= (59 - record.checkpoint_interval, 0)
+    assert kept[-1] >= ((59 - record.checkpoint_interval) * 1_000_000, 0)
     pool.void("m58")
     assert pool.replay()
+    assert pool.is_sound()
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.parametrize("damage", [b"", b"no checkpoint", zlib.compress(b"PK no state")])
+def test_a_checkpoint_that_cannot_be_read_is_passed_over(
+    store: Store, monkeypatch: pytest.MonkeyPatch, damage: bytes
+) -> None:
+    """The replay goes further back: all of it follows from the log."""
+    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 4)
+    pool = filled(store)
+    replaying.rerate(store, pool.name)
+    pool.settle()
+    with store.write() as connection:
+        where = checkpoints.positions(connection, 1)
+        assert len(where) > 2
+        spoilt = checkpoints.Checkpoint(where[-1], 0, "code", damage)
+        checkpoints.add_checkpoint(connection, 1, spoilt)
+    pool.void("m11")
+    pool.settle()
+    assert pool.is_sound()
+
+
+def test_a_checkpoint_is_kept_when_it_is_due(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is stored, without a replay; matches after it are rated on it."""
+    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 20)
+    pool = filled(store, 9)
+    assert not keep_checkpoints(store, pool.name)
+    pool.post(duel("more", "ada", "bob", 9))
+    assert keep_checkpoints(store, pool.name)
+    assert not keep_checkpoints(store, pool.name)
+    pool.post(duel("last", "cyd", "bob", 10))
+    read = []
+    monkeypatch.setattr(
+        "equipoise.workflows.checkpointing.counted_piece",
+        lambda *given: read.append(given[-1]) or counted_piece(*given),
+    )
+    pool.void("last")
+    pool.settle()
+    assert read == [(9_000_000, 10)]
     assert pool.is_sound()

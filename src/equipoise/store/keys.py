@@ -6,9 +6,8 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from equipoise.errors import NotFoundError
 from equipoise.store import audit
@@ -94,7 +93,8 @@ def note_use(store: Store, key: KeyRecord, now: int) -> None:
 def list_keys(store: Store) -> list[KeyRecord]:
     """Return all keys, newest first."""
     with store.read() as connection:
-        return [_key(row) for row in connection.execute(select(*_SHOWN).order_by(keys.c.id.desc()))]
+        rows = connection.execute(select(*_SHOWN).order_by(keys.c.id.desc()))
+        return [KeyRecord(*row) for row in rows]
 
 
 def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) -> KeyRecord:
@@ -117,11 +117,6 @@ def _by_number(connection: Connection, number: int) -> KeyRecord:
     if row is None:
         raise NotFoundError(f"no key {number}")
     return KeyRecord(*row[:-1])
-
-
-def _key(row: Row[Any]) -> KeyRecord:
-    values: tuple[Any, ...] = tuple(row)
-    return KeyRecord(*values)
 
 
 def _hash(random: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import zlib
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
+from equipoise.errors import InvalidDataError
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import State
 from equipoise.rating.state_bytes import unpack_players
@@ -26,6 +28,8 @@ from equipoise.workflows.pools import code_version, rules_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
 from equipoise.workflows.rating_batch import object_array
+
+log = logging.getLogger(__name__)
 
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
 ZLIB_LEVEL = 1
@@ -61,7 +65,13 @@ class RunningPool:
     @classmethod
     def resume(cls, rules: PoolRules, checkpoint: Checkpoint) -> RunningPool:
         """Return the pool as a checkpoint has it. Raises : InvalidDataError."""
-        saved = PoolState.from_bytes(zlib.decompress(checkpoint.content), "checkpoint")
+        try:
+            content = zlib.decompress(checkpoint.content)
+        except zlib.error as error:
+            raise InvalidDataError([], f"a damaged checkpoint: {error}") from error
+        saved = PoolState.from_bytes(content, "checkpoint")
+        if saved.system != rules.system:
+            raise InvalidDataError([], "a checkpoint of another system")
         players = [str(player) for player in saved.player_ids.tolist()]
         return cls(
             rules,
@@ -149,11 +159,7 @@ def running_before(
     amendments : those that the checkpoints before the position have taken into account
     beat : called every ten seconds or so while it goes on
     """
-    saved = checkpoints.last_before(connection, pool.id, position)
-    if saved is None:
-        running = running_from_start(connection, pool, rules)
-    else:
-        running = RunningPool.resume(rules, saved)
+    running = _resumed(connection, pool, rules, position)
     after, told = running.position, time.monotonic()
     while True:
         if time.monotonic() - told > _BEAT:
@@ -166,6 +172,22 @@ def running_before(
         if piece.last or len(before) < len(piece.matches) or piece.end >= position:
             return running
         after = piece.end
+
+
+def _resumed(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, position: Position
+) -> RunningPool:
+    """Return the pool at its last checkpoint before a position that can be read, or as it began."""
+    while True:
+        saved = checkpoints.last_before(connection, pool.id, position)
+        if saved is None:
+            return running_from_start(connection, pool, rules)
+        try:
+            return RunningPool.resume(rules, saved)
+        except InvalidDataError as error:
+            # Of another version of the code, or damaged: what it says follows from the log too.
+            log.warning("checkpoint of pool %s at %s: %s", pool.name, saved.position, error)
+            position = saved.position
 
 
 def state_before(

@@ -269,11 +269,14 @@ def stored_matches(
     entries = log.matches_by_id(connection, pool.id, ids)
     amendments = amendments_of(connection, pool)
     through = _replayed(connection, pool)
+    replayed = amendments
+    if through is not None and amendments.corrections:
+        replayed = amendments_of(connection, pool, through)
     found = {}
     for match_id, entry in entries.items():
         stands = standing(entry, amendments, through)
         # While a correction waits for its replay, the changes are those of what it corrects.
-        place = (stands.time, entry.seq)
+        place = (replayed.time(entry), entry.seq)
         names = players_of(stands.request)
         rows = changes.changes_of_match(connection, pool, place, names)
         found[match_id] = match_message(entry, stands, rows, rules)

@@ -123,9 +123,9 @@ def change_rows(
         "seq": np.asarray(seqs, np.int64)[match].tolist(),
         "rank": places_of(history)[rated].tolist(),
         "teams": history.teams()[match].tolist(),
-        "rating_before": trace["rating_before"][rated].tolist(),
+        "rating_before": _nullable(trace["rating_before"][rated]),
         "deviation_before": _nullable(trace["deviation_before"][rated]),
-        "rating": trace["rating"][rated].tolist(),
+        "rating": _nullable(trace["rating"][rated]),
         "deviation": _nullable(trace["deviation"][rated]),
         "expected": _nullable(trace["expected"][rated]),
         "performance": _nullable(performance[rated]),
@@ -164,7 +164,8 @@ def unpack_extra(system: RatingSystem, extra: bytes) -> dict[str, float | None]:
 
 
 def _nullable(values: Floats) -> list[float | None]:
-    """Return numbers, None for NaN."""
+    """Return numbers, None for NaN, and zero for minus zero: SQLite keeps no sign of a zero."""
+    values = values + 0.0
     missing = np.isnan(values)
     if not missing.any():
         return list(values.tolist())
