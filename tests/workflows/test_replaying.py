@@ -10,7 +10,7 @@ from equipoise.store import checkpoints
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
 from equipoise.workflows import replaying
-from equipoise.workflows.amended_log import counted_piece
+from equipoise.workflows.amended_log import Piece, counted_piece
 from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pools import pool_message
 from workflows.pool_trials import Trial, duel
@@ -150,4 +150,27 @@ def test_a_checkpoint_is_kept_when_it_is_due(store: Store, monkeypatch: pytest.M
     pool.void("last")
     pool.settle()
     assert read == [(9_000_000, 10)]
+    assert pool.is_sound()
+
+
+def test_large_matches_are_read_a_few_at_a_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contests of thousands would otherwise fill the memory; nothing is left out."""
+    monkeypatch.setattr("equipoise.store.log.LARGE", 150)
+    monkeypatch.setattr("equipoise.store.log._STEP", 2)
+    pool = filled(store)
+    pool.correct(duel("m2", "ada", "dan", 8))
+    read: list[int] = []
+
+    def watched(*given: object) -> Piece:
+        found = counted_piece(*given)  # type: ignore[arg-type]
+        read.append(len(found.matches))
+        return found
+
+    monkeypatch.setattr(replaying, "counted_piece", watched)
+    monkeypatch.setattr(replaying, "_NEARLY", 0)
+    pool.settle()
+    assert len(read) > 4
+    assert max(read) <= 3
     assert pool.is_sound()

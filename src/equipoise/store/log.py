@@ -37,6 +37,10 @@ class Entry(NamedTuple):
         return self.time, self.seq
 
 
+#: Characters of matches after which no more are read at a time, and rows fetched at a time.
+LARGE = 16 * 2**20
+_STEP = 250
+
 _NAMES = Entry._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
 #: Written out, not a parameter: the partial indexes are found by it.
@@ -95,15 +99,25 @@ def amendments_before(
 
 def matches_after(
     connection: Connection, pool: int, after: Position, limit: int = _PIECE
-) -> list[Entry]:
-    """Return the next matches in the order of their original positions."""
+) -> tuple[list[Entry], bool]:
+    """Return the next matches in the order of their original positions, and whether that is all.
+
+    They are fewer than `limit` where they are large: contests of thousands.
+    """
     query = (
         select(*_COLUMNS)
         .where(log.c.pool == pool, _MATCH, _position() > _literal(after))
         .order_by(log.c.time, log.c.seq)
         .limit(limit)
     )
-    return list(_entries(connection.execute(query)))
+    found, characters = [], 0
+    with connection.execute(query, execution_options={"yield_per": _STEP}) as rows:
+        for entry in _entries(rows):
+            found.append(entry)
+            characters += len(entry.content)
+            if characters >= LARGE:
+                return found, False
+    return found, len(found) < limit
 
 
 def matches_before(

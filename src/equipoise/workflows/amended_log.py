@@ -101,8 +101,7 @@ def counted_piece(
 
     Late matches that came after `amendments.through` are left to the next replay.
     """
-    entries = log.matches_after(connection, pool.id, after, PIECE)
-    last = len(entries) < PIECE
+    entries, last = log.matches_after(connection, pool.id, after, PIECE)
     end = _END if last else entries[-1].position
     placed = _moved(connection, pool, amendments, after, end)
     for entry in entries:

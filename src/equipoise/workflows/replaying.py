@@ -39,8 +39,8 @@ LEASE = 10_000_000
 #: Rows written in one transaction, so that no writer waits long.
 _ROWS = 2_500
 
-#: With at most so many matches left to rate, writers are held up for the rest.
-_NEARLY = 100
+#: With at most so many players in the matches left to rate, writers are held up for the rest.
+_NEARLY = 400
 
 #: Bytes of checkpoints that are held back until the swap, at most.
 _HELD = 256 * 2**20
@@ -210,10 +210,15 @@ def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
     while True:
         with replay.store.read() as connection:
             piece = _next_piece(connection, replay)
-        if piece.last and len(piece.matches) <= _NEARLY:
+        if piece.last and _players_in(piece) <= _NEARLY:
             return True
         if not _rate_piece(replay, piece, with_ratings):
             return False
+
+
+def _players_in(piece: Piece) -> int:
+    """Return how many players its matches have, counted in each."""
+    return sum(len(team.players) for match in piece.matches for team in match.request.teams)
 
 
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
