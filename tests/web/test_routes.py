@@ -281,3 +281,10 @@ def test_few_pools_are_exported_at_a_time(served: Served) -> None:
     assert answer.status_code == 503
     assert "retry-after" in answer.headers
     assert served.get(f"/v1/pools/{pool}/export").status_code == 200
+
+
+def test_a_table_of_games_is_bounded(served: Served) -> None:
+    """As a calculation, once begun, cannot be ended."""
+    games = b"white,black,result\n" + b"ana,bo,1-0\n" * 20_001
+    answer = served.ask("POST", "/v1/performance?format=csv", content=games)
+    assert answer.status_code == 413

@@ -73,8 +73,7 @@ class Dispatcher:
         if asked.endpoint.body is not None and asked.body is None:
             raise SlowRequestError(f"the body must arrive within {seconds:g} s")
         raise TimedOutError(
-            f"the answer took longer than {seconds:g} s; what was posted may have been recorded, "
-            "and posting it again does not record it twice",
+            f"the answer took longer than {seconds:g} s; what was asked may be done all the same",
             2.0,
         )
 

@@ -12,7 +12,7 @@ from equipoise.data.request_rules import MOST_MEGABYTES
 from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.rebalance import RebalanceMessage, rebalance_message
 from equipoise.web.endpoints import Asked, Body, Endpoint
-from equipoise.web.errors import MalformedError
+from equipoise.web.errors import MalformedError, TooLargeError
 from equipoise.web.reading import read_body
 from equipoise.workflows.performance import PerformanceRequest, message_of, rate_performance
 from equipoise.workflows.performance_options import advantage_of, anchors_of, extra_columns
@@ -28,6 +28,8 @@ _TEXTS: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=100)]
 _COMPARED = 100
 _PACKED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
 _SECONDS = 5.0
+#: A table of games that is larger is for the command line: nothing can end a calculation.
+_LINES = 20_000
 
 
 class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -96,6 +98,8 @@ async def performance(asked: Asked) -> PerformanceMessage:
     query: PerformanceQuery = asked.query
     content = await read_body(asked, asked.service.settings.body_bytes)
     asked.body = content
+    if content.count(b"\n") > _LINES and query.format not in ("pgn", "trf"):
+        raise TooLargeError(f"a table of games must have at most {_LINES} lines here")
     for magic, name in _PACKED.items():
         if content.startswith(magic):
             raise MalformedError(f"the games must be text that is not packed; got {name}")
@@ -175,8 +179,9 @@ ENDPOINTS = (
         name="performance",
         group="Calculations",
         summary="A tournament's performance table",
-        description="The body is the file: PGN, TRF or a table as text, not packed. Where no "
-        "equilibrium exists the answer says who took every point of whom.",
+        description="The body is the file: PGN, TRF or a table as text, not packed, a table with "
+        f"at most {_LINES} lines. Where no equilibrium exists the answer says who took every point "
+        "of whom.",
         handler=performance,
         query=PerformanceQuery,
         body=Body(
