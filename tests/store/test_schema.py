@@ -67,6 +67,8 @@ def test_questions_of_every_request_are_answered_from_indexes(sqlite_url: str) -
     asked = {
         "SELECT * FROM log WHERE pool = 1 AND kind = 'match' AND match = ?": "ix_log_match",
         "SELECT * FROM log WHERE pool = 1 AND kind != 'match' ORDER BY seq": "ix_log_amendments",
+        "SELECT * FROM log WHERE pool = 1 AND kind != 'match' AND match = ?": "ix_log_of_match",
+        "SELECT * FROM log WHERE pool = 1 AND kind != 'match' AND player = ?": "ix_log_of_player",
         "SELECT * FROM log WHERE pool = 1 AND kind = 'match' AND (time, seq) > (1, 2) "
         "ORDER BY time, seq LIMIT 9": "ix_log_position",
         "SELECT player, ordering FROM ratings WHERE pool = 1 AND generation = 1 AND "

@@ -87,6 +87,17 @@ def amendments(connection: Connection, pool: int, *, through: int | None = None)
     return list(_entries(connection.execute(query)))
 
 
+def amendments_about(
+    connection: Connection, pool: int, about: Literal["match", "player"], ids: Iterable[str]
+) -> list[Entry]:
+    """Return everything that amends these matches, or concerns these players, oldest first."""
+    query = select(*_COLUMNS).where(
+        log.c.pool == pool, ~_MATCH, among(log.c[about], ids, connection)
+    )
+    # Sorted here: asked for in order, SQLite goes through all amendments instead.
+    return sorted(_entries(connection.execute(query)), key=lambda entry: entry.seq)
+
+
 def amendments_before(
     connection: Connection, pool: int, before: int | None, limit: int
 ) -> list[Entry]:

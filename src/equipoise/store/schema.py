@@ -140,6 +140,18 @@ log = Table(
         sqlite_where=text("needs_replay"),
         postgresql_where=text("needs_replay"),
     ),
+    # What was said of a match and of a player.
+    *(
+        Index(
+            f"ix_log_of_{about}",
+            "pool",
+            about,
+            "seq",
+            sqlite_where=text("kind <> 'match'"),
+            postgresql_where=text("kind <> 'match'"),
+        )
+        for about in ("match", "player")
+    ),
     Index(
         "ix_log_amendments",
         "pool",

@@ -82,6 +82,15 @@ def amendments_of(
     return Amendments.of(entries, last)
 
 
+def amendments_of_matches(
+    connection: Connection, pool: PoolRecord, matches: Iterable[str], through: int | None = None
+) -> Amendments:
+    """Return what the amendments of a pool say of some matches, and nothing of players."""
+    last = pool.last_seq if through is None else through
+    found = log.amendments_about(connection, pool.id, "match", matches) if pool.amendments else []
+    return Amendments.of(found, last)
+
+
 class Piece(NamedTuple):
     """Some matches in the order of rating.
 

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from sqlalchemy import Connection
+
+from equipoise.store import log
 from equipoise.store.log import Entry
-from equipoise.store.pools import Position
+from equipoise.store.pools import PoolRecord, Position
 
 
 class Turn(NamedTuple):
@@ -45,6 +48,15 @@ class Eligibility:
                 turn = Turn(entry.seq, bars, entry.posted_time, entry.received)
                 turns.setdefault(entry.player, []).append(turn)
         return cls(turns, through)
+
+    @classmethod
+    def of_players(
+        cls, connection: Connection, pool: PoolRecord, players: Iterable[str]
+    ) -> Eligibility:
+        """Return who of some players may be rated in matches posted now."""
+        if not pool.amendments:
+            return cls()
+        return cls.of(log.amendments_about(connection, pool.id, "player", players), pool.last_seq)
 
     def barred(self, players: Iterable[str], position: Position) -> set[str]:
         """Return those who may not be rated in a match at this position.

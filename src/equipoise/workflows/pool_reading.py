@@ -27,8 +27,9 @@ from equipoise.store.connection import Store
 from equipoise.store.log import Entry
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.ratings import RatingRow
-from equipoise.workflows.amended_log import Amendments, amendments_of
+from equipoise.workflows.amended_log import Amendments, amendments_of_matches
 from equipoise.workflows.cursors import cursor_in, cursor_out
+from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.match_history import players_of
 from equipoise.workflows.match_messages import Standing, match_line, match_message
 from equipoise.workflows.pools import iso, rules_of, written
@@ -175,7 +176,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         packed = ratings.states_of(connection, record.id, record.generation, [player_id])
         listed = not row.provisional
         place = _View(connection, record, False, None).place(row) if listed else None
-        barred = amendments_of(connection, record).eligibility.barred_now(player_id)
+        barred = Eligibility.of_players(connection, record, [player_id]).barred_now(player_id)
     when = None if at is None else moment(at, "at")
     if when is not None and not rules.timed:
         raise InvalidParameterError("at must be left out: this pool has no times")
@@ -252,7 +253,8 @@ def matches(store: Store, pool: str, *, cursor: str | None = None, limit: int = 
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         entries = log.matches_before(connection, record.id, before, limit + 1)
-        amendments = amendments_of(connection, record)
+        names = [str(one.match) for one in entries]
+        amendments = amendments_of_matches(connection, record, names)
         through = _replayed(connection, record)
     shown = entries[:limit]
     more = len(entries) > limit
@@ -267,11 +269,11 @@ def stored_matches(
 ) -> dict[str, MatchMessage]:
     """Return those matches that are in the log, with what they did, by id."""
     entries = log.matches_by_id(connection, pool.id, ids)
-    amendments = amendments_of(connection, pool)
+    amendments = amendments_of_matches(connection, pool, entries)
     through = _replayed(connection, pool)
     replayed = amendments
     if through is not None and amendments.corrections:
-        replayed = amendments_of(connection, pool, through)
+        replayed = amendments_of_matches(connection, pool, entries, through)
     found = {}
     for match_id, entry in entries.items():
         stands = standing(entry, amendments, through)

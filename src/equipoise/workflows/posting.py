@@ -213,7 +213,8 @@ def _unratable(plan: _Plan, at: int, post: Post, error: UnratableMatchError) -> 
 
 def _to_rate(connection: Connection, pool: PoolRecord, plan: _Plan) -> list[LoggedMatch]:
     """Return the new matches that are rated now, without players who are barred."""
-    eligible = eligibility_of(connection, pool)
+    players = {player for request in plan.requests for player in players_of(request)}
+    eligible = Eligibility.of_players(connection, pool, players)
     found = []
     for entry, request in zip(plan.entries, plan.requests, strict=True):
         if not request.rated or entry.needs_replay:
@@ -223,13 +224,6 @@ def _to_rate(connection: Connection, pool: PoolRecord, plan: _Plan) -> list[Logg
         if counted is not None:
             found.append(LoggedMatch(entry.seq, entry.time, counted))
     return found
-
-
-def eligibility_of(connection: Connection, pool: PoolRecord) -> Eligibility:
-    """Return who may be rated in matches posted now."""
-    if not pool.amendments:
-        return Eligibility()
-    return Eligibility.of(log.amendments(connection, pool.id), pool.last_seq)
 
 
 def _write(

@@ -82,6 +82,15 @@ def upgrade() -> None:
         sqlite_where=sa.text("kind <> 'match'"),
         postgresql_where=sa.text("kind <> 'match'"),
     )
+    for about in ("match", "player"):
+        op.create_index(
+            f"ix_log_of_{about}",
+            "log",
+            ["pool", about, "seq"],
+            unique=False,
+            sqlite_where=sa.text("kind <> 'match'"),
+            postgresql_where=sa.text("kind <> 'match'"),
+        )
     op.create_index(
         "ix_log_match",
         "log",
