@@ -14,6 +14,8 @@ from equipoise.charts.markup import Content, Markup, element, lines
 from equipoise.pages.document import Section, document, paragraph, table
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+#: Characters of a line of an example.
+_LINE = 76
 _CODE = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
 
 
@@ -84,14 +86,34 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterable[Ma
 
 
 def _body(body: dict[str, Any]) -> Iterable[Markup]:
+    """Yield what a body is, media types together that have the same example."""
+    kinds: dict[str, tuple[list[str], dict[str, Any]]] = {}
     for media, content in body["content"].items():
-        if media == "*/*":
-            continue
-        yield element("p", "Body ", element("code", media), ": ", *_kind(content["schema"]), ".")
-        example = content.get("example")
-        if example is not None:
-            text = example if isinstance(example, str) else json.dumps(example, indent=2)
-            yield element("pre", element("code", text))
+        if media != "*/*":
+            kinds.setdefault(_written(content.get("example", "")), ([], content))[0].append(media)
+    for example, (names, content) in kinds.items():
+        media_types: list[Content] = []
+        for name in names:
+            media_types += [" or " if media_types else "", element("code", name)]
+        yield element("p", "Body ", *media_types, ": ", *_kind(content["schema"]), ".")
+        if example:
+            yield element("pre", element("code", example))
+
+
+def _written(value: Any, before: str = "") -> str:
+    """Return an example as JSON: what fits into a line stands in one."""
+    line = value if isinstance(value, str) and not before else json.dumps(value)
+    if len(line) + len(before) <= _LINE or not isinstance(value, list | dict):
+        return line
+    deeper = before + "  "
+    if isinstance(value, list):
+        parts = [_written(one, deeper) for one in value]
+        ends = "[]"
+    else:
+        parts = [f"{json.dumps(name)}: {_written(one, deeper)}" for name, one in value.items()]
+        ends = "{}"
+    inner = ",\n".join(deeper + part for part in parts)
+    return f"{ends[0]}\n{inner}\n{before}{ends[1]}"
 
 
 def _answers(responses: dict[str, Any]) -> Markup:
