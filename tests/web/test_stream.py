@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equipoise.web.errors import SlowRequestError, TooLargeError
@@ -35,6 +35,8 @@ def cut(chunks: list[bytes], **settings: Any) -> list[Piece]:
     return asyncio.run(go())
 
 
+# Drawing is slow where many tests share the processor.
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.sampled_from([b"", b"a", b"bb", b"ccc"]), max_size=20),
     st.booleans(),

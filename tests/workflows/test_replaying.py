@@ -120,6 +120,7 @@ def test_a_checkpoint_that_cannot_be_read_is_passed_over(
 ) -> None:
     """The replay goes further back: all of it follows from the log."""
     monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 4)
+    monkeypatch.setattr("equipoise.store.pools.PER_PLAYER", 0)
     pool = filled(store)
     replaying.rerate(store, pool.name)
     pool.settle()
