@@ -1,14 +1,33 @@
-"""The tables of the page on HTTP in the documentation, as they must be."""
+"""The tables of the page on HTTP in the documentation, as they must be.
+
+`python tests/web/http_page.py` writes them anew.
+"""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import msgspec
 
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.endpoints import Endpoint
 from equipoise.web.settings import ServiceSettings
+
+PAGE = Path(__file__).parents[2] / "docs/reference/http.md"
+
+
+def with_tables(page: str) -> str:
+    """Return the page with its tables as they must be."""
+    for head, rows in (
+        ("| method and path | does | needs |", endpoint_rows()),
+        ("| setting | default | means |", setting_rows()),
+    ):
+        table = "\n".join([head, "|---|---|---|", *rows])
+        page = re.sub(
+            rf"^{re.escape(head)}\n(\|.*\n)+", table.replace("\\", r"\\") + "\n", page, flags=re.M
+        )
+    return page
 
 
 def endpoint_rows() -> list[str]:
@@ -49,3 +68,7 @@ def _shown(value: object) -> str:
     if value == ():
         return "none"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")
