@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zlib
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from equipoise.store import checkpoints
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
-from equipoise.workflows import replaying
+from equipoise.workflows import checkpointing, replaying
 from equipoise.workflows.amended_log import Piece, counted_piece
 from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pools import pool_message
@@ -174,4 +175,28 @@ def test_large_matches_are_read_a_few_at_a_time(
     pool.settle()
     assert len(read) > 4
     assert max(read) <= 3
+    assert pool.is_sound()
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_replay_keeps_its_claim_while_it_reads_what_came_before(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Far from the last checkpoint that takes longer than a claim lasts: others must not begin."""
+    assert checkpointing._BEAT * 1_000_000 * 4 <= replaying.LEASE
+    monkeypatch.setattr(checkpointing, "_BEAT", 0.0)
+    monkeypatch.setattr(replaying, "LEASE", 1_500_000)
+    pool = filled(sqlite_store)
+    pool.void("m11")
+    others: list[bool] = []
+
+    def slowly(*given: object) -> Piece:
+        time.sleep(0.45)
+        others.append(replaying.replay_pool(sqlite_store, pool.name, owner="another"))
+        return counted_piece(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(checkpointing, "counted_piece", slowly)
+    assert pool.replay()
+    assert len(others) >= 4
+    assert not any(others)
     assert pool.is_sound()

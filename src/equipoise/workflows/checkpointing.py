@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
 ZLIB_LEVEL = 1
 
-#: Seconds between two calls of `beat`.
-_BEAT = 10.0
+#: Seconds between two calls of `beat`: well within the lease of a replay (`replaying.LEASE`).
+_BEAT = 2.0
 
 
 @dataclass(slots=True, eq=False)
@@ -157,7 +157,7 @@ def running_before(
     """Return the pool as it stood before a position, rated on from the last checkpoint.
 
     amendments : those that the checkpoints before the position have taken into account
-    beat : called every ten seconds or so while it goes on
+    beat : called every two seconds or so while it goes on
     """
     running = _resumed(connection, pool, rules, position)
     after, told = running.position, time.monotonic()
