@@ -135,7 +135,8 @@ def leaderboard(
     if active_since is not None:
         values["since"] = active_since
     query = _page(after is not None, provisional, active_since is not None, backwards)
-    return [RatingRow._make(row) for row in connection.execute(query, values)]
+    # All rows at once: one at a time they take twice as long.
+    return [RatingRow._make(row) for row in connection.execute(query, values).all()]
 
 
 def place_of(

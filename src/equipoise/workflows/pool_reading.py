@@ -71,9 +71,9 @@ def leaderboard(
         view = _View(connection, record, provisional, _active_since(record, rules, inactive))
         if around is not None:
             rows, first = view.around(around, limit)
+            more = bool(view.after(rows[-1], 1))
         else:
-            rows, first = view.page(place, limit)
-        more = bool(rows) and bool(view.after(rows[-1], 1))
+            rows, first, more = view.page(place, limit)
     places, following = view.places(rows, first)
     begins = bool(rows) and (first == 1 or (first is None and place is None))
     return LeaderboardMessage(
@@ -97,17 +97,21 @@ class _View:
 
     def page(
         self, place: tuple[bool, float, str, int | None] | None, limit: int
-    ) -> tuple[list[RatingRow], int | None]:
-        """Return the rows after or before a place, and the place of the first."""
-        if place is None:
-            return self._rows(None, limit), 1
-        backwards, ordering, player, number = place
-        rows = self._rows((ordering, player), limit, backwards)
+    ) -> tuple[list[RatingRow], int | None, bool]:
+        """Return the rows after or before a place, the place of the first, and if more follow."""
+        backwards = False
+        mark: tuple[float, str] | None = None
+        number: int | None = 1
+        if place is not None:
+            backwards, mark, number = place[0], (place[1], place[2]), place[3]
+        # One more than is shown tells whether more follow, without a query of its own.
+        rows = self._rows(mark, limit + (not backwards), backwards)
         if not backwards:
-            return rows, number
+            return rows[:limit], number, len(rows) > limit
         # Whoever has joined above since then is met at the top: the places are then counted anew.
         first = None if number is None else max(number - len(rows), 1)
-        return rows[::-1], 1 if len(rows) < limit else first
+        more = bool(rows) and bool(self.after(rows[0], 1))
+        return rows[::-1], 1 if len(rows) < limit else first, more
 
     def around(self, player: str, limit: int) -> tuple[list[RatingRow], int | None]:
         """Return the rows around a player, and the place of the first. Raises : NotFoundError."""
