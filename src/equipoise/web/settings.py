@@ -63,7 +63,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     batch_matches: _Positive = 4_000
     chunk_lines: _Positive = 2_000
     chunk_bytes: _Positive = _MEGABYTE
-    readers: Annotated[int, Meta(ge=1, le=64)] = 4
+    readers: Annotated[int, Meta(ge=1, le=64)] = 2
     calculators: Annotated[int, Meta(ge=1, le=64)] = 2
     queued_calculations: _Positive = 16
     key_seconds: Annotated[float, Meta(ge=0, le=3600)] = 1.0
