@@ -427,7 +427,7 @@ def test_compilation_is_counted_and_announced_once(in_memory):
 @pytest.fixture
 def tree(tmp_path):
     """Return a package with a kernel, a command and a layer that has no kernels."""
-    for name in ("numeric/roots.py", "cli/rate.py", "formats/table.py", "client.py", "_jit.py"):
+    for name in ("numeric/roots.py", "cli/rate.py", "formats/table.py", "client/sync.py", "_jit.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"name = {name!r}\n")
     return tmp_path
@@ -451,7 +451,7 @@ def test_the_name_of_a_source_is_part_of_the_hash(tree):
 
 
 @pytest.mark.parametrize(
-    "name", ["cli/rate.py", "formats/table.py", "client.py", "cli/new.py", "numeric/notes.txt"]
+    "name", ["cli/rate.py", "formats/table.py", "client/sync.py", "cli/new.py", "numeric/notes.txt"]
 )
 def test_other_files_do_not_change_the_hash(tree, name):
     """Editing a command or a format leaves compiled code as good as it was."""
