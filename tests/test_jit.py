@@ -427,7 +427,13 @@ def test_compilation_is_counted_and_announced_once(in_memory):
 @pytest.fixture
 def tree(tmp_path):
     """Return a package with a kernel, a command and a layer that has no kernels."""
-    for name in ("numeric/roots.py", "cli/rate.py", "formats/table.py", "client/sync.py", "_jit.py"):
+    for name in (
+        "numeric/roots.py",
+        "cli/rate.py",
+        "formats/table.py",
+        "client/sync.py",
+        "_jit.py",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"name = {name!r}\n")
     return tmp_path
