@@ -60,10 +60,3 @@ def check_installed() -> None:
         raise InvalidParameterError(
             f"the service needs {' and '.join(missing)}: pip install 'equipoise[service]'"
         )
-
-
-def clock() -> int:
-    """Return the time, microseconds since 1970."""
-    import time
-
-    return time.time_ns() // 1000

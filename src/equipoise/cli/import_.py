@@ -64,9 +64,10 @@ def import_(
     file in which anything is wrong nothing is recorded.
     """
     from equipoise._jit import watch_compilation
-    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.databases import opened
     from equipoise.cli.reading import history_request
     from equipoise.cli.report import print_json, progress, say
+    from equipoise.workflows.clock import now as clock
     from equipoise.workflows.importing import ImportRequest, import_pool
     from equipoise.workflows.settings import read_settings
 

@@ -57,9 +57,10 @@ def create(
 
     It goes into the header `Authorization: Bearer SECRET` of every request.
     """
-    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.databases import opened
     from equipoise.cli.report import print_json, say
     from equipoise.messages.keys import KeyRequest
+    from equipoise.workflows.clock import now as clock
     from equipoise.workflows.keys import make_key
 
     now = clock()
@@ -79,8 +80,9 @@ def create(
 
 def list_(database: options.Database = options.DATABASE, as_json: options.Json = False) -> None:
     """List all keys, newest first, without their secrets."""
-    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.databases import opened
     from equipoise.cli.report import print_json, print_table
+    from equipoise.workflows.clock import now as clock
     from equipoise.workflows.keys import all_keys
 
     with opened(database) as store:
@@ -110,8 +112,9 @@ def revoke(
     as_json: options.Json = False,
 ) -> None:
     """Revoke a key for good. A service that runs notices it within a second."""
-    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.databases import opened
     from equipoise.cli.report import print_json, say
+    from equipoise.workflows.clock import now as clock
     from equipoise.workflows.keys import end_key
 
     with opened(database) as store:

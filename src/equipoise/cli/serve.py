@@ -120,8 +120,9 @@ def _check_names(chosen: dict[str, str]) -> None:
 def _fill_demo(database: str, host: str, port: int) -> None:
     """Fill the demo pool if it is not there, and say where it is."""
     from equipoise._jit import watch_compilation
-    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.databases import opened
     from equipoise.cli.report import say
+    from equipoise.workflows.clock import now as clock
     from equipoise.workflows.demo_pool import DEMO, fill_demo
 
     with (
@@ -137,9 +138,10 @@ def _fill_demo(database: str, host: str, port: int) -> None:
 
 def _make_demo_key(database: str) -> None:
     """Make a key with which one may do everything in the demo, and say it."""
-    from equipoise.cli.databases import clock, opened
+    from equipoise.cli.databases import opened
     from equipoise.cli.report import say
     from equipoise.messages.keys import KeyRequest
+    from equipoise.workflows.clock import now as clock
     from equipoise.workflows.keys import make_key
 
     with opened(database, create=True) as store:

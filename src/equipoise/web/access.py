@@ -23,6 +23,7 @@ from equipoise.web.lanes import Lane
 from equipoise.web.limits import RateLimiter
 from equipoise.web.settings import ServiceSettings
 from equipoise.workflows import pools as pools_workflow
+from equipoise.workflows.clock import now
 
 T = TypeVar("T")
 
@@ -167,10 +168,10 @@ class Access:
 
 
 def _find(store: Store, secret: str) -> KeyRecord | None:
-    now = time.time_ns() // 1000
-    found = find_key(store, secret, now)
+    at = now()
+    found = find_key(store, secret, at)
     if found is not None:
-        note_use(store, found, now)
+        note_use(store, found, at)
     return found
 
 

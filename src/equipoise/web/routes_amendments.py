@@ -20,8 +20,8 @@ from equipoise.web.endpoints import Asked, Body, Endpoint
 from equipoise.web.parameters import PageQuery
 from equipoise.web.problems import without_lines
 from equipoise.web.routes_matches import MATCH
-from equipoise.web.service import now
 from equipoise.workflows import amending
+from equipoise.workflows.clock import now
 
 #: Seconds between two looks at whether a replay is done: short at first.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5

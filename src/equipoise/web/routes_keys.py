@@ -5,8 +5,8 @@ from __future__ import annotations
 from equipoise.errors import NotFoundError
 from equipoise.messages.keys import KeyList, KeyMessage, KeyRequest, NewKeyMessage
 from equipoise.web.endpoints import Asked, Body, Endpoint
-from equipoise.web.service import now
 from equipoise.workflows import keys
+from equipoise.workflows.clock import now
 
 _LARGEST = 2**31 - 1
 

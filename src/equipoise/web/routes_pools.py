@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from equipoise.messages.pools import PoolList, PoolMessage, PoolRequest
 from equipoise.web.endpoints import Asked, Body, Endpoint
-from equipoise.web.service import now
 from equipoise.workflows import pools, replaying
+from equipoise.workflows.clock import now
 
 _POOL = {
     "system": "elo-mmr",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
 from equipoise.web.endpoints import Asked, Body, Endpoint
-from equipoise.web.service import now
 from equipoise.web.warming import request_of
 from equipoise.workflows import seasons
+from equipoise.workflows.clock import now
 from equipoise.workflows.pools import pool_message
 
 _SEASON = {"season": "2025-1", "reset": "soft", "keep": 0.5, "widen": 100.0}

@@ -17,8 +17,8 @@ from equipoise.messages.webhooks import (
 )
 from equipoise.web.endpoints import Asked, Body, Endpoint
 from equipoise.web.receivers import Receiver
-from equipoise.web.service import now
 from equipoise.workflows import webhooks
+from equipoise.workflows.clock import now
 from equipoise.workflows.pools import iso
 from equipoise.workflows.signatures import signed_headers
 

@@ -23,6 +23,7 @@ from equipoise.store.pools import pool_by_number
 from equipoise.store.webhooks import WebhookRecord
 from equipoise.web.metrics import Metrics
 from equipoise.web.receivers import Outcome, Receiver
+from equipoise.workflows.clock import now
 from equipoise.workflows.events import Outgoing, forget_delivered, outgoing
 from equipoise.workflows.signatures import signed_headers
 from equipoise.workflows.webhooks import disable_webhook
@@ -129,7 +130,7 @@ class Sender:
 
     def _due(self) -> list[int]:
         with self._store.read() as connection:
-            return webhooks.due(connection, _now(), 2 * _MOST)
+            return webhooks.due(connection, now(), 2 * _MOST)
 
     async def _guarded(self, hook: int) -> None:
         try:
@@ -141,7 +142,7 @@ class Sender:
     async def _tell(self, number: int) -> None:
         """Tell a webhook what it waits for, until its turn is over."""
         claimed = partial(
-            webhooks.claim, number=number, owner=self._owner, now=_now(), until=self._lease()
+            webhooks.claim, number=number, owner=self._owner, now=now(), until=self._lease()
         )
         hook = await self._written(claimed)
         if hook is None:
@@ -154,7 +155,7 @@ class Sender:
             await turn.end()
 
     def _lease(self) -> int:
-        return _now() + int(_LEASES * self._seconds * 1e6)
+        return now() + int(_LEASES * self._seconds * 1e6)
 
     async def _asked(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns that asks the database."""
@@ -188,7 +189,7 @@ class _Turn:
         end = time.monotonic() + _TURN
         while time.monotonic() < end:
             batch = await sender._asked(
-                outgoing, sender._store, hook.pool, self._delivered, hook.events, _BATCH, _now()
+                outgoing, sender._store, hook.pool, self._delivered, hook.events, _BATCH, now()
             )
             if not batch:
                 return
@@ -203,13 +204,13 @@ class _Turn:
     async def _sent(self, event: Outgoing) -> bool:
         """Send an event and return whether to go on."""
         if event.body is not None:
-            headers = signed_headers(self._hook.secret, event.message, _now() // 10**6, event.body)
+            headers = signed_headers(self._hook.secret, event.message, now() // 10**6, event.body)
             outcome = await self.receiver.post(headers, event.body)
             if not outcome.arrived:
                 await self._fail(outcome)
                 return False
             self._sender._metrics.delivered.inc()
-            self._last = _now()
+            self._last = now()
         self._delivered = event.number
         return True
 
@@ -223,7 +224,7 @@ class _Turn:
         pause = max(backoff(failures, self._sender._first), min(outcome.after or 0.0, _LONGEST))
         self._failed = True
         await self.note(
-            failures=failures, failure=outcome.failure, next_attempt=_now() + int(pause * 1e6)
+            failures=failures, failure=outcome.failure, next_attempt=now() + int(pause * 1e6)
         )
 
     async def note(self, **columns: Any) -> bool:
@@ -243,7 +244,7 @@ class _Turn:
     async def end(self) -> None:
         """Write down how far it is, and leave it to whoever comes next."""
         # Those that have waited longest are told first.
-        waiting = {} if self._failed else {"next_attempt": _now()}
+        waiting = {} if self._failed else {"next_attempt": now()}
         await self.note(lease_owner=None, lease_until=0, **waiting)
 
     def _disable(self) -> None:
@@ -252,14 +253,10 @@ class _Turn:
             pool = pool_by_number(connection, self._hook.pool)
         if pool is not None:
             reason = "the receiver has answered 410 Gone"
-            disable_webhook(store, pool.name, self._hook.id, key=None, now=_now(), reason=reason)
+            disable_webhook(store, pool.name, self._hook.id, key=None, now=now(), reason=reason)
 
 
 def backoff(failures: int, first: float = _FIRST) -> float:
     """Return seconds until the next attempt: longer each time, and not the same for all."""
     longest = min(first * 2.0 ** min(failures - 1, 30), _LONGEST)
     return longest * random.uniform(0.5, 1.0)
-
-
-def _now() -> int:
-    return time.time_ns() // 1000

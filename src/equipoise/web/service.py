@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
@@ -121,8 +120,3 @@ class Service:
     ) -> T:
         """Return what a workflow returns that writes; such run one after another."""
         return await self._changes.run(function, self.store, *args, **kwargs)
-
-
-def now() -> int:
-    """Return the time as the store keeps it: microseconds since 1970 UTC."""
-    return time.time_ns() // 1000

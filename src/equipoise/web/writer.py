@@ -22,6 +22,7 @@ from equipoise.web.errors import (
 )
 from equipoise.web.metrics import Metrics
 from equipoise.workflows import posting
+from equipoise.workflows.clock import now
 from equipoise.workflows.posting import Post
 
 log = logging.getLogger(__name__)
@@ -154,9 +155,9 @@ class Writer:
 
     def _commit(self, pool: str, waiting: Sequence[_Waiting]) -> Iterator[_Outcome]:
         """Yield what became of the posts to one pool, whatever it was."""
-        now = time.time_ns() // 1000
+        posts = [one.post for one in waiting]
         try:
-            answers = posting.post_matches(self._store, pool, [one.post for one in waiting], now)
+            answers = posting.post_matches(self._store, pool, posts, now())
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
         except DATABASE_ERRORS:

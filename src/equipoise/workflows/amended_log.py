@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -121,18 +121,6 @@ def counted_piece(
     reached = max([after, *(place for place, _ in placed), *(e.position for e in entries[-1:])])
     counted = [_counted(place, entry, amendments) for place, entry in placed]
     return Piece([one for one in counted if one is not None], reached if last else end, last)
-
-
-def counted_matches(
-    connection: Connection, pool: PoolRecord, amendments: Amendments, after: Position
-) -> Iterator[LoggedMatch]:
-    """Give all matches that are rated, in the order of rating, after a position."""
-    while True:
-        piece = counted_piece(connection, pool, amendments, after)
-        yield from piece.matches
-        if piece.last:
-            return
-        after = piece.end
 
 
 def _moved(

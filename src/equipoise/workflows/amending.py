@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.errors import (
@@ -23,25 +22,20 @@ from equipoise.errors import (
 from equipoise.messages.amendments import (
     AmendmentMessage,
     AmendmentPage,
-    DifferenceMessage,
     DisqualifyRequest,
     ReasonRequest,
 )
 from equipoise.messages.matches import MatchRequest
-from equipoise.store import audit, log, ratings, replays
+from equipoise.store import audit, log
 from equipoise.store.connection import Store
 from equipoise.store.log import Entry, Kind
-from equipoise.store.pools import PoolRecord, Position, change_pool, get_pool
-from equipoise.workflows.amended_log import Amendments, amendments_of, counted_piece
-from equipoise.workflows.amendment_places import place_of
-from equipoise.workflows.checkpointing import running_before
+from equipoise.store.pools import PoolRecord, change_pool, get_pool
+from equipoise.workflows.amended_log import Amendments, amendments_of
+from equipoise.workflows.amendment_messages import message_of, reason_of
+from equipoise.workflows.amendment_preview import begin_of, preview_of
 from equipoise.workflows.cursors import cursor_in, cursor_out
-from equipoise.workflows.differences import Numbers, difference
-from equipoise.workflows.pools import check_open, iso, rules_of, written
+from equipoise.workflows.pools import check_open, rules_of
 from equipoise.workflows.posted_matches import PoolRules, id_fault, moment, read_matches
-
-#: Microseconds for which a replay that has not yet said what it changed is waited for.
-_TELLING = 10_000_000
 
 #: Characters of a reason at most.
 _REASON = 2000
@@ -166,7 +160,7 @@ def amendment(store: Store, pool: str, seq: int) -> AmendmentMessage:
         entry = log.entry_at(connection, record.id, seq) if 0 < seq < 2**62 else None
         if entry is None or entry.kind == "match":
             raise NotFoundError(f"no amendment {seq} in pool {pool!r}")
-        return _message(connection, record, entry)
+        return message_of(connection, record, entry)
 
 
 def amendments(
@@ -179,7 +173,7 @@ def amendments(
     with store.read() as connection:
         record = get_pool(connection, pool)
         entries = log.amendments_before(connection, record.id, before, limit + 1)
-        shown = [_message(connection, record, entry) for entry in entries[:limit]]
+        shown = [message_of(connection, record, entry) for entry in entries[:limit]]
     more = len(entries) > limit
     return AmendmentPage(shown, cursor_out(entries[limit - 1].seq) if more else None)
 
@@ -265,7 +259,7 @@ def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> Amen
             record = get_pool(connection, pool)
             check_open(record)
             before = amendments_of(connection, record)
-            return _preview(connection, record, before, say(connection, record, before))
+            return preview_of(connection, record, before, say(connection, record, before))
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
@@ -280,7 +274,7 @@ def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> Amen
             last = record.last_time
             columns["last_time"] = entry.time if last is None else max(entry.time, last)
         if entry.needs_replay:
-            begin = _begin(connection, record, entry, before)
+            begin = begin_of(connection, record, entry, before)
             columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)
         change_pool(connection, record.id, **columns)
         audit.note(
@@ -292,105 +286,9 @@ def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> Amen
             subject=entry.match or entry.player,
             kind=entry.kind,
             seq=entry.seq,
-            reason=_reason_of(entry),
+            reason=reason_of(entry),
         )
-        return _message(connection, replace(record, **columns), entry)
-
-
-def _begin(connection: Connection, pool: PoolRecord, entry: Entry, before: Amendments) -> Position:
-    match = None if entry.match is None else log.match_by_id(connection, pool.id, entry.match)
-    return place_of(entry, match, before)
-
-
-def _preview(
-    connection: Connection, pool: PoolRecord, before: Amendments, entry: Entry
-) -> AmendmentMessage:
-    """Return what an amendment would change, with all else that waits for a replay."""
-    rules = rules_of(pool.settings)
-    found = DifferenceMessage(0, 0, [])
-    if entry.needs_replay:
-        begin = _begin(connection, pool, entry, before)
-        begin = begin if pool.dirty is None else min(begin, pool.dirty)
-        entries = [*log.amendments(connection, pool.id), entry]
-        after = Amendments.of(entries, entry.seq)
-        found = _replayed(connection, pool, rules, after, begin)
-    return AmendmentMessage(
-        seq=None,
-        kind="preview",
-        match=entry.match,
-        player=entry.player,
-        since=written(entry.posted_time, rules) if entry.player is not None else None,
-        reason=_reason_of(entry),
-        received=iso(entry.received),
-        status="done",
-        difference=found,
-    )
-
-
-def _replayed(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    amendments: Amendments,
-    begin: Position,
-) -> DifferenceMessage:
-    """Return what a replay from a position on would change."""
-    running = running_before(connection, pool, rules, amendments, begin)
-    running.matches = 0
-    after, last = max((begin[0], begin[1] - 1), running.position), False
-    while not last:
-        piece = counted_piece(connection, pool, amendments, after)
-        after, last = piece.end, piece.last
-        if piece.matches:
-            running.rate(piece.matches)
-    before = {
-        row.player: Numbers(row.rating, row.deviation)
-        for rows in ratings.all_ratings(connection, pool.id, pool.generation)
-        for row in rows
-    }
-    now_at = rules.system.at(running.state, np.arange(len(running.players)), None)
-    columns = zip(
-        running.players, now_at["rating"].tolist(), now_at["deviation"].tolist(), strict=True
-    )
-    then = {
-        player: Numbers(rating, None if deviation != deviation else deviation)
-        for player, rating, deviation in columns
-    }
-    return difference(before, then, running.matches)
-
-
-def _message(connection: Connection, pool: PoolRecord, entry: Entry) -> AmendmentMessage:
-    """Return an amendment as it is shown."""
-    rules = rules_of(pool.settings)
-    status, found = _outcome(connection, pool, entry)
-    return AmendmentMessage(
-        seq=entry.seq,
-        kind=entry.kind,
-        match=entry.match,
-        player=entry.player,
-        since=written(entry.posted_time, rules) if entry.player is not None else None,
-        reason=_reason_of(entry),
-        received=iso(entry.received),
-        status=status,
-        difference=found,
-    )
-
-
-def _outcome(
-    connection: Connection, pool: PoolRecord, entry: Entry
-) -> tuple[str, DifferenceMessage | None]:
-    """Return whether an amendment counts yet, and what that changed."""
-    if not entry.needs_replay:
-        return "done", DifferenceMessage(0, 0, [])
-    replay = replays.first_replay_with(connection, pool.id, entry.seq)
-    if replay is None:
-        return "pending", None
-    if replay.difference:
-        return "done", msgspec.json.decode(replay.difference, type=DifferenceMessage)
-    # Swapped in, but the comparison is not written yet; if that was cut off, it never will be.
-    from equipoise.workflows.replaying import now
-
-    return ("pending" if now() - replay.finished < _TELLING else "done"), None
+        return message_of(connection, replace(record, **columns), entry)
 
 
 def _match(connection: Connection, pool: PoolRecord, match: str) -> Entry:
@@ -412,9 +310,3 @@ def _reason(text: str) -> str:
         rule = f"must have at most {_REASON} characters and no NUL"
         raise InvalidDataError([Problem("", None, "reason", rule, text[:100] + "...")])
     return msgspec.json.encode({"reason": text}).decode()
-
-
-def _reason_of(entry: Entry) -> str:
-    if entry.kind == "correct":
-        return ""
-    return str(msgspec.json.decode(entry.content)["reason"])

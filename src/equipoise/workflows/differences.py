@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from sqlalchemy import Connection
+
+from equipoise.arrays import Ints
 from equipoise.messages.amendments import DifferenceMessage, PlayerDifference
+from equipoise.store import ratings
+from equipoise.store.pools import PoolRecord
+from equipoise.workflows.checkpointing import RunningPool
 
 #: Players that are told of.
 MOST_PLAYERS = 1000
@@ -16,6 +22,26 @@ class Numbers(NamedTuple):
 
     rating: float
     deviation: float | None
+
+
+def stored_numbers(connection: Connection, pool: PoolRecord) -> dict[str, Numbers]:
+    """Return what readers see of all players."""
+    return {
+        row.player: Numbers(row.rating, row.deviation)
+        for rows in ratings.all_ratings(connection, pool.id, pool.generation)
+        for row in rows
+    }
+
+
+def running_numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
+    """Return the numbers of the players at these rows."""
+    now_at = running.rules.system.at(running.state, rows, None)
+    return {
+        running.players[row]: Numbers(rating, None if deviation != deviation else deviation)
+        for row, rating, deviation in zip(
+            rows.tolist(), now_at["rating"].tolist(), now_at["deviation"].tolist(), strict=True
+        )
+    }
 
 
 def difference(

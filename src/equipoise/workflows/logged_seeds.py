@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import zlib
 
-import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, InvalidDataError
 from equipoise.rating.pool_state import PoolState
-from equipoise.store import ratings, seeds
+from equipoise.store import seeds
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.store.seeds import Seed
+from equipoise.workflows.planting import plant_ratings
 from equipoise.workflows.pools import rules_of
 from equipoise.workflows.posted_matches import PoolRules
-from equipoise.workflows.rated_rows import rating_rows
 
 #: Number of the archive of a season that came from elsewhere: no pool has it.
 _ELSEWHERE = 0
-
-#: Ratings written by one statement.
-_ROWS = 5_000
 
 
 def seed_of(connection: Connection, pool: PoolRecord) -> bytes | None:
@@ -42,12 +38,7 @@ def plant_seed(store: Store, pool: str, content: bytes | None) -> None:
             raise ConflictError(f"pool {pool!r} began with other ratings than that of the log")
         rules = rules_of(record.settings)
         state = _state(content, rules)
-        players = len(state.player_ids)
-        for low in range(0, players, _ROWS):
-            rows = np.arange(low, min(low + _ROWS, players))
-            names = [str(one) for one in state.player_ids[rows].tolist()]
-            columns = rating_rows(rules, state.state, rows, names)
-            ratings.put(connection, record.id, record.generation, columns)
+        players = plant_ratings(connection, record.id, record.generation, rules, state)
         seeds.add_seed(connection, record.id, Seed(_ELSEWHERE, "{}", None, players), content)
         change_pool(connection, record.id, players=players, follows=_ELSEWHERE)
 

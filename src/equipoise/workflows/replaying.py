@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.arrays import Ints
 from equipoise.errors import ConflictError
 from equipoise.store import audit, changes, checkpoints, log, outbox, ratings, replays
 from equipoise.store.checkpoints import Checkpoint
@@ -29,7 +28,8 @@ from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
 from equipoise.workflows.amendment_places import waiting_from
 from equipoise.workflows.boards import refresh_board
 from equipoise.workflows.checkpointing import RunningPool, keep_checkpoints, running_before
-from equipoise.workflows.differences import Numbers, difference
+from equipoise.workflows.clock import now
+from equipoise.workflows.differences import Numbers, difference, running_numbers, stored_numbers
 from equipoise.workflows.pools import code_version, rules_of
 
 #: How long a replay belongs to whoever began it, unless that one says that it goes on, as it does
@@ -44,11 +44,6 @@ _NEARLY = 400
 
 #: Bytes of checkpoints that are held back until the swap, at most.
 _HELD = 256 * 2**20
-
-
-def now() -> int:
-    """Return the time, microseconds since 1970."""
-    return time.time_ns() // 1000
 
 
 def pending_pools(store: Store) -> list[str]:
@@ -259,9 +254,7 @@ def _go_on(store: Store, claimed: PoolRecord) -> None:
 
 def _keep_claim(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
     """Say that a replay goes on; `record` is the pool, locked. Raises : ConflictError."""
-    mine = (claimed.replay_owner, claimed.replay_generation)
-    if (record.replay_owner, record.replay_generation) != mine:
-        raise ConflictError(f"the replay of pool {record.name} was taken over")
+    _check_claim(record, (claimed.replay_owner, claimed.replay_generation))
     change_pool(connection, record.id, replay_until=now() + LEASE)
 
 
@@ -275,9 +268,14 @@ def _leave(store: Store, claimed: PoolRecord) -> None:
 def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
     """Return the pool, locked. Raises : ConflictError where somebody else took the replay over."""
     record = get_pool(connection, replay.pool.name, lock=True)
-    if record.replay_owner != replay.owner or record.replay_generation != replay.generation:
-        raise ConflictError(f"the replay of pool {record.name} was taken over")
+    _check_claim(record, (replay.owner, replay.generation))
     return record
+
+
+def _check_claim(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
+    """Refuse to go on with a replay that is another's by now. Raises : ConflictError."""
+    if (record.replay_owner, record.replay_generation) != mine:
+        raise ConflictError(f"the replay of pool {record.name} was taken over")
 
 
 def _hold_checkpoint(replay: _Replay) -> None:
@@ -302,7 +300,7 @@ def _swap(replay: _Replay) -> None:
     """
     running = replay.running
     with replay.store.read() as connection:
-        before = _stored(connection, replay.pool)
+        before = stored_numbers(connection, replay.pool)
     with replay.store.write() as connection:
         record = _check_ours(connection, replay)
         last = False
@@ -338,7 +336,7 @@ def _swap(replay: _Replay) -> None:
             board_day=running.board_day,
             outbox_last=outbox_last,
         )
-    after = _numbers(running, np.arange(len(running.players)))
+    after = running_numbers(running, np.arange(len(running.players)))
     told = msgspec.json.encode(difference(before, after, running.matches)).decode()
     with replay.store.write() as connection:
         replays.tell(connection, replay.pool.id, replay.generation, told)
@@ -373,26 +371,6 @@ def _record(replay: _Replay) -> ReplayRecord:
         finished=now(),
         difference="",
     )
-
-
-def _stored(connection: Connection, pool: PoolRecord) -> dict[str, Numbers]:
-    """Return what readers see of all players."""
-    return {
-        row.player: Numbers(row.rating, row.deviation)
-        for rows in ratings.all_ratings(connection, pool.id, pool.generation)
-        for row in rows
-    }
-
-
-def _numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
-    """Return the numbers of the players at these rows."""
-    now_at = running.rules.system.at(running.state, rows, None)
-    return {
-        running.players[row]: Numbers(rating, None if deviation != deviation else deviation)
-        for row, rating, deviation in zip(
-            rows.tolist(), now_at["rating"].tolist(), now_at["deviation"].tolist(), strict=True
-        )
-    }
 
 
 def _release_checkpoints(replay: _Replay) -> None:

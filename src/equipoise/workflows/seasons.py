@@ -30,6 +30,7 @@ from equipoise.store.seeds import Seed
 from equipoise.workflows.amended_log import amendments_of
 from equipoise.workflows.checkpointing import ZLIB_LEVEL
 from equipoise.workflows.match_history import time_kind
+from equipoise.workflows.planting import plant_ratings
 from equipoise.workflows.pools import (
     check_open,
     check_settings,
@@ -38,11 +39,7 @@ from equipoise.workflows.pools import (
     rules_of,
 )
 from equipoise.workflows.posted_matches import PoolRules
-from equipoise.workflows.rated_rows import rating_rows
 from equipoise.workflows.rating_batch import object_array
-
-#: Ratings written by one statement.
-_ROWS = 5_000
 
 
 def end_season(
@@ -157,12 +154,8 @@ def _plant(
     centre, content, players = None, None, 0
     if request.reset == "soft" and old.players:
         state, centre = _softened(connection, old, request, rules.system)
-        players = len(state.player_ids)
         content = zlib.compress(state.to_bytes(), ZLIB_LEVEL)
-        for low in range(0, players, _ROWS):
-            rows = np.arange(low, min(low + _ROWS, players))
-            names = state.player_ids[rows].tolist()
-            ratings.put(connection, new, 1, rating_rows(rules, state.state, rows, names))
+        players = plant_ratings(connection, new, 1, rules, state)
     told = msgspec.json.encode(request).decode()
     seeds.add_seed(connection, new, Seed(old.id, told, centre, players), content)
     change_pool(connection, new, players=players, follows=old.id)

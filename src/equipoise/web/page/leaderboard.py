@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from starlette.responses import JSONResponse, Response
 
 from equipoise.messages.players import LeaderboardRow
-from equipoise.messages.pools import PoolMessage
 from equipoise.web.page.drawing.intervals import Interval, intervals
 from equipoise.web.page.rendering import HEADERS
 from equipoise.web.page.visit import Visit
@@ -79,13 +78,3 @@ async def names(visit: Visit) -> Response:
     found = await visit.ask(visit.backend.search_players, text, MOST_NAMES) if text else []
     rows = [{"player": row.player, "rating": row.rating} for row in found]
     return JSONResponse({"players": rows}, headers=dict(HEADERS))
-
-
-def listed_at_all(pool: PoolMessage) -> str:
-    """Return which players a leaderboard leaves out, in words; "" for none."""
-    parts = []
-    if pool.placement_matches:
-        parts.append(f"with fewer than {pool.placement_matches} matches (provisional)")
-    if pool.inactive_days is not None:
-        parts.append(f"without a match for {pool.inactive_days:g} days (inactive)")
-    return " and those ".join(parts)

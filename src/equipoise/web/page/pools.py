@@ -11,7 +11,7 @@ from equipoise.web.page.drawing.columns import Column, Mark, columns_chart
 from equipoise.web.page.drawing.drift import drift_chart
 from equipoise.web.page.settings import bound
 from equipoise.web.page.visit import Visit
-from equipoise.web.page.wording import number, path, plural, utc
+from equipoise.web.page.wording import number, plural, utc
 
 LATEST, AMENDED, BEST = 8, 5, 5
 
@@ -93,8 +93,3 @@ def _ratings(found: OverviewMessage) -> Markup | None:
     if found.median is not None:
         mark = Mark((found.median - low) / (high - low), f"median {number(found.median, digits)}")
     return columns_chart("Players by rating", columns, below, mark)
-
-
-def pool_path(pool: str) -> str:
-    """Return where a pool's overview stands."""
-    return path("pools", pool)

@@ -32,7 +32,7 @@ from equipoise.store.connection import Store
 from equipoise.store.keys import find_key, note_use
 from equipoise.web.page.backend import KeyHolder
 from equipoise.web.page.settings import PageSettings
-from equipoise.web.service import Service, now
+from equipoise.web.service import Service
 from equipoise.workflows import (
     amending,
     keys,
@@ -45,6 +45,7 @@ from equipoise.workflows import (
     pools,
     posting,
 )
+from equipoise.workflows.clock import now
 
 _Answer = TypeVar("_Answer")
 
