@@ -94,7 +94,7 @@ def test_no_rows_are_no_statement(database_url: str) -> None:
     with store.write() as connection:
         ratings.put(connection, 1, 1, rows_of([]))
         bulk.insert_rows(connection, keys, ("id", "name"), [])
-        changes.put(connection, 1, 1, {name: [] for name in changes.ChangeRow._fields})
+        changes.put(connection, 1, 1, {name: [] for name in changes.COLUMNS})
         assert ratings.count_players(connection, 1, 1) == 0
     store.close()
 
@@ -115,7 +115,7 @@ def test_any_number_of_values_may_be_asked_for(crowded: Store, count: int) -> No
     with crowded.read() as connection:
         found = ratings.states_of(connection, 1, 1, asked)
     assert set(found) == set(asked[:5_000])
-    assert all(bytes(state) == b"\x00\xff" * 4 for state in found.values())
+    assert all(bytes(one.state) == b"\x00\xff" * 4 for one in found.values())
     crowded.close()
 
 

@@ -75,8 +75,8 @@ def test_questions_of_every_request_are_answered_from_indexes(sqlite_url: str) -
         "provisional = 0 AND (ordering, player) > (1.0, 'a') ORDER BY ordering, player LIMIT 9": (
             "ix_ratings_leaderboard"
         ),
-        "SELECT * FROM changes WHERE pool = 1 AND player = 'a' AND (time, seq) < (1, 2) "
-        "ORDER BY time DESC, seq DESC LIMIT 9": "PRIMARY KEY",
+        "SELECT * FROM changes WHERE pool = 1 AND (time, seq) >= (1, 2) AND generation < 3 "
+        "ORDER BY time, seq, player, generation LIMIT 9": "PRIMARY KEY",
     }
     with store.engine.connect() as connection:
         for question, index in asked.items():

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from alembic import command
-from sqlalchemy import MetaData, create_engine, text
+from sqlalchemy import Connection, MetaData, create_engine, select, text
 
 from equipoise.messages.amendments import ReasonRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.store.changes import SHOWN, change_row
 from equipoise.store.connection import open_store
 from equipoise.store.keys import create_key
 from equipoise.store.migrating import configuration
+from equipoise.store.schema import changes
 from equipoise.workflows.amending import void_match
 from equipoise.workflows.pools import create_pool
 from equipoise.workflows.posting import Post, post_matches
@@ -47,12 +49,15 @@ def make_first_schema(url: str, folder: Path) -> None:
         for table in tables.sorted_tables:
             if table.name == "alembic_version":
                 continue
-            names = [column.name for column in table.columns]
-            listed = ", ".join(f'"{name}"' for name in names)
-            rows = [
-                dict(zip(names, row, strict=True))
-                for row in reading.execute(text(f"SELECT {listed} FROM {table.name}"))
-            ]
+            if table.name == "changes":
+                rows = _changes(reading)
+            else:
+                names = [column.name for column in table.columns]
+                listed = ", ".join(f'"{name}"' for name in names)
+                rows = [
+                    dict(zip(names, row, strict=True))
+                    for row in reading.execute(text(f"SELECT {listed} FROM {table.name}"))
+                ]
             for row in rows:
                 _as_it_was(row)
                 # The database numbers pools and keys itself, from 1 as before.
@@ -61,6 +66,17 @@ def make_first_schema(url: str, folder: Path) -> None:
                 writing.execute(table.insert(), rows)
     source.dispose()
     engine.dispose()
+
+
+def _changes(reading: Connection) -> list[dict[str, object]]:
+    """Return the changes with a column a number, as they were."""
+    rows = []
+    for stored in reading.execute(select(changes.c.pool, changes.c.generation, *SHOWN)):
+        pool, generation, *columns = stored
+        row = change_row(columns)._asdict()
+        del row["previous"]
+        rows.append({"pool": pool, "generation": generation, **row})
+    return rows
 
 
 def _as_it_was(row: dict[str, object]) -> None:

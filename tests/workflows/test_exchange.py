@@ -114,11 +114,11 @@ def stored(store: Store, pool: str) -> tuple[Any, ...]:
     with store.read() as connection:
         record = get_pool(connection, pool)
         entries = [one._replace(key=None) for one in log.whole_log(connection, record.id)]
-        states = dict(
+        states = [
             row
             for rows in ratings.all_states(connection, record.id, record.generation)
             for row in rows
-        )
+        ]
         rows = [row for piece in changes.all_changes(connection, record) for row in piece]
         return entries, states, rows, record.last_time, record.players, record.settings
 

@@ -113,9 +113,9 @@ def stored(store: Store, name: str) -> tuple[dict[str, bytes], list[ChangeRow]]:
     with store.read() as connection:
         pool = get_pool(connection, name)
         states = {
-            player: bytes(state)
+            row.player: bytes(row.state)
             for rows in ratings.all_states(connection, pool.id, pool.generation)
-            for player, state in rows
+            for row in rows
         }
         every = [row for rows in changes.all_changes(connection, pool) for row in rows]
     return states, sorted(every, key=lambda row: (row.seq, row.player))

@@ -1,25 +1,49 @@
-"""What every match did to every player in it."""
+"""What every match did to every player in it.
+
+The table is in the order of rating. A player's changes are a chain through it: the player's rating
+says where the last one stands, and each says where the one before it does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import struct
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, literal, or_, select, tuple_
+import numpy as np
+from sqlalchemy import (
+    CTE,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+)
 
-from equipoise.store.bulk import among, insert
+from equipoise.arrays import Floats, Ints
+from equipoise.store.bulk import insert
 from equipoise.store.pools import PoolRecord, Position
-from equipoise.store.schema import changes
+from equipoise.store.schema import changes, ratings
 
 #: Changes looked at in one step of clearing out.
 _PIECE = 10_000
 
+#: How `numbers` begin, little-endian: rank, teams, rating and deviation before, deviation,
+#: expected score, performance. The system's further numbers follow.
+_HEAD = struct.Struct("<ii5d")
+
 
 class ChangeRow(NamedTuple):
-    """A change as the table has it.
+    """What a match did to a player.
 
     rank : number of teams of the match that came before the player's
-    extra : packed float64
+    extra : the system's further numbers, packed float64
+    previous : position of the player's change before; number 0 where there is none
     """
 
     player: str
@@ -34,92 +58,158 @@ class ChangeRow(NamedTuple):
     expected: float | None
     performance: float | None
     extra: bytes
+    previous: Position
 
 
-_SHOWN = [changes.c[name] for name in ChangeRow._fields]
+#: The columns of a change, in the order in which `change_row` takes them, and `SHOWN` in queries.
+COLUMNS = ("player", "time", "seq", "previous_time", "previous_seq", "rating", "numbers")
+SHOWN = [changes.c[name] for name in COLUMNS]
+
+
+def pack_numbers(rank: Ints, teams: Ints, values: Sequence[Floats]) -> list[bytes]:
+    """Return the packed numbers of changes.
+
+    rank, teams : shape (changes,)
+    values : rating and deviation before, deviation, expected score, performance, and the system's
+        further numbers, each of shape (changes,); NaN for none
+    """
+    layout = np.dtype([("places", "<i4", 2), ("values", "<f8", len(values))])
+    rows = np.empty(len(rank), layout)
+    rows["places"][:, 0], rows["places"][:, 1] = rank, teams
+    for at, column in enumerate(values):
+        # Zero for minus zero, as in columns of numbers: SQLite keeps no sign of a zero.
+        rows["values"][:, at] = column + 0.0
+    data, width = rows.tobytes(), layout.itemsize
+    return [data[at : at + width] for at in range(0, len(data), width)]
+
+
+def change_row(stored: Sequence[Any]) -> ChangeRow:
+    """Return a change from its columns, which are `COLUMNS`."""
+    player, time, seq, previous_time, previous_seq, rating, numbers = stored
+    rank, teams, before, deviation_before, *others = _HEAD.unpack_from(numbers)
+    deviation, expected, performance = (None if one != one else one for one in others)
+    return ChangeRow(
+        player,
+        time,
+        seq,
+        rank,
+        teams,
+        before,
+        None if deviation_before != deviation_before else deviation_before,
+        rating,
+        deviation,
+        expected,
+        performance,
+        bytes(numbers[_HEAD.size :]),
+        (previous_time, previous_seq),
+    )
 
 
 def put(
     connection: Connection, pool: int, generation: int, columns: dict[str, Sequence[Any]]
 ) -> None:
-    """Write changes, given as columns: those of `ChangeRow`."""
+    """Write changes, given as columns: `COLUMNS`."""
     rows = len(columns["player"])
     fixed = {"pool": [pool] * rows, "generation": [generation] * rows}
     insert(connection, changes, {**fixed, **columns})
 
 
 def changes_of_match(
-    connection: Connection, pool: PoolRecord, position: Position, players: Iterable[str]
+    connection: Connection, pool: PoolRecord, position: Position
 ) -> dict[str, ChangeRow]:
-    """Return what a match did to these players, by id."""
-    query = select(*_SHOWN).where(
-        changes.c.pool == pool.id,
-        among(changes.c.player, players, connection),
-        changes.c.time == position[0],
-        changes.c.seq == position[1],
-        counts(pool),
-    )
-    return {row[0]: ChangeRow._make(row) for row in connection.execute(query)}
+    """Return what a match did to its players, by id."""
+    query = select(*SHOWN).where(*_at(position), counts(pool))
+    return {row[0]: change_row(row) for row in connection.execute(query).all()}
 
 
 def changes_of_player(
     connection: Connection, pool: PoolRecord, player: str, before: Position | None, limit: int
 ) -> list[ChangeRow]:
     """Return a player's last changes before a position, newest first."""
-    query = select(*_SHOWN).where(
-        changes.c.pool == pool.id, changes.c.player == player, counts(pool)
+    start = None if before is None else _previous(connection, pool, player, before)
+    # A mark that a replay has taken away since is looked for from the newest on.
+    steps = limit if before is None or start is not None else None
+    if start is None:
+        start = _last(connection, pool, player)
+    if start is None:
+        return []
+    first = select(*SHOWN, literal(1).label("step")).where(
+        counts(pool), *_at(start), changes.c.player == player
     )
+    chain = first.cte("chain", recursive=True)
+    further = further_changes(chain, pool).add_columns(chain.c.step + 1)
+    if steps is not None:
+        further = further.where(chain.c.step < steps)
+    chain = chain.union_all(further)
+    query = select(*(chain.c[name] for name in COLUMNS)).order_by(chain.c.step).limit(limit)
     if before is not None:
-        query = query.where(_position() < _literal(before))
-    query = query.order_by(changes.c.time.desc(), changes.c.seq.desc()).limit(limit)
-    return [ChangeRow._make(row) for row in connection.execute(query)]
+        query = query.where(tuple_(chain.c.time, chain.c.seq) < _literal(before))
+    return [change_row(row) for row in connection.execute(query).all()]
+
+
+def further_changes(chain: CTE, pool: PoolRecord) -> Select[Any]:
+    """Return the query for the changes right before those in a chain: `COLUMNS`."""
+    here = and_(
+        changes.c.time == chain.c.previous_time,
+        changes.c.seq == chain.c.previous_seq,
+        changes.c.player == chain.c.player,
+    )
+    return select(*SHOWN).join(chain, here).where(counts(pool))
+
+
+def _previous(
+    connection: Connection, pool: PoolRecord, player: str, position: Position
+) -> Position | None:
+    """Return where the change before the one at a position stands; None where none is there."""
+    query = select(changes.c.previous_time, changes.c.previous_seq).where(
+        counts(pool), *_at(position), changes.c.player == player
+    )
+    found = connection.execute(query).first()
+    return None if found is None else (found[0], found[1])
+
+
+def _last(connection: Connection, pool: PoolRecord, player: str) -> Position | None:
+    """Return where a player's last change stands, None for a player without a rating."""
+    query = select(ratings.c.change_time, ratings.c.change_seq).where(
+        ratings.c.pool == pool.id,
+        ratings.c.generation == pool.generation,
+        ratings.c.player == player,
+    )
+    found = connection.execute(query).first()
+    return None if found is None else (found[0], found[1])
 
 
 def changes_between(
-    connection: Connection,
-    pool: PoolRecord,
-    players: Iterable[str],
-    first: Position,
-    last: Position,
+    connection: Connection, pool: PoolRecord, first: Position, last: Position
 ) -> dict[tuple[str, int], ChangeRow]:
-    """Return what matches from one position to another did to these, by player and seq."""
-    query = select(*_SHOWN).where(
-        changes.c.pool == pool.id,
-        among(changes.c.player, players, connection),
-        _position() >= _literal(first),
-        _position() <= _literal(last),
-        counts(pool),
+    """Return what matches from one position to another did, by player and seq."""
+    query = select(*SHOWN).where(
+        counts(pool), _position() >= _literal(first), _position() <= _literal(last)
     )
-    return {(row[0], row[2]): ChangeRow._make(row) for row in connection.execute(query)}
+    found = (change_row(row) for row in connection.execute(query).all())
+    return {(row.player, row.seq): row for row in found}
 
 
 def count_of(connection: Connection, pool: PoolRecord) -> int:
     """Return the number of changes that count."""
-    query = select(func.count()).where(changes.c.pool == pool.id, counts(pool))
+    query = select(func.count()).select_from(changes).where(counts(pool))
     return int(connection.execute(query).scalar_one())
 
 
 def all_changes(connection: Connection, pool: PoolRecord) -> Iterator[list[ChangeRow]]:
-    """Give all changes that count, by player and position, some thousands at a time."""
-    after = ("", 0, 0)
-    here = tuple_(changes.c.player, changes.c.time, changes.c.seq)
+    """Give all changes that count, by position and player, some thousands at a time."""
+    after: tuple[int, int, str] | None = None
+    here = (changes.c.time, changes.c.seq, changes.c.player)
     while True:
-        query = (
-            select(*_SHOWN)
-            .where(
-                changes.c.pool == pool.id,
-                here > tuple_(*(literal(value) for value in after)),
-                counts(pool),
-            )
-            .order_by(changes.c.player, changes.c.time, changes.c.seq)
-            .limit(_PIECE)
-        )
-        rows = [ChangeRow._make(row) for row in connection.execute(query)]
+        query = select(*SHOWN).where(counts(pool)).order_by(*here).limit(_PIECE)
+        if after is not None:
+            query = query.where(tuple_(*here) > tuple_(*(literal(value) for value in after)))
+        rows = [change_row(row) for row in connection.execute(query).all()]
         if rows:
             yield rows
         if len(rows) < _PIECE:
             return
-        after = (rows[-1].player, rows[-1].time, rows[-1].seq)
+        after = (rows[-1].time, rows[-1].seq, rows[-1].player)
 
 
 def forget_unseen(
@@ -135,11 +225,14 @@ def forget_unseen(
     if pool.replay_generation is not None:
         given_up &= changes.c.generation < pool.replay_generation
     replaced = and_(changes.c.generation < pool.generation, _position() >= _literal(pool.begins))
-    key = (changes.c.player, changes.c.time, changes.c.seq, changes.c.generation)
-    query = select(*key).where(changes.c.pool == pool.id, or_(given_up, replaced))
+    key = (changes.c.time, changes.c.seq, changes.c.player, changes.c.generation)
+    # No replay that was given up began before the one that is wanted now.
+    begins = pool.begins if pool.dirty is None else min(pool.begins, pool.dirty)
+    start = _position() >= _literal(begins)
     if after is not None:
-        query = query.where(tuple_(*key) > tuple_(*(literal(value) for value in after)))
-    found = [tuple(row) for row in connection.execute(query.order_by(*key).limit(limit))]
+        start = tuple_(*key) > tuple_(*(literal(value) for value in after))
+    query = select(*key).where(changes.c.pool == pool.id, start, or_(given_up, replaced))
+    found = [tuple(row) for row in connection.execute(query.order_by(*key).limit(limit)).all()]
     _delete(connection, pool.id, found)
     return found[-1] if len(found) == limit else None
 
@@ -148,7 +241,7 @@ def _delete(connection: Connection, pool: int, keys: list[tuple[Any, ...]]) -> N
     """Delete rows by their keys, one statement with many parameters."""
     if not keys:
         return
-    names = ("player", "time", "seq", "generation")
+    names = ("time", "seq", "player", "generation")
     one = delete(changes).where(
         changes.c.pool == pool, *(changes.c[name] == bindparam(f"the_{name}") for name in names)
     )
@@ -157,11 +250,18 @@ def _delete(connection: Connection, pool: int, keys: list[tuple[Any, ...]]) -> N
 
 
 def counts(pool: PoolRecord) -> Any:
-    """Return the condition that a change is one that readers see."""
-    return or_(
-        changes.c.generation == pool.generation,
-        and_(changes.c.generation < pool.generation, _position() < _literal(pool.begins)),
+    """Return the condition that a change is one that readers of a pool see."""
+    return and_(
+        changes.c.pool == pool.id,
+        or_(
+            changes.c.generation == pool.generation,
+            and_(changes.c.generation < pool.generation, _position() < _literal(pool.begins)),
+        ),
     )
+
+
+def _at(position: Position) -> tuple[Any, ...]:
+    return changes.c.time == position[0], changes.c.seq == position[1]
 
 
 def _position() -> Any:

@@ -18,12 +18,14 @@ class Checkpoint:
     """The state after the match at `position`.
 
     participations : rated up to there; code : version that rated; content : the packed state
+    trail : packed positions of its players' last changes; nothing where there are none
     """
 
     position: Position
     participations: int
     code: str
     content: bytes
+    trail: bytes = b""
 
 
 def add_checkpoint(connection: Connection, pool: int, checkpoint: Checkpoint) -> None:
@@ -42,6 +44,7 @@ def add_checkpoint(connection: Connection, pool: int, checkpoint: Checkpoint) ->
             participations=checkpoint.participations,
             code=checkpoint.code,
             content=checkpoint.content,
+            trail=checkpoint.trail,
         )
     )
 
@@ -51,7 +54,7 @@ def last_before(connection: Connection, pool: int, position: Position) -> Checkp
     c = checkpoints.c
     here = tuple_(c.time, c.seq) < tuple_(literal(position[0]), literal(position[1]))
     query = (
-        select(c.time, c.seq, c.participations, c.code, c.content)
+        select(c.time, c.seq, c.participations, c.code, c.content, c.trail)
         .where(c.pool == pool, here)
         .order_by(c.time.desc(), c.seq.desc())
         .limit(1)

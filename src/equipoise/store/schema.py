@@ -176,6 +176,10 @@ ratings = Table(
     Column("provisional", Boolean, nullable=False),
     # All that the system knows of the player: rating.state_bytes.
     Column("state", LargeBinary, nullable=False),
+    # Position of the player's last change, where the way back through all of them begins; number
+    # 0 for none.
+    Column("change_time", BigInteger, nullable=False, server_default="0"),
+    Column("change_seq", BigInteger, nullable=False, server_default="0"),
     Index(
         "ix_ratings_leaderboard",
         "pool",
@@ -191,25 +195,22 @@ ratings = Table(
     ),
 )
 
+# In the order of rating, so that new rows come at the end however many there are: an index by
+# player would cost a page a row. A player's changes are a chain instead, newest first.
 changes = Table(
     "changes",
     metadata,
     _of_pool(),
-    Column("player", Name, primary_key=True),
     Column("time", BigInteger, primary_key=True),
     Column("seq", BigInteger, primary_key=True),
+    Column("player", Name, primary_key=True),
     Column("generation", BigInteger, primary_key=True),
-    # Teams of the match that came before the player's.
-    Column("rank", Integer, nullable=False),
-    Column("teams", Integer, nullable=False),
-    Column("rating_before", Double, nullable=False),
-    Column("deviation_before", Double),
+    # Position of the player's change before this one; number 0 for none.
+    Column("previous_time", BigInteger, nullable=False),
+    Column("previous_seq", BigInteger, nullable=False),
     Column("rating", Double, nullable=False),
-    Column("deviation", Double),
-    Column("expected", Double),
-    Column("performance", Double),
-    # The system's further columns of a trace, float64 in their order.
-    Column("extra", LargeBinary, nullable=False),
+    # The other numbers, packed by store.changes.
+    Column("numbers", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -223,6 +224,8 @@ checkpoints = Table(
     Column("participations", BigInteger, nullable=False),
     Column("code", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
+    # Where the last change of each of its players stands: workflows.trail.
+    Column("trail", LargeBinary, nullable=False),
 )
 
 replays = Table(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Integer, cast, func, literal, select
+from sqlalchemy import CTE, BigInteger, Connection, Integer, and_, cast, func, literal, select
 
-from equipoise.store.changes import counts
+from equipoise.store.changes import SHOWN, counts, further_changes
 from equipoise.store.pools import PoolRecord
 from equipoise.store.ratings import RatingRow
 from equipoise.store.schema import changes, log, ratings
@@ -129,17 +129,11 @@ def means_by_bin(
         .subquery()
     )
     drawn = select(numbered.c.player).where(numbered.c.number % every == 0)
-    where = changes.c.seq if by_seq else changes.c.time
-    which = _bin(where, since, width)
-    apart = changes.c.rating - about
+    chain = _changes_since(pool, drawn, since, by_seq)
+    which = _bin(chain.c.seq if by_seq else chain.c.time, since, width)
+    apart = chain.c.rating - about
     query = (
-        select(which, func.count(), func.avg(changes.c.rating), func.avg(apart * apart))
-        .where(
-            changes.c.pool == pool.id,
-            changes.c.player.in_(drawn),
-            where >= since,
-            counts(pool),
-        )
+        select(which, func.count(), func.avg(chain.c.rating), func.avg(apart * apart))
         .group_by(which)
         .order_by(which)
     )
@@ -147,6 +141,32 @@ def means_by_bin(
         MeanRow(int(row[0]), int(row[1]), float(row[2]), float(row[3]))
         for row in connection.execute(query)
     ]
+
+
+def _changes_since(pool: PoolRecord, players: Any, since: int, by_seq: bool) -> CTE:
+    """Return some players' changes since a time, or a number in a log without times.
+
+    players : the query for them
+    """
+    where = changes.c.seq if by_seq else changes.c.time
+    last = and_(
+        changes.c.time == ratings.c.change_time,
+        changes.c.seq == ratings.c.change_seq,
+        changes.c.player == ratings.c.player,
+    )
+    first = (
+        select(*SHOWN)
+        .join(ratings, last)
+        .where(
+            ratings.c.pool == pool.id,
+            ratings.c.generation == pool.generation,
+            ratings.c.player.in_(players),
+            where >= since,
+            counts(pool),
+        )
+    )
+    chain = first.cte("chain", recursive=True)
+    return chain.union_all(further_changes(chain, pool).where(where >= since))
 
 
 def players_with(

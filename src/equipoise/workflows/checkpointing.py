@@ -27,7 +27,8 @@ from equipoise.workflows.match_history import LoggedMatch, history_of, players_o
 from equipoise.workflows.pools import code_version, rules_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
-from equipoise.workflows.rating_batch import object_array
+from equipoise.workflows.rating_batch import object_array, trail_of
+from equipoise.workflows.trail import Trail
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class RunningPool:
     """All players of a pool at a position of its log.
 
     players : ids, row by row of the state; row_of : the other way round
+    trail : where their last changes stand
     position : of the last match that was rated
     board_day : as of which shown ratings have decayed
     matches, participations : rated so far, those before the checkpoint it began at included
@@ -52,6 +54,7 @@ class RunningPool:
     players: list[str]
     row_of: dict[str, int]
     state: State
+    trail: Trail
     position: Position = START
     matches: int = 0
     participations: int = 0
@@ -60,7 +63,7 @@ class RunningPool:
     @classmethod
     def start(cls, rules: PoolRules) -> RunningPool:
         """Return a pool in which nobody is known."""
-        return cls(rules, [], {}, rules.system.initial(0))
+        return cls(rules, [], {}, rules.system.initial(0), Trail.empty(0))
 
     @classmethod
     def resume(cls, rules: PoolRules, checkpoint: Checkpoint) -> RunningPool:
@@ -78,6 +81,7 @@ class RunningPool:
             players,
             {player: row for row, player in enumerate(players)},
             saved.state,
+            Trail.from_bytes(checkpoint.trail, len(players)),
             checkpoint.position,
             participations=checkpoint.participations,
         )
@@ -93,6 +97,7 @@ class RunningPool:
                 self.row_of[player] = len(self.players)
                 self.players.append(player)
         self.state.grow(len(self.players))
+        self.trail.grow(len(self.players))
         history = history_of(matches, self.row_of, object_array(self.players), self.rules)
         trace = empty_trace(self.rules.system, history)
         self.rules.system.run(self.state, history, 0, history.matches, trace)
@@ -110,12 +115,12 @@ class RunningPool:
         names: Sequence[str],
     ) -> dict[str, Sequence[Any]]:
         seqs = [match.seq for match in matches]
-        return change_rows(self.rules, history, trace, seqs, names)[0]
+        return change_rows(self.rules, history, trace, seqs, names, self.trail)
 
     def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
         """Return the ratings of the players at these rows as columns of the table."""
         names = [self.players[row] for row in rows]
-        return rating_rows(self.rules, self.state, rows, names, self.board_day)
+        return rating_rows(self.rules, self.state, rows, names, self.trail, self.board_day)
 
     def pool_state(self) -> PoolState:
         """Return the state as the library has it."""
@@ -131,7 +136,8 @@ class RunningPool:
     def checkpoint(self) -> Checkpoint:
         """Return the state as a checkpoint."""
         content = zlib.compress(self.pool_state().to_bytes(), ZLIB_LEVEL)
-        return Checkpoint(self.position, self.participations, code_version(), content)
+        trail = self.trail.to_bytes()
+        return Checkpoint(self.position, self.participations, code_version(), content, trail)
 
 
 def _no_ids() -> Ids:
@@ -227,15 +233,14 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
 
 def _standing(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
     """Return a checkpoint of the stored ratings."""
-    players: list[str] = []
-    packed: list[bytes] = []
-    for rows in ratings.all_states(connection, pool.id, pool.generation):
-        players += [player for player, _ in rows]
-        packed += [state for _, state in rows]
-    state = unpack_players(rules.system, packed)
+    pieces = ratings.all_states(connection, pool.id, pool.generation)
+    known = [one for rows in pieces for one in rows]
+    players = [one.player for one in known]
+    state = unpack_players(rules.system, [one.state for one in known])
+    trail = trail_of(known)
     state.shared = dict(pool.shared)
     position = (pool.last_time or 0, pool.last_seq)
     before = checkpoints.last_before(connection, pool.id, position)
     rated = pool.checkpoint_due + (0 if before is None else before.participations)
-    running = RunningPool(rules, players, {}, state, position, participations=rated)
+    running = RunningPool(rules, players, {}, state, trail, position, participations=rated)
     return running.checkpoint()

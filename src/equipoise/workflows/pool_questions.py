@@ -150,12 +150,12 @@ def _known_players(
     connection: Connection, pool: PoolRecord, rules: PoolRules, players: Iterable[str]
 ) -> PoolState:
     """Return the state of those of these players who have one."""
-    packed = ratings.states_of(connection, pool.id, pool.generation, players)
-    state = unpack_players(rules.system, list(packed.values()))
+    known = ratings.states_of(connection, pool.id, pool.generation, players)
+    state = unpack_players(rules.system, [one.state for one in known.values()])
     state.shared = {name: values.copy() for name, values in pool.shared.items()}
     return PoolState(
         system=rules.system,
-        player_ids=object_array(list(packed)),
+        player_ids=object_array(list(known)),
         state=state,
         rated=np.zeros(0, np.int64),
         last_time=pool.last_time if rules.timed else None,

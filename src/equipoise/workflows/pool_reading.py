@@ -30,7 +30,6 @@ from equipoise.store.ratings import RatingRow
 from equipoise.workflows.amended_log import Amendments, amendments_of_matches
 from equipoise.workflows.cursors import cursor_in, cursor_out
 from equipoise.workflows.eligibility import Eligibility
-from equipoise.workflows.match_history import players_of
 from equipoise.workflows.match_messages import Standing, match_line, match_message
 from equipoise.workflows.pools import iso, rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, days, moment
@@ -177,7 +176,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         row = _rating(connection, record, player_id)
-        packed = ratings.states_of(connection, record.id, record.generation, [player_id])
+        known = ratings.states_of(connection, record.id, record.generation, [player_id])
         listed = not row.provisional
         place = _View(connection, record, False, None).place(row) if listed else None
         barred = Eligibility.of_players(connection, record, [player_id]).barred_now(player_id)
@@ -188,7 +187,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         raise InvalidParameterError(
             f"at must not be before the player's last match, {written(row.last_time, rules)}"
         )
-    state = unpack_players(rules.system, [packed[player_id]])
+    state = unpack_players(rules.system, [known[player_id].state])
     state.shared = record.shared
     now = rules.system.at(state, np.zeros(1, np.int64), None if when is None else days(when))
     return PlayerMessage(
@@ -283,8 +282,7 @@ def stored_matches(
         stands = standing(entry, amendments, through)
         # While a correction waits for its replay, the changes are those of what it corrects.
         place = (replayed.time(entry), entry.seq)
-        names = players_of(stands.request)
-        rows = changes.changes_of_match(connection, pool, place, names)
+        rows = changes.changes_of_match(connection, pool, place)
         found[match_id] = match_message(entry, stands, rows, rules)
     return found
 

@@ -29,7 +29,8 @@ def rating_frames(
     empty = True
     for players in ratings.players_by_rating(connection, pool.id, pool.generation):
         empty = False
-        packed = ratings.states_of(connection, pool.id, pool.generation, players)
+        stored = ratings.states_of(connection, pool.id, pool.generation, players)
+        packed = {player: row.state for player, row in stored.items()}
         yield _rating_frame(pool, rules, packed), len(players)
     if empty:
         yield _rating_frame(pool, rules, {}), 0
@@ -86,9 +87,8 @@ def _change_rows(
     """Return a row a participation; without numbers where the match changed nothing."""
     if not matches:
         return []
-    players = {player for match in matches for player in players_of(match.request)}
     first, last = matches[0].position, matches[-1].position
-    stored = changes.changes_between(connection, pool, players, first, last)
+    stored = changes.changes_between(connection, pool, first, last)
     rows = []
     for match in matches:
         request = match.request

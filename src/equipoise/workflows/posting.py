@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.store import changes, log, outbox, ratings
-from equipoise.store.changes import ChangeRow
+from equipoise.store.changes import COLUMNS, ChangeRow, change_row
 from equipoise.store.connection import Store
 from equipoise.store.log import Entry
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
@@ -302,8 +302,8 @@ def _messages(
         return {}
     by_seq: dict[int, dict[str, ChangeRow]] = {}
     if batch is not None:
-        for row in zip(*batch.changes.values(), strict=True):
-            change = ChangeRow._make(row)
+        for row in zip(*(batch.changes[name] for name in COLUMNS), strict=True):
+            change = change_row(row)
             if change.seq in wanted:
                 by_seq.setdefault(change.seq, {})[change.player] = change
     first = plan.entries[0].seq

@@ -14,7 +14,9 @@ from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import State
 from equipoise.rating.state_bytes import pack_players
 from equipoise.rating.system import RatingSystem
+from equipoise.store.changes import pack_numbers
 from equipoise.workflows.posted_matches import PoolRules
+from equipoise.workflows.trail import Trail
 
 
 def empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
@@ -29,10 +31,16 @@ def extra_columns(system: RatingSystem) -> list[str]:
 
 
 def rating_rows(
-    rules: PoolRules, state: State, rows: Ints, players: Sequence[str], day: int | None = None
+    rules: PoolRules,
+    state: State,
+    rows: Ints,
+    players: Sequence[str],
+    trail: Trail,
+    day: int | None = None,
 ) -> dict[str, Sequence[Any]]:
     """Return the ratings of players at `rows` of a state as columns of the table.
 
+    trail : of all players of the state
     day : as of which shown ratings have decayed; None for players who have just played
     Raises : InvalidDataError where the system has no rating for a player
     """
@@ -59,6 +67,8 @@ def rating_rows(
         ],
         "provisional": (matches < rules.settings.placement_matches).tolist(),
         "state": pack_players(state.take(rows)),
+        "change_time": trail.time[rows].tolist(),
+        "change_seq": trail.seq[rows].tolist(),
     }
 
 
@@ -95,44 +105,43 @@ def change_rows(
     trace: dict[str, Floats],
     seqs: Sequence[int],
     names: Sequence[str],
-) -> tuple[dict[str, Sequence[Any]], Ints]:
-    """Return the changes of rated participations as columns of the table, and which they are.
+    trail: Trail,
+) -> dict[str, Sequence[Any]]:
+    """Return the changes of rated participations as columns of the table, in the order of rating.
 
     seqs : of every match of the history
     names : of every participation
+    trail : of the history's players; the changes are noted in it
     """
     rated = np.flatnonzero(np.isfinite(trace["rating"]))
-    # Rows of a player together: the table is kept in that order, and takes them faster so.
-    rated = rated[np.argsort(history.player[rated], kind="stable")]
     match = history.match_rows()[rated]
     times = np.zeros(history.matches, np.int64) if history.time is None else history.time
+    time, seq = times[match], np.asarray(seqs, np.int64)[match]
+    previous_time, previous_seq = trail.follow(history.player[rated], time, seq)
     performance = trace.get("performance", history.performance)
     if performance is None:
         performance = np.full(history.participations, np.nan)
-    extras = extra_columns(rules.system)
-    packed = np.ascontiguousarray(
-        np.stack([trace[name][rated] for name in extras], axis=1)
-        if extras
-        else np.zeros((len(rated), 0))
-    )
-    width = 8 * len(extras)
-    data = packed.tobytes()
+    values = [
+        trace["rating_before"],
+        trace["deviation_before"],
+        trace["deviation"],
+        trace["expected"],
+        performance,
+        *(trace[name] for name in extra_columns(rules.system)),
+    ]
     return {
         "player": [names[row] for row in rated.tolist()],
-        "time": times[match].tolist(),
-        "seq": np.asarray(seqs, np.int64)[match].tolist(),
-        "rank": places_of(history)[rated].tolist(),
-        "teams": history.teams()[match].tolist(),
-        "rating_before": _nullable(trace["rating_before"][rated]),
-        "deviation_before": _nullable(trace["deviation_before"][rated]),
-        "rating": _nullable(trace["rating"][rated]),
-        "deviation": _nullable(trace["deviation"][rated]),
-        "expected": _nullable(trace["expected"][rated]),
-        "performance": _nullable(performance[rated]),
-        "extra": [data[at : at + width] for at in range(0, len(data), width)]
-        if width
-        else [b""] * len(rated),
-    }, rated
+        "time": time.tolist(),
+        "seq": seq.tolist(),
+        "previous_time": previous_time.tolist(),
+        "previous_seq": previous_seq.tolist(),
+        "rating": (trace["rating"][rated] + 0.0).tolist(),
+        "numbers": pack_numbers(
+            places_of(history)[rated],
+            history.teams()[match],
+            [column[rated] for column in values],
+        ),
+    }
 
 
 def places_of(history: History) -> Ints:

@@ -15,9 +15,11 @@ from equipoise.rating.state import State
 from equipoise.rating.state_bytes import unpack_players
 from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
+from equipoise.store.ratings import StateRow
 from equipoise.workflows.match_history import LoggedMatch, history_of, players_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
+from equipoise.workflows.trail import Trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,12 @@ def rate_batch(
     # In the order in which the tables keep them, which makes writing faster.
     players = sorted(set(names))
     stored = ratings.states_of(connection, pool.id, pool.generation, players)
-    packed = [stored.get(player) for player in players]
+    known = [stored.get(player) for player in players]
+    packed = [None if one is None else one.state for one in known]
+    trail = trail_of(known)
     try:
-        state, changes = _run(pool, rules, matches, players, names, packed)
-        rows = rating_rows(rules, state, np.arange(len(players)), players)
+        state, changes = _run(pool, rules, matches, players, names, packed, trail)
+        rows = rating_rows(rules, state, np.arange(len(players)), players, trail)
     except (ConvergenceError, InvalidDataError) as error:
         raise _culprit(pool, rules, matches, players, packed, error) from error
     return RatedBatch(
@@ -72,6 +76,14 @@ def rate_batch(
     )
 
 
+def trail_of(stored: Sequence[StateRow | None]) -> Trail:
+    """Return where the last changes of players stand."""
+    return Trail(
+        np.array([0 if one is None else one.change_time for one in stored], np.int64),
+        np.array([0 if one is None else one.change_seq for one in stored], np.int64),
+    )
+
+
 def _run(
     pool: PoolRecord,
     rules: PoolRules,
@@ -79,6 +91,7 @@ def _run(
     players: Sequence[str],
     names: Sequence[str],
     packed: Sequence[bytes | None],
+    trail: Trail,
 ) -> tuple[State, dict[str, Sequence[Any]]]:
     """Return the states after the matches, and the changes."""
     state = unpack_players(rules.system, packed)
@@ -88,7 +101,7 @@ def _run(
     trace = empty_trace(rules.system, history)
     rules.system.run(state, history, 0, history.matches, trace)
     seqs = [match.seq for match in matches]
-    return state, change_rows(rules, history, trace, seqs, names)[0]
+    return state, change_rows(rules, history, trace, seqs, names, trail)
 
 
 def _culprit(
@@ -108,7 +121,7 @@ def _culprit(
         history = history_of([match], rows, ids, rules)
         try:
             rules.system.run(state, history, 0, 1)
-            rating_rows(rules, state, every, players)
+            rating_rows(rules, state, every, players, Trail.empty(len(players)))
         except (ConvergenceError, InvalidDataError) as reason:
             return UnratableMatchError(index, reason)
     # One at a time they all pass, although together they did not: slices of a history are

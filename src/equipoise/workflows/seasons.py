@@ -168,7 +168,7 @@ def _softened(
     before = rules_of(old.settings)
     pieces = ratings.all_states(connection, old.id, old.generation)
     known = [one for rows in pieces for one in rows]
-    state = unpack_players(before.system, [packed for _, packed in known])
+    state = unpack_players(before.system, [one.state for one in known])
     state.shared = old.shared
     last = before.system.at(state, np.arange(len(known)), None)
     newcomer = system.at(system.initial(1), np.zeros(1, np.int64), None)
@@ -185,7 +185,7 @@ def _softened(
     )
     seeded = PoolState(
         system=system,
-        player_ids=object_array([player for player, _ in known]),
+        player_ids=object_array([one.player for one in known]),
         state=seeded_state(system, rating, deviation),
         rated=np.zeros(0, np.int64),
         time_kind=time_kind(before),

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from equipoise.messages.pools import VerifyMessage
 from equipoise.rating.state_bytes import pack_players
 from equipoise.store import changes, log, ratings, replays
-from equipoise.store.changes import ChangeRow
+from equipoise.store.changes import COLUMNS, ChangeRow, change_row
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, get_pool
 from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
@@ -85,12 +85,10 @@ def _compare_changes(
     """Rate a piece and compare its changes with those stored; return how many there are."""
     if not piece.matches:
         return 0
-    rows, touched = running.rate(piece.matches)
-    names = [running.players[row] for row in touched.tolist()]
+    rows, _ = running.rate(piece.matches)
     first, last = piece.matches[0].position, piece.matches[-1].position
-    stored = changes.changes_between(connection, pool, names, first, last)
-    for values in zip(*rows.values(), strict=True):
-        row = ChangeRow._make(values)
+    stored = changes.changes_between(connection, pool, first, last)
+    for row in map(change_row, zip(*(rows[name] for name in COLUMNS), strict=True)):
         kept = stored.pop((row.player, row.seq), None)
         if kept is None:
             found.add(f"entry {row.seq}, player {row.player}: no change is stored")
@@ -108,14 +106,18 @@ def _compare_ratings(
     connection: Connection, pool: PoolRecord, running: RunningPool, found: _Findings
 ) -> None:
     """Compare what is stored of every player, and what they share."""
-    expected = dict(zip(running.players, pack_players(running.state), strict=True))
+    states = pack_players(running.state)
+    last = zip(running.trail.time.tolist(), running.trail.seq.tolist(), strict=True)
+    expected = dict(zip(running.players, zip(states, last, strict=True), strict=True))
     for rows in ratings.all_states(connection, pool.id, pool.generation):
-        for player, state in rows:
+        for player, state, *change in rows:
             replayed = expected.pop(player, None)
             if replayed is None:
                 found.add(f"player {player}: a rating is stored that the log does not give")
-            elif replayed != bytes(state):
+            elif replayed[0] != bytes(state):
                 found.add(f"player {player}: the stored state differs from the replayed one")
+            elif replayed[1] != tuple(change):
+                found.add(f"player {player}: the last change is not the one of the log")
     for player in expected:
         found.add(f"player {player}: no rating is stored")
     shared = running.state.shared
@@ -139,4 +141,4 @@ def _bits(row: ChangeRow) -> tuple[object, ...]:
         row.performance,
     )
     told = tuple(None if value is None else float(value).hex() for value in values)
-    return (row.time, row.rank, row.teams, *told, bytes(row.extra))
+    return (row.time, row.rank, row.teams, *told, row.extra, row.previous)

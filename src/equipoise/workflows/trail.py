@@ -1,0 +1,72 @@
+"""Where every player's last change stands: each new one says where the one before it is."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.arrays import Ints
+from equipoise.errors import InvalidDataError
+
+#: zlib's level: positions of one batch share most of their bytes.
+_LEVEL = 1
+
+
+@dataclass(slots=True, eq=False)
+class Trail:
+    """Positions of players' last changes, row by row: times, and numbers of entries, 0 for none."""
+
+    time: Ints
+    seq: Ints
+
+    @classmethod
+    def empty(cls, players: int) -> Trail:
+        """Return the trail of players whom no match has changed."""
+        return cls(np.zeros(players, np.int64), np.zeros(players, np.int64))
+
+    @classmethod
+    def from_bytes(cls, content: bytes, players: int) -> Trail:
+        """Return the trail of a checkpoint. Raises : InvalidDataError."""
+        if not content:
+            return cls.empty(players)
+        try:
+            both = np.frombuffer(zlib.decompress(content), "<i8").astype(np.int64)
+        except (zlib.error, ValueError) as error:
+            raise InvalidDataError([], f"a damaged checkpoint: {error}") from error
+        if len(both) != 2 * players:
+            raise InvalidDataError([], f"a checkpoint of {players} players has another trail")
+        return cls(both[:players], both[players:])
+
+    def to_bytes(self) -> bytes:
+        """Return the trail as a checkpoint has it."""
+        both = np.concatenate([self.time, self.seq]).astype("<i8")
+        return zlib.compress(both.tobytes(), _LEVEL)
+
+    def grow(self, players: int) -> None:
+        """Make room for players whom no match has changed."""
+        missing = players - len(self.time)
+        if missing > 0:
+            self.time = np.concatenate([self.time, np.zeros(missing, np.int64)])
+            self.seq = np.concatenate([self.seq, np.zeros(missing, np.int64)])
+
+    def follow(self, players: Ints, times: Ints, seqs: Ints) -> tuple[Ints, Ints]:
+        """Note changes, and return where the one before each stands: times and numbers.
+
+        players : row of each change; times, seqs : its position; all of shape (changes,), in the
+            order of rating
+        """
+        order = np.argsort(players, kind="stable")
+        row, time, seq = players[order], times[order], seqs[order]
+        again = np.zeros(len(row), bool)
+        again[1:] = row[1:] == row[:-1]
+        before_time, before_seq = self.time[row], self.seq[row]
+        repeated = np.flatnonzero(again)
+        before_time[repeated], before_seq[repeated] = time[repeated - 1], seq[repeated - 1]
+        last = np.ones(len(row), bool)
+        last[:-1] = ~again[1:]
+        self.time[row[last]], self.seq[row[last]] = time[last], seq[last]
+        previous_time, previous_seq = np.empty_like(time), np.empty_like(seq)
+        previous_time[order], previous_seq[order] = before_time, before_seq
+        return previous_time, previous_seq
