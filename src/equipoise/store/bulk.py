@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Connection, Double, Integer, LargeBinary, Table
@@ -19,6 +20,9 @@ _ARRAYS: dict[type, str] = {
     Boolean: "boolean",
     LargeBinary: "bytea",
 }
+
+#: Rows that SQLite takes in one statement: far fewer than it may have parameters.
+_GROUP = 500
 
 
 def insert(
@@ -53,13 +57,30 @@ def insert_rows(
     if not rows:
         return
     if connection.dialect.name == "sqlite":
-        # SQLAlchemy's own loop over parameters costs more than SQLite's over rows.
-        cursor = connection.connection.cursor()
-        cursor.executemany(_for_sqlite(table, names, replace), rows)
-        cursor.close()
+        _insert_in_groups(connection, table, names, rows, replace)
     else:
         arrays = [list(values) for values in zip(*rows, strict=True)]
         _execute(connection, _for_postgresql(table, names, replace), arrays)
+
+
+def _insert_in_groups(
+    connection: Connection,
+    table: Table,
+    names: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    replace: bool,
+) -> None:
+    """Insert rows into SQLite, many in one statement: other threads may go on while it runs."""
+    cursor = connection.connection.cursor()
+    whole = len(rows) - len(rows) % _GROUP
+    statement = _for_sqlite(table, names, replace, _GROUP) if whole else ""
+    for at in range(0, whole, _GROUP):
+        cursor.execute(statement, list(chain.from_iterable(rows[at : at + _GROUP])))
+    rows = rows[whole:]
+    if rows:
+        # SQLAlchemy's own loop over parameters costs more than SQLite's over rows.
+        cursor.executemany(_for_sqlite(table, names, replace), rows)
+    cursor.close()
 
 
 def _execute(connection: Connection, statement: str, arrays: list[list[Any]]) -> None:
@@ -82,9 +103,9 @@ def among(column: Column[Any], values: Iterable[str], connection: Connection) ->
 
 
 @lru_cache(maxsize=64)
-def _for_sqlite(table: Table, names: tuple[str, ...], replace: bool) -> str:
-    places = ", ".join("?" * len(names))
-    start = f"INSERT INTO {table.name} ({_listed(names)}) VALUES ({places})"
+def _for_sqlite(table: Table, names: tuple[str, ...], replace: bool, rows: int = 1) -> str:
+    row = f"({', '.join('?' * len(names))})"
+    start = f"INSERT INTO {table.name} ({_listed(names)}) VALUES {', '.join([row] * rows)}"
     return start + _update(table, names, replace)
 
 

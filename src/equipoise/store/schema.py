@@ -187,11 +187,6 @@ ratings = Table(
         "provisional",
         "ordering",
         "player",
-        # With what a page shows, so that it is read from the index alone.
-        "rating",
-        "deviation",
-        "matches",
-        "last_time",
     ),
 )
 

@@ -60,9 +60,9 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     failed_keys: Annotated[float, Meta(ge=0)] = 10.0
     queued_matches: _Positive = 40_000
     queued_posts: _Positive = 4_000
-    batch_matches: _Positive = 4_000
-    chunk_lines: _Positive = 2_000
-    chunk_bytes: _Positive = _MEGABYTE
+    batch_matches: _Positive = 10_000
+    chunk_lines: _Positive = 10_000
+    chunk_bytes: _Positive = 3 * _MEGABYTE // 2
     readers: Annotated[int, Meta(ge=1, le=64)] = 2
     calculators: Annotated[int, Meta(ge=1, le=64)] = 2
     queued_calculations: _Positive = 16

@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchRequest, PostedMessage, StreamLine
+from equipoise.store.connection import Store
 from equipoise.web.endpoints import NDJSON, Asked
 from equipoise.web.errors import (
     InternalError,
@@ -30,7 +31,7 @@ from equipoise.web.reading import JSON_ERRORS
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Recorded
 from equipoise.workflows import pools
-from equipoise.workflows.posting import Post
+from equipoise.workflows.posting import Post, read_post
 
 log = logging.getLogger(__name__)
 
@@ -66,15 +67,16 @@ async def take_stream(asked: Asked) -> None:
     Raises : EquipoiseError where the first piece is refused; nothing was answered then
     """
     answer = _Answer(asked)
+    key = None if asked.key is None else asked.key.id
     sent: _Sent | None = None
     try:
         async for piece in pieces(asked):
-            matches = decode_piece(piece)
+            post = await asked.service.read(_read_piece, asked.pool, piece, key)
             if sent is not None:
                 earlier, sent = sent, None
                 await _acknowledge(answer, earlier)
-            if matches:
-                sent = piece, await _handed_over(asked, matches)
+            if post is not None:
+                sent = piece, await _handed_over(asked, post)
         if sent is not None:
             earlier, sent = sent, None
             await _acknowledge(answer, earlier)
@@ -118,10 +120,9 @@ async def _refuse(answer: _Answer, sent: _Sent | None, error: Exception) -> None
     await answer.write(error_body(error))
 
 
-async def _handed_over(asked: Asked, matches: list[MatchRequest]) -> asyncio.Future[Recorded]:
-    """Give matches to the writer, as soon as it takes them. Raises : OverloadedError."""
+async def _handed_over(asked: Asked, post: Post) -> asyncio.Future[Recorded]:
+    """Give a post to the writer, as soon as it takes it. Raises : OverloadedError."""
     writer = asked.service.writer
-    post = Post(matches, None if asked.key is None else asked.key.id, told=False)
     waited = 0.0
     while True:
         try:
@@ -131,6 +132,12 @@ async def _handed_over(asked: Asked, matches: list[MatchRequest]) -> asyncio.Fut
                 raise
         await asyncio.sleep(_PAUSE)
         waited += _PAUSE
+
+
+def _read_piece(store: Store, pool: str, piece: Piece, key: int | None) -> Post | None:
+    """Return the matches of a piece, None for none. Raises : InvalidDataError, NotFoundError."""
+    matches = decode_piece(piece)
+    return read_post(store, pool, Post(matches, key, told=False)) if matches else None
 
 
 def decode_piece(piece: Piece) -> list[MatchRequest]:

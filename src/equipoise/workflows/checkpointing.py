@@ -23,7 +23,7 @@ from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 from equipoise.workflows.amended_log import Amendments, counted_piece
-from equipoise.workflows.match_history import LoggedMatch, history_of, players_of, time_kind
+from equipoise.workflows.match_history import LoggedMatch, history_of, names_of, time_kind
 from equipoise.workflows.pools import code_version, rules_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
@@ -91,7 +91,7 @@ class RunningPool:
 
         Raises : ConvergenceError, InvalidDataError; the state is then of no further use
         """
-        names = [player for match in matches for player in players_of(match.request)]
+        names = names_of(matches)
         for player in names:
             if player not in self.row_of:
                 self.row_of[player] = len(self.players)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ids
+from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History, TimeKind
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.store.pools import Position
@@ -35,6 +35,15 @@ class LoggedMatch(NamedTuple):
 def players_of(request: MatchRequest) -> list[str]:
     """Return the ids of a match's players, team after team."""
     return [_id(one) for team in request.teams for one in team.players]
+
+
+def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
+    """Return the ids of all players, match after match and team after team."""
+    return [one if type(one) is str else _id(one) for one in _participants(matches)]
+
+
+def _participants(matches: Sequence[LoggedMatch]) -> list[ParticipationRequest | str | int]:
+    return [one for match in matches for team in match.request.teams for one in team.players]
 
 
 def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
@@ -68,33 +77,44 @@ def history_of(
 
     row_of : player -> row of `player_ids`
     """
-    offsets, player, team_of, rank = [0], [], [], []
-    details: list[ParticipationRequest | None] = []
-    for match in matches:
-        teams = match.request.teams
-        places = {place: dense for dense, place in enumerate(sorted({t.rank for t in teams}))}
-        for number, team in enumerate(teams):
-            dense = places[team.rank]
-            for one in team.players:
-                if isinstance(one, ParticipationRequest):
-                    player.append(row_of[one.player])  # type: ignore[index]
-                    details.append(one)
-                else:
-                    player.append(row_of[one])  # type: ignore[index]
-                    details.append(None)
-                team_of.append(number)
-                rank.append(dense)
-        offsets.append(len(player))
+    teams = [team for match in matches for team in match.request.teams]
+    in_match = np.array([len(match.request.teams) for match in matches], np.int64)
+    in_team = np.array([len(team.players) for team in teams], np.int64)
+    match_of = np.repeat(np.arange(len(matches)), in_match)
+    number = np.arange(len(teams)) - np.repeat(np.cumsum(in_match) - in_match, in_match)
+    rank = _dense(match_of, np.array([team.rank for team in teams], np.int64))
+    ends = np.concatenate([[0], np.cumsum(in_team)])
+    participants = _participants(matches)
     return History(
         match_ids=_objects([match.request.match for match in matches]),
         player_ids=player_ids,
-        offsets=np.array(offsets, np.int64),
-        player=np.array(player, np.int64),
-        team=np.array(team_of, np.int64),
-        rank=np.array(rank, np.int64),
+        offsets=ends[np.concatenate([[0], np.cumsum(in_match)])],
+        player=np.array([row_of[name] for name in names_of(matches)], np.int64),
+        team=np.repeat(number, in_team),
+        rank=np.repeat(rank, in_team),
         **_of_matches(matches, rules),
-        **_of_players(details, rules),
+        **_of_players(participants, rules),
     )
+
+
+def _dense(match_of: Ints, ranks: Ints) -> Ints:
+    """Return ranks as 0, 1, ... in every match without gaps; both of shape (teams,)."""
+    if not len(ranks):
+        return ranks
+    order = np.lexsort((ranks, match_of))
+    sorted_match, sorted_rank = match_of[order], ranks[order]
+    first = np.ones(len(order), bool)
+    first[1:] = sorted_match[1:] != sorted_match[:-1]
+    higher = np.zeros(len(order), np.int64)
+    higher[1:] = sorted_rank[1:] != sorted_rank[:-1]
+    higher[first] = 0
+    steps = np.cumsum(higher)
+    begins = np.flatnonzero(first)
+    # What the matches before have added is taken away again.
+    steps -= np.repeat(steps[begins], np.diff(np.append(begins, len(order))))
+    dense = np.empty_like(steps)
+    dense[order] = steps
+    return dense
 
 
 def time_kind(rules: PoolRules) -> TimeKind:
@@ -115,8 +135,11 @@ def _of_matches(matches: Sequence[LoggedMatch], rules: PoolRules) -> dict[str, A
     return found
 
 
-def _of_players(details: Sequence[ParticipationRequest | None], rules: PoolRules) -> dict[str, Any]:
+def _of_players(
+    participants: Sequence[ParticipationRequest | str | int], rules: PoolRules
+) -> dict[str, Any]:
     """Return the columns of participations."""
+    details = [one if type(one) is ParticipationRequest else None for one in participants]
     parameters = rules.system
     needs_home = getattr(parameters, "home_advantage", 0.0) != 0.0
     needs_role = getattr(parameters, "roles", False)

@@ -16,7 +16,7 @@ from equipoise.store.connection import Store
 from equipoise.store.log import Entry
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.eligibility import Eligibility
-from equipoise.workflows.match_history import LoggedMatch, players_of, without
+from equipoise.workflows.match_history import LoggedMatch, names_of, players_of, without
 from equipoise.workflows.match_messages import Standing, match_message
 from equipoise.workflows.pool_reading import stored_matches
 from equipoise.workflows.pools import check_open, rules_of, written
@@ -33,6 +33,7 @@ class Post:
     told : answer with every match and what it changed, not only with how many there were
     first_line : number of the first one in what was posted, for problems
     received : when each was, microseconds since 1970, where that is not now
+    read : what `read_post` makes of them, where that was done before
     """
 
     matches: Sequence[MatchRequest]
@@ -40,6 +41,16 @@ class Post:
     told: bool = True
     first_line: int = 1
     received: Sequence[int] | None = None
+    read: ReadPost | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPost:
+    """The matches of a post as a pool of these rules takes them, and why it takes none of them."""
+
+    rules: PoolRules
+    matches: list[PostedMatch]
+    refused: EquipoiseError | None
 
 
 #: What a post gets: its matches, their number, or why none of it was recorded.
@@ -76,10 +87,9 @@ def post_matches(store: Store, pool: str, posts: Sequence[Post], now: int) -> li
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
-        if rules_of(record.settings) is not rules:
-            # A season has ended in the meantime, and the new one has other rules.
-            rules = rules_of(record.settings)
-            read = [_read(post, rules) for post in posts]
+        read = [
+            _read(replace(post, read=one), rules) for post, one in zip(posts, read, strict=True)
+        ]
         plan, batch = _rated(connection, record, rules, posts, read, now)
         after = _write(connection, record, plan, batch)
         return _answers(connection, after, rules, posts, read, plan, batch)
@@ -90,12 +100,12 @@ def _rated(
     record: PoolRecord,
     rules: PoolRules,
     posts: Sequence[Post],
-    read: Sequence[tuple[list[PostedMatch], EquipoiseError | None]],
+    read: Sequence[ReadPost],
     now: int,
 ) -> tuple[_Plan, RatedBatch | None]:
     """Return what becomes of posts, and what rating their matches gives."""
-    offered = [matches for matches, _ in read]
-    refused = {i: error for i, (_, error) in enumerate(read) if error is not None}
+    offered = [one.matches for one in read]
+    refused = {i: one.refused for i, one in enumerate(read) if one.refused is not None}
     every = [match for matches in offered for match in matches]
     before = log.matches_by_id(connection, record.id, {match.id for match in every})
     earlier = repeated(connection, record, every, now)
@@ -111,12 +121,24 @@ def _rated(
             refused[owner] = _unratable(plan, at, posts[owner], error)
 
 
-def _read(post: Post, rules: PoolRules) -> tuple[list[PostedMatch], EquipoiseError | None]:
-    """Return the matches of a post, and why it is refused."""
+def read_post(store: Store, pool: str, post: Post) -> Post:
+    """Return a post with its matches read, which needs no place in the line of writers.
+
+    Raises : NotFoundError
+    """
+    with store.read() as connection:
+        rules = rules_of(get_pool(connection, pool).settings)
+    return replace(post, read=_read(post, rules))
+
+
+def _read(post: Post, rules: PoolRules) -> ReadPost:
+    """Return what a post's matches are under these rules."""
+    if post.read is not None and post.read.rules is rules:
+        return post.read
     matches, problems = read_matches(post.matches, rules, post.first_line)
     if not problems:
-        return matches, None
-    return [], InvalidDataError(problems)
+        return ReadPost(rules, matches, None)
+    return ReadPost(rules, [], InvalidDataError(problems))
 
 
 def _plan(
@@ -213,17 +235,23 @@ def _unratable(plan: _Plan, at: int, post: Post, error: UnratableMatchError) -> 
 
 def _to_rate(connection: Connection, pool: PoolRecord, plan: _Plan) -> list[LoggedMatch]:
     """Return the new matches that are rated now, without players who are barred."""
-    players = {player for request in plan.requests for player in players_of(request)}
-    eligible = Eligibility.of_players(connection, pool, players)
-    found = []
-    for entry, request in zip(plan.entries, plan.requests, strict=True):
-        if not request.rated or entry.needs_replay:
-            continue
-        barred = eligible.barred(players_of(request), entry.position) if eligible.turns else set()
-        counted = without(request, barred)
-        if counted is not None:
-            found.append(LoggedMatch(entry.seq, entry.time, counted))
-    return found
+    found = [
+        LoggedMatch(entry.seq, entry.time, request)
+        for entry, request in zip(plan.entries, plan.requests, strict=True)
+        if request.rated and not entry.needs_replay
+    ]
+    eligible = Eligibility()
+    if pool.amendments:
+        eligible = Eligibility.of_players(connection, pool, set(names_of(found)))
+    if not eligible.turns:
+        return found
+    counted = []
+    for match in found:
+        barred = eligible.barred(players_of(match.request), match.position)
+        kept = without(match.request, barred)
+        if kept is not None:
+            counted.append(match._replace(request=kept))
+    return counted
 
 
 def _write(
@@ -266,7 +294,7 @@ def _answers(
     pool: PoolRecord,
     rules: PoolRules,
     posts: Sequence[Post],
-    read: Sequence[tuple[list[PostedMatch], EquipoiseError | None]],
+    read: Sequence[ReadPost],
     plan: _Plan,
     batch: RatedBatch | None,
 ) -> list[Answer]:
@@ -274,7 +302,7 @@ def _answers(
     told = {index for index, post in enumerate(posts) if post.told}
     messages = _messages(rules, plan, batch, told)
     answers: list[Answer] = []
-    for index, (matches, _) in enumerate(read):
+    for index, matches in enumerate(one.matches for one in read):
         if index in plan.refused:
             answers.append(plan.refused[index])
         elif index in told:

@@ -16,7 +16,7 @@ from equipoise.rating.state_bytes import unpack_players
 from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
 from equipoise.store.ratings import StateRow
-from equipoise.workflows.match_history import LoggedMatch, history_of, players_of
+from equipoise.workflows.match_history import LoggedMatch, history_of, names_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
 from equipoise.workflows.trail import Trail
@@ -55,7 +55,7 @@ def rate_batch(
 
     Raises : UnratableMatchError for the first match that the system cannot rate
     """
-    names = [player for match in matches for player in players_of(match.request)]
+    names = names_of(matches)
     # In the order in which the tables keep them, which makes writing faster.
     players = sorted(set(names))
     stored = ratings.states_of(connection, pool.id, pool.generation, players)

@@ -45,6 +45,10 @@ def upgrade() -> None:
     for name in ("change_time", "change_seq"):
         column = sa.Column(name, sa.BigInteger(), nullable=False, server_default="0")
         op.add_column("ratings", column)
+    # Narrower: every match moves its players on the board.
+    op.drop_index("ix_ratings_leaderboard", "ratings")
+    board = ["pool", "generation", "provisional", "ordering", "player"]
+    op.create_index("ix_ratings_leaderboard", "ratings", board, unique=False)
     op.drop_table("checkpoints")
     op.create_table(
         "checkpoints",
