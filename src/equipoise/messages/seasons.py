@@ -7,12 +7,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from equipoise.messages.amendments import PlayerDifference
 from equipoise.messages.pools import LatePolicy, PoolTimes
 
 #: A "hard" reset forgets all ratings; a "soft" one moves them towards a centre.
 Reset: TypeAlias = Literal["hard", "soft"]
 #: The centre of a soft reset: the mean rating of the season, or that of a new player.
 Centre: TypeAlias = Literal["mean", "initial"]
+#: Whoever is disqualified at the end stays so, or returns.
+Disqualified: TypeAlias = Literal["stay", "return"]
 
 
 class SeasonSettings(
@@ -56,7 +59,7 @@ class SeasonRequest(
     keep: Annotated[float, Meta(ge=0, le=1)] = 0.5
     widen: Annotated[float, Meta(ge=0, le=1e9)] | None = None
     towards: Centre = "mean"
-    disqualified: Literal["stay", "return"] = "stay"
+    disqualified: Disqualified = "stay"
     settings: SeasonSettings = SeasonSettings()
 
 
@@ -87,3 +90,29 @@ class SeasonList(msgspec.Struct, frozen=True):
     """Seasons of a pool that have ended, newest first."""
 
     seasons: list[SeasonMessage]
+
+
+class SeasonPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """What the end of a season would do; nothing is done.
+
+    players, matches : of the season that would end, which the pool `archive` would keep
+    centre : as in SeasonMessage; widen : null for a hard reset, or where there are no deviations
+    start, start_deviation : of a new player in the next season
+    barred : players who would stay disqualified; webhooks : that would follow the pool's name
+    sample : some of the players, evenly from the highest rating to the lowest, with what the next
+        season would begin with; null where it forgets them
+    """
+
+    archive: str
+    players: int
+    matches: int
+    reset: Reset
+    keep: float
+    widen: float | None
+    towards: Centre
+    centre: float | None
+    start: float
+    start_deviation: float | None
+    barred: int
+    webhooks: int
+    sample: list[PlayerDifference]

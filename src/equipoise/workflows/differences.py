@@ -23,6 +23,11 @@ class Numbers(NamedTuple):
     rating: float
     deviation: float | None
 
+    @classmethod
+    def of(cls, rating: float, deviation: float) -> Numbers:
+        """Return the numbers of a player; NaN is no deviation."""
+        return cls(rating, None if deviation != deviation else deviation)
+
 
 def stored_numbers(connection: Connection, pool: PoolRecord) -> dict[str, Numbers]:
     """Return what readers see of all players."""
@@ -37,7 +42,7 @@ def running_numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
     """Return the numbers of the players at these rows."""
     now_at = running.rules.system.at(running.state, rows, None)
     return {
-        running.players[row]: Numbers(rating, None if deviation != deviation else deviation)
+        running.players[row]: Numbers.of(rating, deviation)
         for row, rating, deviation in zip(
             rows.tolist(), now_at["rating"].tolist(), now_at["deviation"].tolist(), strict=True
         )
@@ -52,13 +57,14 @@ def difference(
     matches : how many were replayed
     """
     changed = [player for player in {**before, **after} if before.get(player) != after.get(player)]
-    told = [_difference(player, before.get(player), after.get(player)) for player in changed]
+    told = [compared(player, before.get(player), after.get(player)) for player in changed]
     # Whoever is new or gone comes first: nothing is larger.
     told.sort(key=lambda one: (one.change is not None, -abs(one.change or 0.0), one.player))
     return DifferenceMessage(matches, len(changed), told[:MOST_PLAYERS])
 
 
-def _difference(player: str, before: Numbers | None, after: Numbers | None) -> PlayerDifference:
+def compared(player: str, before: Numbers | None, after: Numbers | None) -> PlayerDifference:
+    """Return a player's numbers before and after; None where there are none."""
     change = None if before is None or after is None else after.rating - before.rating
     return PlayerDifference(
         player=player,

@@ -5,17 +5,11 @@ from __future__ import annotations
 import zlib
 
 import msgspec
-import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.errors import ConflictError, InvalidDataError, Problem
-from equipoise.messages.pools import PoolRequest
+from equipoise.errors import ConflictError
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
-from equipoise.rating.pool_state import PoolState
-from equipoise.rating.reseeding import seeded_state, soft_reset
-from equipoise.rating.state_bytes import unpack_players
-from equipoise.rating.system import RatingSystem
-from equipoise.store import audit, log, outbox, ratings, seeds, webhooks
+from equipoise.store import audit, log, outbox, seeds, webhooks
 from equipoise.store.connection import Store
 from equipoise.store.log import Entry
 from equipoise.store.pools import (
@@ -27,19 +21,21 @@ from equipoise.store.pools import (
     pool_by_number,
 )
 from equipoise.store.seeds import Seed
-from equipoise.workflows.amended_log import amendments_of
 from equipoise.workflows.checkpointing import ZLIB_LEVEL
-from equipoise.workflows.match_history import time_kind
 from equipoise.workflows.planting import plant_ratings
 from equipoise.workflows.pools import (
-    check_open,
-    check_settings,
     iso,
     open_pool,
     rules_of,
 )
 from equipoise.workflows.posted_matches import PoolRules
-from equipoise.workflows.rating_batch import object_array
+from equipoise.workflows.season_start import (
+    archive_name,
+    barred_at_end,
+    settings_of_next,
+    softened,
+    widening,
+)
 
 
 def end_season(
@@ -50,19 +46,13 @@ def end_season(
     Raises : NotFoundError, InvalidDataError, ConflictError where the pool is an archive itself or
         waits for a replay, or the archive's name is taken
     """
-    archive = f"{pool}.{request.season}"
+    archive = archive_name(pool, request)
     with store.write() as connection:
         old = get_pool(connection, pool, lock=True)
         there = find_pool(connection, archive)
         if there is not None:
             return _again(connection, there, pool, request)
-        check_open(old)
-        if old.dirty is not None:
-            raise ConflictError(
-                f"pool {pool!r} waits for a replay: end its season once that is done"
-            )
-        settings = _settings(rules_of(old.settings).settings, request)
-        check_settings(archive, settings)
+        settings = settings_of_next(old, request)
         change_pool(
             connection, old.id, name=archive, closed=now, archive_of=pool, season=request.season
         )
@@ -102,9 +92,6 @@ def _keep_barred(
     connection: Connection, old: PoolRecord, new: int, key: int | None, now: int
 ) -> None:
     """Disqualify in the new season who is disqualified at the end of the old one."""
-    eligible = amendments_of(connection, old).eligibility
-    turns = {player: eligible.barred_now(player) for player in sorted(eligible.turns)}
-    barred = [(player, turn) for player, turn in turns.items() if turn is not None]
     reason = f"disqualified when season {old.name} ended"
     content = msgspec.json.encode({"reason": reason}).decode()
     entries = [
@@ -120,7 +107,7 @@ def _keep_barred(
             received=now,
             key=key,
         )
-        for seq, (player, turn) in enumerate(barred, start=1)
+        for seq, (player, turn) in enumerate(barred_at_end(connection, old), start=1)
     ]
     log.append(connection, new, entries)
     change_pool(connection, new, last_seq=len(entries), amendments=len(entries))
@@ -137,67 +124,18 @@ def _hand_webhooks_on(connection: Connection, old: PoolRecord, new: int, now: in
     change_pool(connection, old.id, webhooks=0)
 
 
-def _settings(old: PoolRequest, request: SeasonRequest) -> PoolRequest:
-    """Return the settings of the new season. Raises : InvalidDataError."""
-    changed = msgspec.to_builtins(request.settings)
-    settings = msgspec.convert({**msgspec.to_builtins(old), **changed}, PoolRequest)
-    if request.reset == "soft" and settings.system != old.system:
-        rule = f"must stay {old.system} in a soft reset: its ratings mean nothing elsewhere"
-        raise InvalidDataError([Problem("", None, "settings.system", rule, settings.system)])
-    return settings
-
-
 def _plant(
     connection: Connection, old: PoolRecord, new: int, request: SeasonRequest, rules: PoolRules
 ) -> None:
     """Write what the new pool begins with."""
     centre, content, players = None, None, 0
     if request.reset == "soft" and old.players:
-        state, centre = _softened(connection, old, request, rules.system)
+        state, centre = softened(connection, old, request, rules.system)
         content = zlib.compress(state.to_bytes(), ZLIB_LEVEL)
         players = plant_ratings(connection, new, 1, rules, state)
     told = msgspec.json.encode(request).decode()
     seeds.add_seed(connection, new, Seed(old.id, told, centre, players), content)
     change_pool(connection, new, players=players, follows=old.id)
-
-
-def _softened(
-    connection: Connection, old: PoolRecord, request: SeasonRequest, system: RatingSystem
-) -> tuple[PoolState, float]:
-    """Return the state that the new pool begins with, and the centre of the ratings in it."""
-    before = rules_of(old.settings)
-    pieces = ratings.all_states(connection, old.id, old.generation)
-    known = [one for rows in pieces for one in rows]
-    state = unpack_players(before.system, [one.state for one in known])
-    state.shared = old.shared
-    last = before.system.at(state, np.arange(len(known)), None)
-    newcomer = system.at(system.initial(1), np.zeros(1, np.int64), None)
-    most = float(newcomer["deviation"][0])
-    mean = float(np.mean(last["rating"]))
-    centre = mean if request.towards == "mean" else float(newcomer["rating"][0])
-    rating, deviation = soft_reset(
-        last["rating"],
-        last["deviation"],
-        centre=centre,
-        keep=request.keep,
-        widen=_widening(request, system),
-        most=most,
-    )
-    seeded = PoolState(
-        system=system,
-        player_ids=object_array([one.player for one in known]),
-        state=seeded_state(system, rating, deviation),
-        rated=np.zeros(0, np.int64),
-        time_kind=time_kind(before),
-    )
-    return seeded, centre
-
-
-def _widening(request: SeasonRequest, system: RatingSystem) -> float:
-    """Return what is added to deviations; NaN where the system has none."""
-    if request.widen is not None:
-        return request.widen
-    return 0.5 * float(system.at(system.initial(1), np.zeros(1, np.int64), None)["deviation"][0])
 
 
 def _again(
@@ -229,7 +167,7 @@ def _message(connection: Connection, archive: PoolRecord) -> SeasonMessage:
     number, seed = after
     request = msgspec.json.decode(seed.request, type=SeasonRequest)
     system = rules_of(_archive(connection, number).settings).system
-    widen = _widening(request, system)
+    widen = widening(request, system)
     return SeasonMessage(
         season=archive.season or "",
         pool=archive.archive_of or "",
