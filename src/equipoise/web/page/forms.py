@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
@@ -39,6 +40,27 @@ class Form:
     def texts(self, name: str) -> list[str]:
         """Return all fields of that name."""
         return [one.strip() for one in self.fields.get(name, [])]
+
+    def number(self, name: str, low: float, high: float) -> float | None:
+        """Return a field as a number, None for an empty one. Raises : InvalidDataError."""
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            rule = f"must be a number from {low:g} to {high:g}"
+            raise InvalidDataError([Problem("", None, name, rule, text[:50])])
+        return value
+
+    def whole(self, name: str) -> int:
+        """Return a field as the number of something. Raises : InvalidDataError."""
+        text = self.text(name)
+        if not (text.isascii() and text.isdecimal() and len(text) < 10):
+            raise InvalidDataError([Problem("", None, name, "must be a number", text[:50])])
+        return int(text)
 
     def flag(self, name: str) -> bool:
         """Return whether a box is ticked."""

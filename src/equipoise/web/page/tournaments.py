@@ -14,6 +14,8 @@ from equipoise.charts.scale import Scale, around
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
 from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.page.cross_table import MOST_PLAYERS as MOST_CROSSED
+from equipoise.web.page.cross_table import CrossLine, cross_lines
 from equipoise.web.page.forms import Form
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import Visit
@@ -54,10 +56,22 @@ class SweepLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Rated:
+    """The performance table of games, and who took how many points of whom.
+
+    cross : empty for more players than it can be read of
+    """
+
+    message: PerformanceMessage
+    cross: list[CrossLine]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """The table as the page shows it."""
 
     message: PerformanceMessage
+    cross: list[CrossLine]
     lines: list[Line]
     more: int
     axis: Markup | None
@@ -79,8 +93,8 @@ async def tournament(visit: Visit) -> Response:
     form = await visit.form()
     try:
         content, kind, name = _games(form)
-        confidence = _share(form.text("confidence", "95"))
-        average = _number(form.text("average"))
+        confidence = _share(form)
+        average = form.number("average", -1e6, 1e6)
         found = await visit.settings.compute(
             lambda: performance_of(content, kind, confidence, average)
         )
@@ -91,16 +105,21 @@ async def tournament(visit: Visit) -> Response:
     return _shown(visit, form, table=table_of(found), name=name)
 
 
-def performance_of(
-    content: bytes, kind: str, confidence: float, average: float | None
-) -> PerformanceMessage:
+def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
     """Return the performance table of games."""
+    from equipoise.workflows.head_to_head import head_to_head
     from equipoise.workflows.performance import PerformanceRequest, message_of, rate_performance
 
     request = PerformanceRequest(
         games=io.BytesIO(content), format=kind, confidence=confidence, anchor=average
     )
-    return message_of(rate_performance(request))
+    answer = rate_performance(request)
+    message, games = message_of(answer), answer.reading.games
+    players = [row.player for row in message.players]
+    if games is None or len(players) > MOST_CROSSED:
+        return Rated(message, [])
+    names = [str(player) for player in players]
+    return Rated(message, cross_lines(names, head_to_head(games, players)))
 
 
 def _games(form: Form) -> tuple[bytes, str, str]:
@@ -136,31 +155,23 @@ def guessed(name: str, content: bytes) -> str:
     return "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
 
 
-def _share(text: str) -> float:
-    value = _number(text)
+def _share(form: Form) -> float:
+    if "confidence" not in form.fields:
+        return 0.95
+    value = form.number("confidence", 0, 100)
     if value is None or not 0 < value < 100:
-        raise _wrong("confidence", "must be a percentage between 0 and 100", text[:50])
+        rule = "must be a percentage between 0 and 100"
+        raise _wrong("confidence", rule, form.text("confidence")[:50])
     return value / 100
-
-
-def _number(text: str) -> float | None:
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        raise _wrong("number", "must be one", text[:50]) from None
-    if not -1e6 < value < 1e6:
-        raise _wrong("number", "must be below a million", text[:50])
-    return value
 
 
 def _wrong(field: str, rule: str, got: str) -> InvalidDataError:
     return InvalidDataError([Problem("", None, field, rule, got)])
 
 
-def table_of(found: PerformanceMessage) -> Table:
+def table_of(rated: Rated) -> Table:
     """Return the table with its pictures, all on one scale."""
+    found = rated.message
     solved = found.exists or found.regularised
     rows = found.players[:MOST_PLAYERS]
     values = [row.ppr if solved else row.class_ppr for row in rows]
@@ -173,6 +184,7 @@ def table_of(found: PerformanceMessage) -> Table:
     scale = around(ends, 2.0, 98.0, []) if ends else None
     return Table(
         message=found,
+        cross=rated.cross,
         lines=[
             Line(row, value, None if scale is None else _picture(row, value, scale))
             for row, value in zip(rows, values, strict=True)
@@ -265,6 +277,7 @@ def _shown(visit: Visit, form: Form, status: int = 200, **more: Any) -> Response
         "tournament.html",
         status,
         formats=FORMATS,
+        most_crossed=MOST_CROSSED,
         format=form.text("format"),
         games=form.fields.get("games", [""])[0][:200_000],
         confidence=form.text("confidence", "95"),

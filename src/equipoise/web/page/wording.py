@@ -53,6 +53,14 @@ def percent(share: float | None, digits: int = 0) -> str:
     return f"{text}{_THIN}%"
 
 
+def halves(value: float) -> str:
+    """Return points, halves of which are written as such."""
+    whole, part = divmod(value, 1.0)
+    if part != 0.5:
+        return f"{value:g}"
+    return f"{whole:.0f}\N{VULGAR FRACTION ONE HALF}" if whole else "\N{VULGAR FRACTION ONE HALF}"
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,85 @@
+"""Who beat whom: a table that can be heard, with every name only text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import httpx
+import numpy as np
+import pytest
+
+from equipoise.web.page.cross_table import MOST_PLAYERS, Cell, cross_lines
+from equipoise.workflows.head_to_head import HeadToHead
+from web.page.invented import HOSTILE
+from web.page.markup import Page
+
+
+def games(players: list[str]) -> str:
+    """Return a round of everybody against everybody, as a table."""
+    out = io.StringIO()
+    write = csv.writer(out)
+    write.writerow(["white", "black", "result"])
+    results = ("1-0", "0-1", "1/2-1/2")
+    for at, white in enumerate(players):
+        for other, black in enumerate(players[:at]):
+            write.writerow([white, black, results[(at + other) % 3]])
+    return out.getvalue()
+
+
+def rated(client: httpx.Client, players: list[str]) -> str:
+    answer = client.post("/tournament", data={"games": games(players), "format": "csv"})
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def test_points_are_coloured_by_their_share() -> None:
+    """None, less than half, half, more, all; where nobody met there is no cell."""
+    points = np.array([[0, 1, 0.5, 1.5], [0, 0, 0.5, 0], [0, 0.5, 0, 0], [0.5, 0, 0, 0]], float)
+    found = cross_lines(["a", "b", "c", "d"], HeadToHead(points, points + points.T))
+    assert found[0].cells == [
+        None,
+        Cell("1", "1", 4),
+        Cell("\N{VULGAR FRACTION ONE HALF}", "\N{VULGAR FRACTION ONE HALF}", 4),
+        Cell("1\N{VULGAR FRACTION ONE HALF}", "2", 3),
+    ]
+    assert [cell and cell.share for cell in found[3].cells] == [1, None, None, None]
+    assert [cell and cell.share for cell in found[1].cells] == [0, None, 2, None]
+    assert [cell and cell.single for cell in found[1].cells] == [True, None, True, None]
+
+
+def test_every_line_and_column_has_a_heading(anybody: httpx.Client) -> None:
+    """As the order of the table of performances says."""
+    page = rated(anybody, ["ana", "bo", "cy", "di", "eva"])
+    table = page[page.index('<table class="cross">') :].partition("</table>")[0]
+    heads = re.findall(r'<th scope="col" title="([^"]*)">', table)
+    rows = re.findall(r'<th scope="row">.*?title="([^"]*)"', table)
+    assert heads == rows
+    assert sorted(rows) == ["ana", "bo", "cy", "di", "eva"]
+    assert table.count("<td") == 25
+    assert table.count('class="own"') == 5
+    shown = [line.count("share-") for line in table.split("</tr>")[1:-1]]
+    assert shown == [4] * 5
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_name_is_only_ever_text(anybody: httpx.Client, name: str) -> None:
+    """Above its column and before its line."""
+    page = Page(rated(anybody, ["ana", name, "bo", "cy"]))
+    name = name.strip()
+    titles = [one.get("title") for one in page.all("th")]
+    assert name in titles
+    assert [one.get("title") for one in page.all("bdi")].count(name) == 2
+    assert not any(page.scripts)
+    assert not page.all("img")
+
+
+@pytest.mark.parametrize("players", [MOST_PLAYERS, MOST_PLAYERS + 1])
+def test_a_table_that_cannot_be_read_is_left_out_with_the_reason(
+    anybody: httpx.Client, players: int
+) -> None:
+    """Above 40 players."""
+    text = rated(anybody, [f"player {at}" for at in range(players)])
+    assert ('<table class="cross">' in text) == (players <= MOST_PLAYERS)
+    assert ("Left out: these are 41 players" in text) == (players > MOST_PLAYERS)
