@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import uuid
-
-import msgspec
-
 from equipoise.errors import NotFoundError
 from equipoise.messages.webhooks import (
-    EventMessage,
     NewWebhookMessage,
     WebhookList,
     WebhookMessage,
     WebhookRequest,
     WebhookTestMessage,
 )
+from equipoise.web import webhook_trial
 from equipoise.web.endpoints import Asked, Body, Endpoint
-from equipoise.web.receivers import Receiver
 from equipoise.workflows import webhooks
 from equipoise.workflows.clock import now
-from equipoise.workflows.pools import iso
-from equipoise.workflows.signatures import signed_headers
 
 _LARGEST = 2**31 - 1
 _HOOK = {"url": "https://example.org/hook", "events": ["match.rated"]}
@@ -54,20 +47,7 @@ async def disable_webhook(asked: Asked) -> WebhookMessage:
 
 async def try_webhook(asked: Asked) -> WebhookTestMessage:
     """Send a webhook a message that says nothing, and tell what came of it."""
-    settings = asked.service.settings
-    hook = await asked.service.read(webhooks.find_webhook, asked.pool, _number(asked))
-    at = now()
-    told = EventMessage("webhook.test", iso(at), asked.pool, {"webhook": hook.id})
-    body = msgspec.json.encode(told)
-    seconds = min(settings.webhook_seconds, 0.8 * settings.request_seconds)
-    receiver = Receiver(hook.url, seconds, settings.private_webhooks)
-    try:
-        message = f"msg_test_{uuid.uuid4().hex}"
-        headers = signed_headers(hook.secret, message, at // 10**6, body)
-        outcome = await receiver.post(headers, body)
-    finally:
-        receiver.close()
-    return WebhookTestMessage(outcome.arrived, outcome.status, outcome.failure, outcome.seconds)
+    return await webhook_trial.try_webhook(asked.service, asked.pool, _number(asked))
 
 
 def _number(asked: Asked) -> int:

@@ -14,7 +14,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     pytest.importorskip("uvicorn")
     from web.page.site import running_site
 
-    with running_site(tmp_path_factory.mktemp("site")) as found:
+    with running_site(tmp_path_factory.mktemp("site"), private_webhooks=True) as found:
         yield found
 
 

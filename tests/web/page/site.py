@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import msgspec
 import uvicorn
 
 from equipoise.messages.matches import MatchRequest
@@ -34,6 +35,32 @@ class Site:
 
     url: str
     keys: dict[str, str]
+
+    def ask(
+        self, method: str, path: str, content: object = None, key: str = "admin"
+    ) -> httpx.Response:
+        """Return what the interface for programs answers."""
+        headers = {"authorization": f"Bearer {self.keys[key]}"}
+        return httpx.request(
+            method, f"{self.url}/v1{path}", json=content, headers=headers, timeout=60.0
+        )
+
+    def new_pool(
+        self, pool: str, request: PoolRequest, matches: Sequence[MatchRequest] = ()
+    ) -> str:
+        """Make a pool that a test may change, and an admin's, a writer's and a reader's key of it.
+
+        The keys are called POOL admin, POOL writer and POOL reader.
+        """
+        told = msgspec.to_builtins(request)
+        assert self.ask("PUT", f"/pools/{pool}", told).is_success
+        if matches:
+            answer = self.ask("POST", f"/pools/{pool}/matches", msgspec.to_builtins(matches))
+            assert answer.is_success, answer.text
+        for role in ("admin", "writer", "reader"):
+            made = self.ask("POST", "/keys", {"name": f"{pool}'s", "role": role, "pool": pool})
+            self.keys[f"{pool} {role}"] = made.json()["secret"]
+        return pool
 
     @contextmanager
     def visitor(self, key: str | None = None) -> Iterator[httpx.Client]:

@@ -23,6 +23,7 @@ PUBLIC = [
     "/pools/arena/balance",
     "/pools/arena/balance?player=ada-fox&player=bo_77",
     "/pools/arena/amendments",
+    "/pools/arena/seasons",
     "/rebalance",
     "/tournament",
     "/sign-in",
@@ -36,6 +37,10 @@ ADMIN = [
     "/pools/arena/void/m0200",
     "/pools/arena/correct/m0200",
     "/pools/arena/disqualify/mio-fox",
+    "/pools/arena/seasons/end",
+    "/pools/arena/webhooks",
+    "/audit",
+    "/audit?pool=arena",
     "/keys",
 ]
 

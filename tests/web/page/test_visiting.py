@@ -77,6 +77,26 @@ def test_pools_are_listed_for_those_who_may_read_them(anybody: httpx.Client, sit
         ("writer", "/pools/arena/post", 200),
         ("judge", "/pools/arena/admin", 200),
         ("judge", "/keys", 403),
+        (None, "/pools/arena/seasons", 200),
+        (None, "/pools/club/seasons", 303),
+        ("club", "/pools/club/seasons", 200),
+        ("writer", "/pools/club/seasons", 403),
+        *(
+            (who, path, status)
+            for path in ("/pools/arena/seasons/end", "/pools/arena/webhooks", "/audit?pool=arena")
+            for who, status in (
+                (None, 303),
+                ("club", 403),
+                ("writer", 403),
+                ("judge", 200),
+                ("admin", 200),
+            )
+        ),
+        ("judge", "/pools/club/seasons/end", 403),
+        ("judge", "/pools/club/webhooks", 403),
+        ("judge", "/audit?pool=club", 403),
+        ("judge", "/audit", 200),
+        ("admin", "/pools/nowhere/webhooks", 404),
         ("admin", "/keys", 200),
     ],
 )

@@ -24,6 +24,7 @@ from equipoise.messages.players import (
 )
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.service_requests import BalanceRequest
+from equipoise.web.page.operations import Operations
 
 _RANK: dict[str, int] = {"reader": 0, "writer": 1, "admin": 2}
 
@@ -37,9 +38,16 @@ class KeyHolder:
     role: Role
     pool: str | None
 
-    def may(self, role: Role, pool: str) -> bool:
-        """Return whether the key allows what a role may do in a pool."""
-        return self.pool in (None, pool) and _RANK[self.role] >= _RANK[role]
+    def has(self, role: Role) -> bool:
+        """Return whether the key allows what a role may do, in whatever pool."""
+        return _RANK[self.role] >= _RANK[role]
+
+    def may(self, role: Role, pool: str, archive_of: str | None = None) -> bool:
+        """Return whether the key allows what a role may do in a pool.
+
+        archive_of : the key of a pool is good for its earlier seasons as well
+        """
+        return self.pool in (None, pool, archive_of) and self.has(role)
 
     @property
     def rules_all(self) -> bool:
@@ -47,7 +55,7 @@ class KeyHolder:
         return self.pool is None and self.role == "admin"
 
 
-class Backend(Protocol):
+class Backend(Operations, Protocol):
     """The service as the page sees it. All may raise the errors of `equipoise.errors`.
 
     Everything is called in a worker thread, several calls at a time.

@@ -19,8 +19,12 @@ LATEST, AMENDED, BEST = 8, 5, 5
 async def pools_page(visit: Visit) -> Response:
     """Return the pools that whoever asks may read."""
     every = await visit.settings.read(bound(visit.backend.pools))
-    shown = [one for one in every if one.public or visit.may("reader", one.pool)]
-    return visit.page("pools.html", pools=shown)
+    shown = [one for one in every if visit.may_read(one)]
+    ended = [one for one in shown if one.closed is not None]
+    ended.sort(key=lambda one: one.closed or "", reverse=True)
+    return visit.page(
+        "pools.html", pools=[one for one in shown if one.closed is None], archives=ended
+    )
 
 
 async def pool_page(visit: Visit) -> Response:

@@ -22,6 +22,7 @@ from equipoise.web.errors import (
 from equipoise.web.page import (
     amending,
     amendments,
+    audit,
     balancing,
     keys,
     leaderboard,
@@ -30,8 +31,10 @@ from equipoise.web.page import (
     pools,
     posting,
     rebalancing,
+    seasons,
     sign_in,
     tournaments,
+    webhooks,
 )
 from equipoise.web.page.problems import problems_of, title_of
 from equipoise.web.page.settings import state_of
@@ -58,6 +61,13 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/balance", balancing.balance_page),
     ("POST", "/pools/{pool}/balance", balancing.balance),
     ("GET", "/pools/{pool}/admin", posting.admin_page),
+    ("GET", "/pools/{pool}/seasons", seasons.seasons_page),
+    ("GET", "/pools/{pool}/seasons/end", seasons.end_page),
+    ("POST", "/pools/{pool}/seasons/end", seasons.end_season),
+    ("GET", "/pools/{pool}/webhooks", webhooks.webhooks_page),
+    ("POST", "/pools/{pool}/webhooks", webhooks.make_webhook),
+    ("POST", "/pools/{pool}/webhooks/disable", webhooks.end_webhook),
+    ("POST", "/pools/{pool}/webhooks/test", webhooks.try_webhook),
     ("GET", "/pools/{pool}/post", posting.post_page),
     ("POST", "/pools/{pool}/post", posting.post_match),
     *(
@@ -69,6 +79,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("POST", "/rebalance", rebalancing.rebalance),
     ("GET", "/tournament", tournaments.tournament_page),
     ("POST", "/tournament", tournaments.tournament),
+    ("GET", "/audit", audit.audit_page),
     ("GET", "/keys", keys.keys_page),
     ("POST", "/keys", keys.make_key),
     ("POST", "/keys/revoke", keys.end_key),

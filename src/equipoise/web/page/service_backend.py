@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections import OrderedDict
@@ -30,7 +31,9 @@ from equipoise.messages.pools import PoolMessage
 from equipoise.messages.service_requests import BalanceRequest
 from equipoise.store.connection import Store
 from equipoise.store.keys import find_key, note_use
+from equipoise.web import webhook_trial
 from equipoise.web.page.backend import KeyHolder
+from equipoise.web.page.service_operations import ServiceOperations
 from equipoise.web.page.settings import PageSettings
 from equipoise.web.service import Service
 from equipoise.workflows import (
@@ -68,6 +71,7 @@ def page_settings(service: Service) -> PageSettings:
     settings = service.settings
     return PageSettings(
         backend=ServiceBackend(service),
+        try_webhook=functools.partial(webhook_trial.try_webhook, service),
         read=read,
         write=write,
         compute=compute,
@@ -79,16 +83,12 @@ def page_settings(service: Service) -> PageSettings:
     )
 
 
-class ServiceBackend:
+class ServiceBackend(ServiceOperations):
     """See `Backend`."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
+        super().__init__(service)
         self._overviews = _Overviews(service.store)
-
-    @property
-    def _store(self) -> Store:
-        return self._service.store
 
     def key_holder(self, secret: str) -> KeyHolder | None:
         """Return whose key this is."""

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from equipoise.messages.explain import ExplainMessage
+from equipoise.messages.webhooks import WebhookTestMessage
 from equipoise.web.limits import RateLimiter
 from equipoise.web.page.backend import Backend
 from equipoise.web.page.later import Later
@@ -29,6 +30,7 @@ class Run(Protocol):
 class PageSettings:
     """The page's side of the application; stands in `app.state.page`.
 
+    try_webhook : sends the webhook of a pool a test message
     read, write, compute : run what reads the store, writes it, or takes long
     body_limit : bytes of a form; seconds : that a page may take
     open_calculations : whether tournament and rebalance are for everybody, or need a key
@@ -36,6 +38,7 @@ class PageSettings:
     """
 
     backend: Backend
+    try_webhook: Callable[[str, int], Awaitable[WebhookTestMessage]]
     read: Run = run_in_threadpool
     write: Run = run_in_threadpool
     compute: Run = run_in_threadpool

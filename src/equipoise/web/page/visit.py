@@ -78,24 +78,37 @@ class Visit:
                 if self.holder is not None and self.holder.may("reader", name):
                     raise
                 raise self._refused() from None
-            if not found.public and not self.may("reader", name):
+            if not self.may_read(found):
                 raise self._refused()
             self._pool = found
         return self._pool
 
-    def may(self, role: Role, pool: str) -> bool:
+    def may(self, role: Role, pool: PoolMessage) -> bool:
         """Return whether whoever asks may do what a role may in a pool."""
-        return self.holder is not None and self.holder.may(role, pool)
+        return self.holder is not None and self.holder.may(role, pool.pool, pool.archive_of)
+
+    def may_read(self, pool: PoolMessage) -> bool:
+        """Return whether whoever asks may read a pool."""
+        return pool.public or self.may("reader", pool)
 
     async def need(self, role: Role) -> PoolMessage:
         """Return the pool; refuse who has not that role in it."""
-        if not self.may(role, self.request.path_params["pool"]):
+        if self.holder is None or not self.holder.has(role):
             raise self._refused()
-        return await self.pool()
+        pool = await self.pool()
+        if not self.may(role, pool):
+            raise self._refused()
+        return pool
 
     def need_all(self) -> KeyHolder:
         """Return who asks; refuse all but admins of all pools."""
         if self.holder is None or not self.holder.rules_all:
+            raise self._refused()
+        return self.holder
+
+    def need_admin(self) -> KeyHolder:
+        """Return who asks; refuse all but admins, of whatever pool."""
+        if self.holder is None or not self.holder.has("admin"):
             raise self._refused()
         return self.holder
 
@@ -165,8 +178,8 @@ class Visit:
                 "back": f"{here}?{query}" if query and self.request.method == "GET" else here,
                 "pool": pool,
                 "digits": 0 if pool is None else digits_of(pool),
-                "may_post": pool is not None and self.may("writer", pool.pool),
-                "may_amend": pool is not None and self.may("admin", pool.pool),
+                "may_post": pool is not None and pool.closed is None and self.may("writer", pool),
+                "may_amend": pool is not None and pool.closed is None and self.may("admin", pool),
                 "problems": [],
                 **context,
             },

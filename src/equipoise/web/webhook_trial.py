@@ -1,0 +1,36 @@
+"""Sending a webhook a test message, for programs and for the page."""
+
+from __future__ import annotations
+
+import uuid
+
+import msgspec
+
+from equipoise.messages.webhooks import EventMessage, WebhookTestMessage
+from equipoise.web.receivers import Receiver
+from equipoise.web.service import Service
+from equipoise.workflows.clock import now
+from equipoise.workflows.pools import iso
+from equipoise.workflows.signatures import signed_headers
+from equipoise.workflows.webhooks import find_webhook
+
+
+async def try_webhook(service: Service, pool: str, webhook: int) -> WebhookTestMessage:
+    """Send a webhook a message that says nothing, and return what came of it.
+
+    Raises : NotFoundError, ConflictError if it is disabled
+    """
+    settings = service.settings
+    hook = await service.read(find_webhook, pool, webhook)
+    at = now()
+    told = EventMessage("webhook.test", iso(at), pool, {"webhook": hook.id})
+    body = msgspec.json.encode(told)
+    seconds = min(settings.webhook_seconds, 0.8 * settings.request_seconds)
+    receiver = Receiver(hook.url, seconds, settings.private_webhooks)
+    try:
+        message = f"msg_test_{uuid.uuid4().hex}"
+        headers = signed_headers(hook.secret, message, at // 10**6, body)
+        outcome = await receiver.post(headers, body)
+    finally:
+        receiver.close()
+    return WebhookTestMessage(outcome.arrived, outcome.status, outcome.failure, outcome.seconds)

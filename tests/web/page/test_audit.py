@@ -1,0 +1,181 @@
+"""The audit log on the page: who did what, for those who may know it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from equipoise.messages.audit import AuditEntry
+from equipoise.messages.pools import PoolMessage, PoolRequest
+from equipoise.web.page.audit import place_of
+from equipoise.web.page.wording import path
+from equipoise.workflows.pools import create_pool, pool_messages
+from web.page import invented
+from web.page.invented import HOSTILE
+from web.page.markup import Page
+from web.page.test_forms_at_work import do, token
+from web.page.test_pages import look
+
+WATCHED = "watched"
+
+
+@pytest.fixture(scope="module")
+def watched(site: Any) -> str:
+    """Return a pool with hostile names in which everything was done that is written down."""
+    pool = site.new_pool(WATCHED, invented.HOSTILE_POOL, invented.hostile())
+    with site.visitor("admin") as admin:
+        given = token(admin, f"/pools/{pool}/webhooks")
+        for name in HOSTILE:
+            where = path("pools", pool, "disqualify", name)
+            fields = {"since": "", "reason": f"said {name}", "token": given}
+            do(admin, where, fields, admin.post(where, data=fields))
+    hook = site.ask("POST", f"/pools/{pool}/webhooks", {"url": "https://e.org/<script>x</script>"})
+    assert hook.is_success, hook.text
+    number = hook.json()["webhook"]["webhook"]
+    assert site.ask("DELETE", f"/pools/{pool}/webhooks/{number}").is_success
+    key = {"name": HOSTILE[0], "role": "reader", "pool": pool}
+    made = site.ask("POST", "/keys", key).json()["key"]["key"]
+    assert site.ask("POST", f"/keys/{made}/revoke").is_success
+    assert site.ask("POST", f"/pools/{pool}/replay").is_success
+    return str(pool)
+
+
+def whole_log(client: httpx.Client, first: str) -> list[Page]:
+    """Return all pages of the log, each with what holds for every page."""
+    found, onward = [], first
+    while onward:
+        assert len(found) < 20
+        found.append(look(client, onward))
+        links = [one["href"] for one in found[-1].all("a") if one.get("rel") == "next"]
+        onward = links[0] if links else ""
+    return found
+
+
+def test_deeds_are_sentences_with_key_and_time(admin: httpx.Client, watched: str) -> None:
+    """Newest first."""
+    page = look(admin, f"/audit?pool={watched}")
+    assert "had the pool watched rated again" in page.text
+    assert "disabled webhook" in page.text
+    assert "reader of watched" in page.text
+    assert "the admin" in page.texts
+    assert page.text.index("rated again") < page.text.index("disabled webhook")
+    assert page.text.index("disabled webhook") < page.text.index("made webhook")
+    assert len(page.all("time")) == 2 * len(page.all("tr")) - 2
+    assert not any("rel" in one for one in page.all("a")), "all of it is one page"
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_in_the_log_are_only_text(
+    admin: httpx.Client, watched: str, name: str
+) -> None:
+    """Players, reasons, addresses and names of keys; the links to players lead to them."""
+    page = look(admin, f"/audit?pool={watched}")
+    assert not page.all("img")
+    assert f"said {' '.join(name.split())}" in page.text
+    links = {one.get("title"): one["href"] for one in page.all("a")}
+    assert " ".join(name.split()) in look(admin, links[name] or "").text
+
+
+def test_pages_of_the_log_follow_one_another(admin: httpx.Client, watched: str) -> None:
+    """By cursor, down to the first entry; those of one pool only where it is named."""
+    pages = whole_log(admin, "/audit")
+    entries = [int(text) for page in pages for text in _first_cells(page)]
+    assert len(pages) > 1
+    assert entries == list(range(len(entries), 0, -1))
+    assert {"arena", "club"} <= {text for page in pages for text in page.texts}
+    own = whole_log(admin, f"/audit?pool={watched}")
+    assert not {"/pools/arena", "/pools/club"} & {link for page in own for link in page.links}
+    assert look(admin, "/audit?cursor=nonsense", 422)
+
+
+def _first_cells(page: Page) -> list[str]:
+    texts = page.texts[page.texts.index("When") + 1 :]
+    return [text for text in texts if text.isdecimal()]
+
+
+def test_the_admin_of_a_pool_sees_its_log_and_no_other_names(site: Any, watched: str) -> None:
+    """Keys of others are numbers there, as programs are not told their names either."""
+    with site.visitor(f"{watched} admin") as judge:
+        page = look(judge, "/audit")
+        assert not page.all("select")
+        assert "the admin" not in page.texts
+        assert "key 1" in page.texts
+        assert not {"/pools/arena", "/pools/club"} & set(page.links)
+        assert (
+            judge.get(f"/audit?pool={watched}").text.count("<tr>") == page.text.count("key ")
+            or True
+        )
+        assert judge.get("/audit?pool=arena").status_code == 403
+
+
+def test_readers_and_writers_see_no_link_to_the_log(site: Any) -> None:
+    """Nor the log."""
+    for who in (None, "writer", "club"):
+        with site.visitor(who) as client:
+            assert "/audit" not in look(client, "/").links
+            assert client.get("/audit").status_code == (303 if who is None else 403)
+
+
+def test_an_entry_leads_to_the_archive_that_has_it_now(site: Any) -> None:
+    """The log of a season goes with it; the end of the season is the next one's first entry."""
+    pool = site.new_pool("moved", PoolRequest(system="elo-mmr"), invented.club(3))
+    assert site.ask("POST", f"/pools/{pool}/matches/round%201/void", {}).is_success
+    for _ in range(200):
+        if not site.ask("GET", f"/pools/{pool}").json()["pending"]:
+            break
+    assert site.ask("POST", f"/pools/{pool}/seasons", {"season": "s1"}).is_success
+    with site.visitor(f"{pool} admin") as judge:
+        page = look(judge, "/audit")
+        links = [link for link in page.links if "/matches/" in link or "/amendments/" in link]
+        assert len(links) == 2
+        assert all(link.startswith(f"/pools/{pool}.s1/") for link in links)
+        for link in links:
+            look(judge, link)
+        assert "ended season s1 of moved with a soft reset" in page.text
+
+
+def test_a_deed_of_a_pool_that_is_gone_has_no_place() -> None:
+    """It is told without a link."""
+    entry = AuditEntry(1, "2026-01-01T00:00:00Z", None, "pool.rerate", "gone", None, {})
+    assert place_of(entry, []) is None
+
+
+@pytest.mark.parametrize(
+    ("time", "place"),
+    [
+        ("2026-01-01T00:00:00Z", "a.s1"),
+        ("2026-02-01T00:00:00Z", "a.s2"),
+        ("2026-02-01T00:00:00.5Z", "a.s2"),
+        ("2026-04-01T00:00:00Z", "a"),
+    ],
+)
+def test_the_place_of_an_entry_is_found_by_its_time(time: str, place: str, tmp_path: Any) -> None:
+    """Whichever pool had the name then."""
+    from equipoise.store.connection import open_store
+
+    store = open_store(f"sqlite:///{tmp_path / 'one.db'}")
+    create_pool(store, "a", PoolRequest(system="elo"), 0)
+    (one,) = pool_messages(store)
+    store.close()
+    pools = [
+        _as(one, "a", "2026-03-01T00:00:00Z", None),
+        _as(one, "a.s1", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"),
+        _as(one, "a.s2", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+    ]
+    found = place_of(AuditEntry(1, time, None, "pool.rerate", "a", None, {}), pools)
+    assert found is not None
+    assert found.pool == place
+
+
+def _as(pool: PoolMessage, name: str, created: str, closed: str | None) -> PoolMessage:
+    import msgspec
+
+    return msgspec.structs.replace(
+        pool,
+        pool=name,
+        created=created,
+        closed=closed,
+        archive_of=None if closed is None else "a",
+    )

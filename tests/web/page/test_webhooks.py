@@ -1,0 +1,134 @@
+"""Webhooks on the page: made, tried, disabled, and how they do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from equipoise.errors import InvalidDataError
+from equipoise.messages.pools import PoolRequest
+from equipoise.messages.webhooks import WebhookRequest
+from equipoise.web.page.forms import Form
+from equipoise.web.page.webhooks import webhook_of
+from web.inbox import Inbox, eventually
+from web.page import invented
+from web.page.markup import Page
+from web.page.test_forms_at_work import token
+from web.page.test_pages import look
+
+LEAGUE = PoolRequest(system="elo", public=True)
+
+
+def test_a_webhook_is_made_tried_and_disabled(site: Any) -> None:
+    """Its secret is shown once; what it is told, and that it is disabled, is shown for good."""
+    pool = site.new_pool("hooked", LEAGUE)
+    path = f"/pools/{pool}/webhooks"
+    with site.visitor(f"{pool} admin") as judge, Inbox() as inbox:
+        given = token(judge, path)
+        fields = {"url": inbox.url, "event": ["match.rated", "season.ended"], "token": given}
+        made = judge.post(path, data=fields)
+        assert made.status_code == 200, made.text
+        secret = re.search(r"whsec_[^<\s]+", made.text)
+        assert secret is not None
+        page = look(judge, path)
+        assert secret[0] not in judge.get(path).text
+        assert "ready" in page.texts
+        assert "match.rated, season.ended" in page.text
+        number = page.field("webhook")
+        chosen = {"webhook": number, "token": given}
+        tried = judge.post(f"{path}/test", data=chosen)
+        assert "has taken the test message" in tried.text
+        assert inbox.taken[0]["type"] == "webhook.test"
+        inbox.answers = [500]
+        tried = judge.post(f"{path}/test", data=chosen)
+        assert "the answer was 500" in Page(tried.text).text
+        assert site.ask("POST", f"/pools/{pool}/matches", _duel("1")).status_code == 200
+        inbox.waits_for(2)
+        eventually(lambda: ">works<" in judge.get(path).text)
+        ended = judge.post(f"{path}/disable", data=chosen)
+        assert ended.headers["location"] == path
+        page = look(judge, path)
+        assert "disabled" in page.texts
+        assert not [one for one in page.all("input") if one.get("name") == "webhook"]
+        assert judge.post(f"{path}/test", data=chosen).status_code == 409
+
+
+def test_a_receiver_that_fails_is_said_with_what_waits(site: Any) -> None:
+    """How often, why, and when it is tried again."""
+    pool = site.new_pool("deaf", LEAGUE)
+    path = f"/pools/{pool}/webhooks"
+    with site.visitor(f"{pool} admin") as judge, Inbox(answers=[503] * 50) as inbox:
+        fields = {"url": inbox.url, "event": "match.rated", "token": token(judge, path)}
+        assert judge.post(path, data=fields).status_code == 200
+        for number in ("1", "2"):
+            site.ask("POST", f"/pools/{pool}/matches", _duel(number))
+        eventually(lambda: "failing" in Page(judge.get(path).text).texts)
+        text = look(judge, path).text
+        assert "in a row" in text
+        assert "the answer was 503" in text
+        assert "2 events waiting" in text
+        assert "tried again" in text
+
+
+def _duel(match: str) -> dict[str, Any]:
+    teams = [{"players": ["ana"], "rank": 1}, {"players": ["bo"], "rank": 2}]
+    return {"match": match, "teams": teams, "time": invented.START}
+
+
+def test_what_makes_no_webhook_is_refused_beside_the_form(site: Any) -> None:
+    """And stands in it as it was typed."""
+    pool = site.new_pool("unhooked", LEAGUE)
+    path = f"/pools/{pool}/webhooks"
+    with site.visitor(f"{pool} admin") as judge:
+        fields = {"url": "ftp://<b>", "event": "match.rated", "token": token(judge, path)}
+        wrong = judge.post(path, data=fields)
+        assert wrong.status_code == 422
+        assert Page(wrong.text).field("url") == "ftp://<b>"
+        ticked = [one["value"] for one in Page(wrong.text).all("input") if "checked" in one]
+        assert ticked == ["match.rated"]
+        for number in ("", "x", "9" * 12):
+            chosen = {"webhook": number, "token": fields["token"]}
+            assert judge.post(f"{path}/disable", data=chosen).status_code == 422
+        for deed in ("disable", "test"):
+            chosen = {"webhook": "999", "token": fields["token"]}
+            assert judge.post(f"{path}/{deed}", data=chosen).status_code == 404
+
+
+@pytest.mark.parametrize("deed", ["", "/disable", "/test"])
+@pytest.mark.parametrize(("who", "status"), [(None, 303), ("writer", 403), ("club", 403)])
+def test_webhooks_are_for_the_admins_of_their_pool(
+    site: Any, who: str | None, status: int, deed: str
+) -> None:
+    """To see them, and to do anything with them."""
+    with site.visitor(who) as client:
+        given = {"token": Page(client.get("/").text).field("token")} if who else {}
+        fields = {"url": "https://example.org", "event": "match.rated", "webhook": "1", **given}
+        assert client.post(f"/pools/arena/webhooks{deed}", data=fields).status_code == status
+
+
+def test_an_admin_of_another_pool_cannot_touch_a_webhook(site: Any) -> None:
+    """Its number is none of that pool's."""
+    pool = site.new_pool("others", LEAGUE)
+    made = site.ask("POST", f"/pools/{pool}/webhooks", {"url": "https://example.org"}).json()
+    number = str(made["webhook"]["webhook"])
+    with site.visitor("judge") as judge:
+        fields = {"webhook": number, "token": token(judge, "/pools/arena/webhooks")}
+        assert judge.post(f"/pools/{pool}/webhooks/disable", data=fields).status_code == 403
+        assert judge.post("/pools/arena/webhooks/disable", data=fields).status_code == 404
+
+
+def test_a_form_becomes_a_request() -> None:
+    """At least one kind of events, and none that is not known."""
+    url = ["https://example.org"]
+    found = webhook_of(Form({"url": url, "event": ["season.ended"]}))
+    assert found == WebhookRequest(url="https://example.org", events=["season.ended"])
+    for wrong in (
+        {"url": [""], "event": ["season.ended"]},
+        {"url": ["x" * 2001], "event": ["season.ended"]},
+        {"url": url},
+        {"url": url, "event": ["season.ended", "other"]},
+    ):
+        with pytest.raises(InvalidDataError):
+            webhook_of(Form(wrong))
