@@ -46,9 +46,21 @@ def chromium(path_of_chromium: str) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Give the service with invented pools, in a thread of this process."""
+    """Give the service with invented pools, in a thread of this process.
+
+    In the pool `league` a season has ended, and a webhook fails that is told of the next one.
+    """
     pytest.importorskip("uvicorn")
+    from equipoise.messages.pools import PoolRequest
+    from web.page import invented
     from web.page.site import running_site
 
-    with running_site(tmp_path_factory.mktemp("pages")) as found:
+    folder = tmp_path_factory.mktemp("pages")
+    with running_site(folder, private_webhooks=True, webhook_seconds=1.0) as found:
+        request = PoolRequest(system="elo-mmr", public=True, placement_matches=3)
+        pool = found.new_pool("league", request, invented.club(30))
+        hook = {"url": "http://127.0.0.1:9/" + "nobody/" * 12}
+        for path, content in (("webhooks", hook), ("seasons", {"season": "2026-1"})):
+            answer = found.ask("POST", f"/pools/{pool}/{path}", content)
+            assert answer.is_success, answer.text
         yield found
