@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -26,22 +27,24 @@ GAMES = HERE.parent.parent / "examples" / "interzonal1970.csv"
 
 
 @contextmanager
-def service() -> Iterator[None]:
-    """Run the demo until the screenshots are made."""
+def service() -> Iterator[str]:
+    """Run the demo until the screenshots are made; give the key with which one may do all."""
     command = [sys.executable, "-m", "equipoise", "serve", "--demo", "--port", str(PORT)]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(600):
-            try:
-                with urllib.request.urlopen(f"{ADDRESS}/readyz") as answer:
-                    if json.load(answer):
-                        break
-            except (urllib.error.URLError, ConnectionError):
-                time.sleep(0.5)
-        yield
-    finally:
-        process.terminate()
-        process.wait()
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, stderr=said)
+        try:
+            for _ in range(600):
+                try:
+                    with urllib.request.urlopen(f"{ADDRESS}/readyz") as answer:
+                        if json.load(answer):
+                            break
+                except (urllib.error.URLError, ConnectionError):
+                    time.sleep(0.5)
+            said.seek(0)
+            yield next(word for word in said.read().split() if word.startswith("eqp_"))
+        finally:
+            process.terminate()
+            process.wait()
 
 
 def shoot(page: Page, path: str, name: str, height: int) -> None:
@@ -54,7 +57,7 @@ def shoot(page: Page, path: str, name: str, height: int) -> None:
 
 def main() -> None:
     """Make all screenshots."""
-    with service(), sync_playwright() as browsers:
+    with service() as key, sync_playwright() as browsers:
         browser = browsers.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page()
         shoot(page, "/pools/demo/leaderboard", "leaderboard", 620)
@@ -67,6 +70,16 @@ def main() -> None:
         page.locator("table.ppr").wait_for(timeout=90_000)
         page.wait_for_timeout(500)
         page.screenshot(path=HERE / "page-tournament.png")
+        cross = page.locator("section", has=page.locator("#cross"))
+        cross.screenshot(path=HERE / "page-cross-table.png")
+        cookie = {"name": "equipoise-key", "value": key, "url": ADDRESS}
+        page.context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])
+        page.goto(f"{ADDRESS}/pools/demo/seasons/end")
+        page.get_by_label("Name of the season").fill("2026-1")
+        page.get_by_role("button", name="Show what would happen").click()
+        page.get_by_role("region", name="What would happen").wait_for(timeout=90_000)
+        page.wait_for_timeout(500)
+        page.screenshot(path=HERE / "page-season.png", full_page=True)
         browser.close()
 
 

@@ -49,6 +49,15 @@ def test_plain_forms_must_be_utf_8_and_not_endless() -> None:
         _encoded(b"&".join([b"a=1"] * 6_000))
 
 
+@pytest.mark.parametrize("text", ["x", "nan", "inf", "-1", "100.1", "1e9", "1" * 400])
+def test_a_number_out_of_its_bounds_is_refused(text: str) -> None:
+    """As is what is none; an empty field is no number."""
+    with pytest.raises(InvalidDataError, match="from 0 to 100"):
+        Form({"keep": [text]}).number("keep", 0, 100)
+    assert Form({"keep": [" 12.5 "]}).number("keep", 0, 100) == 12.5
+    assert Form({"keep": [" "]}).number("keep", 0, 100) is None
+
+
 def test_pasted_lines_are_parties() -> None:
     """Names of parties that are taken are not taken again."""
     form = Form(

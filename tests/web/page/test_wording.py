@@ -9,6 +9,7 @@ import pytest
 from equipoise.web.page.wording import (
     day,
     direction,
+    halves,
     moment,
     number,
     ordinal,
@@ -37,6 +38,14 @@ def test_numbers_have_their_digits_and_a_true_minus(
 ) -> None:
     """Nothing is shown as minus zero."""
     assert number(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0"), (0.5, "½"), (1.0, "1"), (10.5, "10½"), (2.25, "2.25")]
+)
+def test_half_points_are_written_as_such(value: float, text: str) -> None:
+    """As in every cross table."""
+    assert halves(value) == text
 
 
 @pytest.mark.parametrize(
