@@ -23,11 +23,12 @@ from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 from equipoise.workflows.amended_log import Amendments, counted_piece
+from equipoise.workflows.known_states import trail_of
 from equipoise.workflows.match_history import LoggedMatch, history_of, names_of, time_kind
 from equipoise.workflows.pools import code_version, rules_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
-from equipoise.workflows.rating_batch import object_array, trail_of
+from equipoise.workflows.rating_batch import object_array
 from equipoise.workflows.trail import Trail
 
 log = logging.getLogger(__name__)

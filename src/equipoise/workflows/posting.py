@@ -16,6 +16,7 @@ from equipoise.store.connection import Store
 from equipoise.store.log import Entry
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.eligibility import Eligibility
+from equipoise.workflows.known_states import KnownStates
 from equipoise.workflows.match_history import LoggedMatch, names_of, players_of, without
 from equipoise.workflows.match_messages import Standing, match_message
 from equipoise.workflows.pool_reading import stored_matches
@@ -74,25 +75,32 @@ class _Plan:
     last_time: int | None = None
 
 
-def post_matches(store: Store, pool: str, posts: Sequence[Post], now: int) -> list[Answer]:
+def post_matches(
+    store: Store, pool: str, posts: Sequence[Post], now: int, states: KnownStates | None = None
+) -> list[Answer]:
     """Record and rate what was posted, in this order, in one transaction.
 
     now : when it was received, microseconds since 1970
+    states : what the caller has from posts before, and keeps for those to come
     Returns : an answer a post; a post that is refused leaves no trace
     Raises : NotFoundError, ConflictError where the pool is the archive of a season
     """
     with store.read() as connection:
         rules = rules_of(get_pool(connection, pool).settings)
     read = [_read(post, rules) for post in posts]
+    states = KnownStates() if states is None else states
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
-        read = [
-            _read(replace(post, read=one), rules) for post, one in zip(posts, read, strict=True)
-        ]
-        plan, batch = _rated(connection, record, rules, posts, read, now)
+        if rules_of(record.settings) is not rules:
+            # A season has ended in the meantime, and the new one has other rules.
+            rules = rules_of(record.settings)
+            read = [_read(post, rules) for post in posts]
+        plan, batch = _rated(connection, record, rules, posts, read, states, now)
         after = _write(connection, record, plan, batch)
-        return _answers(connection, after, rules, posts, read, plan, batch)
+        answers = _answers(connection, after, rules, posts, read, plan, batch)
+    states.remember(record, after, None if batch is None else batch.standing)
+    return answers
 
 
 def _rated(
@@ -101,6 +109,7 @@ def _rated(
     rules: PoolRules,
     posts: Sequence[Post],
     read: Sequence[ReadPost],
+    states: KnownStates,
     now: int,
 ) -> tuple[_Plan, RatedBatch | None]:
     """Return what becomes of posts, and what rating their matches gives."""
@@ -113,7 +122,9 @@ def _rated(
         plan = _plan(record, rules, posts, offered, before, earlier, refused, now)
         to_rate = _to_rate(connection, record, plan)
         try:
-            return plan, rate_batch(connection, record, rules, to_rate) if to_rate else None
+            if not to_rate:
+                return plan, None
+            return plan, rate_batch(connection, record, rules, to_rate, states)
         except UnratableMatchError as error:
             seq = to_rate[error.index].seq
             at = seq - record.last_seq - 1
@@ -275,7 +286,7 @@ def _write(
     if batch is not None:
         changes.put(connection, pool.id, pool.generation, batch.changes)
         ratings.put(connection, pool.id, pool.generation, batch.ratings)
-        columns["players"] = pool.players + batch.new_players
+        columns["players"] = pool.players + batch.standing.new
         columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
         if batch.shared or pool.shared:
             columns["shared"] = batch.shared

@@ -11,29 +11,26 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Floats, Ids
 from equipoise.errors import ConvergenceError, EquipoiseError, InvalidDataError
-from equipoise.rating.state import State
-from equipoise.rating.state_bytes import unpack_players
-from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
-from equipoise.store.ratings import StateRow
+from equipoise.workflows.known_states import KnownStates, Standing
 from equipoise.workflows.match_history import LoggedMatch, history_of, names_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
-from equipoise.workflows.trail import Trail
 
 
 @dataclass(frozen=True, slots=True)
 class RatedBatch:
-    """What came of some matches: rows to write, and what all players share.
-
-    new_players : number of those without a rating before
-    """
+    """What came of some matches: rows to write, and how their players then stand."""
 
     ratings: dict[str, Sequence[Any]]
     changes: dict[str, Sequence[Any]]
-    shared: dict[str, Floats]
-    new_players: int
+    standing: Standing
     participations: int
+
+    @property
+    def shared(self) -> dict[str, Floats]:
+        """What the system knows of no single player."""
+        return self.standing.state.shared
 
 
 class UnratableMatchError(Exception):
@@ -49,79 +46,56 @@ class UnratableMatchError(Exception):
 
 
 def rate_batch(
-    connection: Connection, pool: PoolRecord, rules: PoolRules, matches: Sequence[LoggedMatch]
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    matches: Sequence[LoggedMatch],
+    states: KnownStates,
 ) -> RatedBatch:
     """Return what matches, in the order of rating, do to the stored states of their players.
 
+    pool : locked; states : what is known of it without reading
     Raises : UnratableMatchError for the first match that the system cannot rate
     """
     names = names_of(matches)
     # In the order in which the tables keep them, which makes writing faster.
     players = sorted(set(names))
-    stored = ratings.states_of(connection, pool.id, pool.generation, players)
-    known = [stored.get(player) for player in players]
-    packed = [None if one is None else one.state for one in known]
-    trail = trail_of(known)
+    standing = states.standing(connection, pool, rules, players)
     try:
-        state, changes = _run(pool, rules, matches, players, names, packed, trail)
-        rows = rating_rows(rules, state, np.arange(len(players)), players, trail)
+        changes = _run(rules, matches, names, standing)
+        every = np.arange(len(players))
+        rows = rating_rows(rules, standing.state, every, players, standing.trail)
     except (ConvergenceError, InvalidDataError) as error:
-        raise _culprit(pool, rules, matches, players, packed, error) from error
-    return RatedBatch(
-        ratings=rows,
-        changes=changes,
-        shared=state.shared,
-        new_players=len(players) - len(stored),
-        participations=len(names),
-    )
-
-
-def trail_of(stored: Sequence[StateRow | None]) -> Trail:
-    """Return where the last changes of players stand."""
-    return Trail(
-        np.array([0 if one is None else one.change_time for one in stored], np.int64),
-        np.array([0 if one is None else one.change_seq for one in stored], np.int64),
-    )
+        # Rated upon, it is of no further use.
+        before = states.standing(connection, pool, rules, players)
+        raise _culprit(rules, matches, before, error) from error
+    return RatedBatch(rows, changes, standing, len(names))
 
 
 def _run(
-    pool: PoolRecord,
-    rules: PoolRules,
-    matches: Sequence[LoggedMatch],
-    players: Sequence[str],
-    names: Sequence[str],
-    packed: Sequence[bytes | None],
-    trail: Trail,
-) -> tuple[State, dict[str, Sequence[Any]]]:
-    """Return the states after the matches, and the changes."""
-    state = unpack_players(rules.system, packed)
-    state.shared = {name: values.copy() for name, values in pool.shared.items()}
-    rows = {player: row for row, player in enumerate(players)}
-    history = history_of(matches, rows, object_array(players), rules)
+    rules: PoolRules, matches: Sequence[LoggedMatch], names: Sequence[str], standing: Standing
+) -> dict[str, Sequence[Any]]:
+    """Rate matches on how their players stand; return the changes."""
+    rows = {player: row for row, player in enumerate(standing.players)}
+    history = history_of(matches, rows, object_array(standing.players), rules)
     trace = empty_trace(rules.system, history)
-    rules.system.run(state, history, 0, history.matches, trace)
+    rules.system.run(standing.state, history, 0, history.matches, trace)
     seqs = [match.seq for match in matches]
-    return state, change_rows(rules, history, trace, seqs, names, trail)
+    return change_rows(rules, history, trace, seqs, names, standing.trail)
 
 
 def _culprit(
-    pool: PoolRecord,
-    rules: PoolRules,
-    matches: Sequence[LoggedMatch],
-    players: Sequence[str],
-    packed: Sequence[bytes | None],
-    error: EquipoiseError,
+    rules: PoolRules, matches: Sequence[LoggedMatch], standing: Standing, error: EquipoiseError
 ) -> UnratableMatchError:
     """Return the first match that fails when they are rated one after the other."""
-    state = unpack_players(rules.system, packed)
-    state.shared = {name: values.copy() for name, values in pool.shared.items()}
+    players, state = standing.players, standing.state
     rows = {player: row for row, player in enumerate(players)}
     every, ids = np.arange(len(players)), object_array(players)
     for index, match in enumerate(matches):
         history = history_of([match], rows, ids, rules)
         try:
             rules.system.run(state, history, 0, 1)
-            rating_rows(rules, state, every, players, Trail.empty(len(players)))
+            rating_rows(rules, state, every, players, standing.trail)
         except (ConvergenceError, InvalidDataError) as reason:
             return UnratableMatchError(index, reason)
     # One at a time they all pass, although together they did not: slices of a history are

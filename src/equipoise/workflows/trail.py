@@ -51,6 +51,14 @@ class Trail:
             self.time = np.concatenate([self.time, np.zeros(missing, np.int64)])
             self.seq = np.concatenate([self.seq, np.zeros(missing, np.int64)])
 
+    def take(self, rows: Ints) -> Trail:
+        """Return a copy of the trail of these players."""
+        return Trail(self.time[rows], self.seq[rows])
+
+    def put(self, rows: Ints, part: Trail) -> None:
+        """Replace the trail of these players by `part`."""
+        self.time[rows], self.seq[rows] = part.time, part.seq
+
     def follow(self, players: Ints, times: Ints, seqs: Ints) -> tuple[Ints, Ints]:
         """Note changes, and return where the one before each stands: times and numbers.
 
