@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, NotFoundError
+from equipoise.store.prepared import Prepared
 from equipoise.store.schema import is_name, pools
 
 #: A place in a pool's order of rating: (time, seq).
@@ -134,7 +135,8 @@ def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolR
         return None
     values = {"wanted": name}
     if not lock:
-        return _record_or_none(connection.execute(_BY_NAME, values).first())
+        rows = _READ_BY_NAME.rows(connection, values)
+        return _made(dict(zip(_NAMES, rows[0], strict=True))) if rows else None
     for _ in range(_ATTEMPTS):
         found = connection.execute(_LOCKED, values).first()
         # While it waited for the lock the pool may have become an archive. PostgreSQL then finds
@@ -207,7 +209,12 @@ def change_pool(connection: Connection, pool: int, **columns: Any) -> None:
 
 
 def _record(row: Row[Any]) -> PoolRecord:
-    values = dict(row._mapping)
+    return _made(dict(row._mapping))
+
+
+def _made(values: dict[str, Any]) -> PoolRecord:
+    """Return a pool from its columns."""
+    values["garbage"] = bool(values["garbage"])
     values["shared"] = _shared_in(values["shared"])
     values["begins"] = (values.pop("from_time"), values.pop("from_seq"))
     time, seq = values.pop("dirty_time"), values.pop("dirty_seq")
@@ -234,6 +241,8 @@ def _by_name() -> Any:
     return select(pools).where(pools.c.name == bindparam("wanted"))
 
 
+_NAMES = tuple(column.name for column in pools.columns)
 _BY_NAME = _by_name()
+_READ_BY_NAME = Prepared(_BY_NAME)
 # SQLite ignores it: there, whoever writes holds the whole database.
 _LOCKED = _BY_NAME.with_for_update()

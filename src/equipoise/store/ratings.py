@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -13,12 +14,14 @@ from sqlalchemy import (
     func,
     literal,
     select,
+    true,
     tuple_,
     union_all,
     update,
 )
 
 from equipoise.store.bulk import among, insert
+from equipoise.store.prepared import Prepared
 from equipoise.store.schema import is_name, ratings
 
 #: Players read at a time.
@@ -147,8 +150,8 @@ def leaderboard(
     if active_since is not None:
         values["since"] = active_since
     query = _page(after is not None, provisional, active_since is not None, backwards)
-    # All rows at once: one at a time they take twice as long.
-    return [RatingRow._make(row) for row in connection.execute(query, values).all()]
+    # SQLite has no booleans.
+    return [RatingRow._make((*row[:-1], bool(row[-1]))) for row in query.rows(connection, values)]
 
 
 def place_of(
@@ -281,17 +284,12 @@ _ONE = select(*_SHOWN).where(
     ratings.c.player == bindparam("wanted"),
 )
 
-_pages: dict[tuple[bool, bool, bool, bool], Any] = {}
 
-
-def _page(after: bool, provisional: bool, active: bool, backwards: bool) -> Any:
-    """Return the query of a page; each form is built once."""
-    key = (after, provisional, active, backwards)
-    if key not in _pages:
-        _pages[key] = (
-            _merged(*key[:1], *key[2:]) if provisional else _listed(False, *key[:1], *key[2:])
-        )
-    return _pages[key]
+@lru_cache(maxsize=16)
+def _page(after: bool, provisional: bool, active: bool, backwards: bool) -> Prepared:
+    """Return the query of a page."""
+    form = (after, active, backwards)
+    return Prepared(_merged(*form) if provisional else _listed(False, *form))
 
 
 def _listed(provisional: bool, after: bool, active: bool, backwards: bool) -> Any:
@@ -300,7 +298,7 @@ def _listed(provisional: bool, after: bool, active: bool, backwards: bool) -> An
     query = select(*_SHOWN).where(
         ratings.c.pool == bindparam("of_pool"),
         ratings.c.generation == bindparam("of_generation"),
-        ratings.c.provisional == literal(provisional, literal_execute=True),
+        ratings.c.provisional == (true() if provisional else false()),
     )
     if after:
         mark = tuple_(bindparam("ordering"), bindparam("player"))

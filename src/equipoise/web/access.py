@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Generic, TypeVar, get_args
+from typing import Generic, NamedTuple, TypeVar, get_args
 
 from equipoise.errors import NotFoundError
 from equipoise.messages.keys import Role
@@ -59,6 +59,14 @@ class Remembered(Generic[T]):
         self._values.clear()
 
 
+class _Pool(NamedTuple):
+    """A pool: who may read it, of which it is an archive, whether nobody becomes inactive in it."""
+
+    public: bool
+    archive_of: str | None
+    lists_all: bool
+
+
 class Access:
     """The checks that come before anything else is looked at."""
 
@@ -73,8 +81,7 @@ class Access:
         self._lane = lane
         self._clock = clock
         self._keys: Remembered[KeyRecord] = Remembered(settings.key_seconds)
-        # Of pools that exist: whether they are public, and the pool of which they are an archive.
-        self._pools: Remembered[tuple[bool, str | None]] = Remembered(settings.key_seconds)
+        self._pools: Remembered[_Pool] = Remembered(settings.key_seconds)
         self._rates = RateLimiter(settings.rate_limit, settings.rate_burst)
         self._failures = RateLimiter(settings.failed_keys, 10 * settings.failed_keys)
         self._open_calculations = settings.calculations == "open"
@@ -131,7 +138,8 @@ class Access:
     async def _admit_to_pool(self, asked: Asked) -> None:
         endpoint, key, pool = asked.endpoint, asked.key, asked.pool
         found = await self._known(pool)
-        public, archive_of = (None, None) if found is None else found
+        public, archive_of = (None, None) if found is None else (found.public, found.archive_of)
+        asked.lists_all = found is not None and found.lists_all
         if public and endpoint.right == "reader":
             return
         if key is None:
@@ -143,8 +151,8 @@ class Access:
         if public is None and not endpoint.new_pool:
             raise NotFoundError(f"no pool {pool!r}")
 
-    async def _known(self, pool: str) -> tuple[bool, str | None] | None:
-        """Return whether a pool is public, and of which it is an archive; None for no pool."""
+    async def _known(self, pool: str) -> _Pool | None:
+        """Return what there is to know of a pool; None where there is none of this name."""
         now = self._clock()
         found = self._pools.get(pool, now)
         if found is None:
@@ -152,7 +160,7 @@ class Access:
                 message = await self._lane.run(pools_workflow.pool_message, self._store, pool)
             except NotFoundError:
                 return None
-            found = (message.public, message.archive_of)
+            found = _Pool(message.public, message.archive_of, message.inactive_days is None)
             self._pools.put(pool, found, now)
         return found
 

@@ -62,6 +62,7 @@ class Asked:
 
     path : parts of the path by name, decoded; key : None where it came without one
     query, body : as the endpoint declares them
+    lists_all : whether the leaderboard of the pool leaves out nobody for not playing
     """
 
     service: Service
@@ -73,6 +74,7 @@ class Asked:
     key: KeyRecord | None = None
     query: Any = None
     body: Any = None
+    lists_all: bool = False
 
     @property
     def pool(self) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+import secrets
 import time
-import uuid
+from itertools import count
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,6 +16,10 @@ from equipoise.web.logs import FIELDS, log_answer
 from equipoise.web.metrics import Metrics
 
 log = logging.getLogger(__name__)
+
+#: Ids that we give: of this process, then counted, which is sooner done than a random one.
+_PROCESS = secrets.token_hex(8)
+_numbers = count(1)
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}$")
 #: What a path that we do not have is counted as.
@@ -108,7 +113,7 @@ def _request_id(scope: Scope) -> str:
             if _REQUEST_ID.match(value):
                 return str(value, "ascii")
             break
-    return uuid.uuid4().hex
+    return f"{_PROCESS}{next(_numbers):010x}"
 
 
 def _route(scope: Scope) -> str:

@@ -43,12 +43,20 @@ class ExplainQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     match: Annotated[IdText, Meta(description="Instead of the player's last one.")] | None = None
 
 
+#: Players of a page that is read without a thread.
+_SHORT = 100
+
+
 async def show_leaderboard(asked: Asked) -> LeaderboardMessage:
     """Return a page of the leaderboard."""
     query: LeaderboardQuery = asked.query
     if query.cursor is not None and query.around is not None:
         raise InvalidParameterError("around must stand without cursor; got both")
-    return await asked.service.read(
+    # To count places, or to leave out many, takes longer than to go through an index.
+    listed = query.inactive or asked.lists_all
+    short = listed and query.around is None and query.limit <= _SHORT
+    read = asked.service.glance if short else asked.service.read
+    return await read(
         pool_reading.leaderboard,
         asked.pool,
         cursor=query.cursor,
