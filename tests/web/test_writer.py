@@ -33,7 +33,9 @@ class Database:
         self.free = threading.Event()
         self.free.set()
 
-    def post_matches(self, store: object, pool: str, posts: Sequence[Post], now: int) -> list[Any]:
+    def post_matches(
+        self, store: object, pool: str, posts: Sequence[Post], now: int, states: object
+    ) -> list[Any]:
         self.free.wait(10)
         names = [str(match.match) for one in posts for match in one.matches]
         self.batches.append((pool, names))

@@ -41,8 +41,7 @@ def insert(
         rows = list(zip(*columns.values(), strict=True))
         insert_rows(connection, table, names, rows, replace=replace)
     elif len(columns[names[0]]):
-        arrays = [list(values) for values in columns.values()]
-        _execute(connection, _for_postgresql(table, names, replace), arrays)
+        _insert_arrays(connection, table, names, list(columns.values()), replace)
 
 
 def insert_rows(
@@ -59,8 +58,7 @@ def insert_rows(
     if connection.dialect.name == "sqlite":
         _insert_in_groups(connection, table, names, rows, replace)
     else:
-        arrays = [list(values) for values in zip(*rows, strict=True)]
-        _execute(connection, _for_postgresql(table, names, replace), arrays)
+        _insert_arrays(connection, table, names, list(zip(*rows, strict=True)), replace)
 
 
 def _insert_in_groups(
@@ -83,10 +81,41 @@ def _insert_in_groups(
     cursor.close()
 
 
-def _execute(connection: Connection, statement: str, arrays: list[list[Any]]) -> None:
+def _insert_arrays(
+    connection: Connection,
+    table: Table,
+    names: tuple[str, ...],
+    columns: Sequence[Sequence[Any]],
+    replace: bool,
+) -> None:
+    """Insert rows into PostgreSQL: an array a column."""
+    kinds = [_array(table.c[name]) for name in names]
+    arrays = [_literal(values, kind) for values, kind in zip(columns, kinds, strict=True)]
     cursor = connection.connection.cursor()
-    cursor.execute(statement, arrays)
+    cursor.execute(_for_postgresql(table, names, replace), arrays)
     cursor.close()
+
+
+def _literal(values: Sequence[Any], kind: str) -> str:
+    """Return values as PostgreSQL writes an array of a type: faster than by the driver."""
+    if kind == "text":
+        words = _quoted(values)
+    elif kind == "bytea":
+        words = ["NULL" if one is None else f'"\\\\x{one.hex()}"' for one in values]
+    else:
+        # Whole numbers, floats, true and false: Python writes them as PostgreSQL reads them.
+        words = ["NULL" if one is None else repr(one) for one in values]
+    return "{" + ",".join(words) + "}"
+
+
+def _quoted(values: Sequence[str | None]) -> list[str]:
+    """Return texts in quotes, so that nothing in them is taken for a sign of the array."""
+    every = "".join(one for one in values if one is not None)
+    if "\\" in every or '"' in every:
+        values = [
+            None if one is None else one.replace("\\", "\\\\").replace('"', '\\"') for one in values
+        ]
+    return ["NULL" if one is None else f'"{one}"' for one in values]
 
 
 def among(column: Column[Any], values: Iterable[str], connection: Connection) -> Any:
