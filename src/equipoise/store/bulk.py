@@ -8,7 +8,23 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Connection, Double, Integer, LargeBinary, Table
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Double,
+    Integer,
+    LargeBinary,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    func,
+    literal,
+    select,
+)
 
 from equipoise.store.schema import is_name
 
@@ -120,15 +136,40 @@ def _quoted(values: Sequence[str | None]) -> list[str]:
 
 def among(column: Column[Any], values: Iterable[str], connection: Connection) -> Any:
     """Return the condition that a text column has one of many values."""
-    from sqlalchemy import ARRAY, Text, bindparam, func, literal, select
-
-    wanted = list(values)
-    if not is_name("".join(wanted)):
-        wanted = [value for value in wanted if is_name(value)]
+    wanted = _names(values)
     if connection.dialect.name == "sqlite":
-        each = func.json_each(literal(json.dumps(wanted))).table_valued("value")
-        return column.in_(select(each.c.value))
+        return column.in_(select(_each(wanted).c.value))
     return column == func.any(bindparam(None, wanted, ARRAY(Text), unique=True))
+
+
+def one_each(
+    query: Select[Any], column: Column[Any], values: Iterable[str], connection: Connection
+) -> Select[Any]:
+    """Return a query for the row, at most one, that has each of many values.
+
+    query : its columns, `column` among them, and its conditions but for the value, which is unique
+        together with them by an index that ends with `column`
+    """
+    if connection.dialect.name == "sqlite":
+        return query.where(among(column, values, connection))
+    # One value at a time: planned as a whole, PostgreSQL goes through the whole table where it does
+    # not know yet how large that has become. Asked for the first from a value on, it has to take
+    # the index that is in this order; asked for equal ones, it may take any that begins alike.
+    array = bindparam(None, _names(values), ARRAY(Text), unique=True)
+    wanted = func.unnest(array).table_valued("value").render_derived("wanted")
+    found = query.where(column >= wanted.c.value).order_by(column).limit(1).lateral()
+    return select(found).select_from(wanted).join(found, found.c[column.name] == wanted.c.value)
+
+
+def _each(values: list[str]) -> Any:
+    """Return values as a table of SQLite."""
+    return func.json_each(literal(json.dumps(values))).table_valued("value")
+
+
+def _names(values: Iterable[str]) -> list[str]:
+    """Return those values that a column of names can have."""
+    wanted = list(values)
+    return wanted if is_name("".join(wanted)) else [one for one in wanted if is_name(one)]
 
 
 @lru_cache(maxsize=64)

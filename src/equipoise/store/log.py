@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Connection, Row, bindparam, func, literal, literal_column, select, tuple_
 
-from equipoise.store.bulk import among, insert_rows
+from equipoise.store.bulk import among, insert_rows, one_each
 from equipoise.store.pools import Position
 from equipoise.store.schema import is_name, log
 
@@ -54,7 +54,8 @@ def append(connection: Connection, pool: int, entries: Sequence[Entry]) -> None:
 
 def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, Entry]:
     """Return the entries of those matches that are in the log, by id."""
-    query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH, among(log.c.match, ids, connection))
+    query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
+    query = one_each(query, log.c.match, ids, connection)
     return {cast(str, entry.match): entry for entry in _entries(connection.execute(query))}
 
 
