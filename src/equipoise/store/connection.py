@@ -30,6 +30,8 @@ _SQLITE_PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -65536",
+    # Pages, 128 MB: whoever posts changes the same ones again and again, and they go from the log
+    # into the database once for all those times.
     "PRAGMA wal_autocheckpoint = 32768",
 )
 
