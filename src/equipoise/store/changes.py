@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import (
     CTE,
+    ColumnElement,
     Connection,
     Select,
     and_,
@@ -147,14 +148,16 @@ def changes_of_player(
     return [change_row(row) for row in connection.execute(query).all()]
 
 
-def further_changes(chain: CTE, pool: PoolRecord) -> Select[Any]:
-    """Return the query for the changes right before those in a chain: `COLUMNS`."""
+def further_changes(
+    chain: CTE, pool: PoolRecord, shown: Sequence[ColumnElement[Any]] = tuple(SHOWN)
+) -> Select[Any]:
+    """Return the query for the changes right before those in a chain; shown : their columns."""
     here = and_(
         changes.c.time == chain.c.previous_time,
         changes.c.seq == chain.c.previous_seq,
         changes.c.player == chain.c.player,
     )
-    return select(*SHOWN).join(chain, here).where(counts(pool))
+    return select(*shown).join(chain, here).where(counts(pool))
 
 
 def _previous(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import CTE, BigInteger, Connection, Integer, and_, cast, func, literal, select
+from sqlalchemy import CTE, BigInteger, Connection, Integer, cast, func, literal, null, select
 
-from equipoise.store.changes import SHOWN, counts, further_changes
+from equipoise.store.changes import further_changes
 from equipoise.store.pools import PoolRecord
 from equipoise.store.ratings import RatingRow
 from equipoise.store.schema import changes, log, ratings
@@ -134,6 +134,7 @@ def means_by_bin(
     apart = chain.c.rating - about
     query = (
         select(which, func.count(), func.avg(chain.c.rating), func.avg(apart * apart))
+        .where(chain.c.seq.is_not(None))
         .group_by(which)
         .order_by(which)
     )
@@ -147,26 +148,30 @@ def _changes_since(pool: PoolRecord, players: Any, since: int, by_seq: bool) -> 
     """Return some players' changes since a time, or a number in a log without times.
 
     players : the query for them
+    Returns : the changes, and a row a player in which `time` and `seq` are null
     """
-    where = changes.c.seq if by_seq else changes.c.time
-    last = and_(
-        changes.c.time == ratings.c.change_time,
-        changes.c.seq == ratings.c.change_seq,
-        changes.c.player == ratings.c.player,
+    newest = ratings.c.change_seq if by_seq else ratings.c.change_time
+    nothing = cast(null(), BigInteger)
+    # It begins with a row a player that is no change, and says where the last one stands: joined
+    # here, SQLite would go through all changes and look for the player of each.
+    start = select(
+        ratings.c.player,
+        nothing.label("time"),
+        nothing.label("seq"),
+        ratings.c.change_time.label("previous_time"),
+        ratings.c.change_seq.label("previous_seq"),
+        ratings.c.rating,
+    ).where(
+        ratings.c.pool == pool.id,
+        ratings.c.generation == pool.generation,
+        ratings.c.player.in_(players),
+        newest >= since,
     )
-    first = (
-        select(*SHOWN)
-        .join(ratings, last)
-        .where(
-            ratings.c.pool == pool.id,
-            ratings.c.generation == pool.generation,
-            ratings.c.player.in_(players),
-            where >= since,
-            counts(pool),
-        )
-    )
-    chain = first.cte("chain", recursive=True)
-    return chain.union_all(further_changes(chain, pool).where(where >= since))
+    chain = start.cte("chain", recursive=True)
+    before = chain.c.previous_seq if by_seq else chain.c.previous_time
+    shown = [changes.c[column.name] for column in chain.c]
+    # Added to, as SQLite would otherwise look for all changes since then instead of for one.
+    return chain.union_all(further_changes(chain, pool, shown).where(before + 0 >= since))
 
 
 def players_with(
