@@ -26,6 +26,7 @@ from sqlalchemy import (
     select,
 )
 
+from equipoise.store.driver import driver_cursor
 from equipoise.store.schema import is_name
 
 #: Types of the arrays in which PostgreSQL takes columns.
@@ -85,16 +86,15 @@ def _insert_in_groups(
     replace: bool,
 ) -> None:
     """Insert rows into SQLite, many in one statement: other threads may go on while it runs."""
-    cursor = connection.connection.cursor()
     whole = len(rows) - len(rows) % _GROUP
     statement = _for_sqlite(table, names, replace, _GROUP) if whole else ""
-    for at in range(0, whole, _GROUP):
-        cursor.execute(statement, list(chain.from_iterable(rows[at : at + _GROUP])))
-    rows = rows[whole:]
-    if rows:
-        # SQLAlchemy's own loop over parameters costs more than SQLite's over rows.
-        cursor.executemany(_for_sqlite(table, names, replace), rows)
-    cursor.close()
+    with driver_cursor(connection) as cursor:
+        for at in range(0, whole, _GROUP):
+            cursor.execute(statement, list(chain.from_iterable(rows[at : at + _GROUP])))
+        rows = rows[whole:]
+        if rows:
+            # SQLAlchemy's own loop over parameters costs more than SQLite's over rows.
+            cursor.executemany(_for_sqlite(table, names, replace), rows)
 
 
 def _insert_arrays(
@@ -107,9 +107,8 @@ def _insert_arrays(
     """Insert rows into PostgreSQL: an array a column."""
     kinds = [_array(table.c[name]) for name in names]
     arrays = [_literal(values, kind) for values, kind in zip(columns, kinds, strict=True)]
-    cursor = connection.connection.cursor()
-    cursor.execute(_for_postgresql(table, names, replace), arrays)
-    cursor.close()
+    with driver_cursor(connection) as cursor:
+        cursor.execute(_for_postgresql(table, names, replace), arrays)
 
 
 def _literal(values: Sequence[Any], kind: str) -> str:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, Dialect, Select
 
+from equipoise.store.driver import driver_cursor
+
 
 class Prepared:
     """A query; what it returns is as the driver gives it, so that SQLite's booleans are 0 and 1."""
@@ -21,12 +23,9 @@ class Prepared:
         statement = self._compiled.get(dialect.name)
         if statement is None:
             statement = self._compiled[dialect.name] = _statement(self._query, dialect)
-        cursor = connection.connection.cursor()
-        try:
+        with driver_cursor(connection) as cursor:
             cursor.execute(statement.text, statement.parameters(values))
             return cast("list[tuple[Any, ...]]", cursor.fetchall())
-        finally:
-            cursor.close()
 
 
 class _Statement(NamedTuple):

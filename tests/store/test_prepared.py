@@ -1,0 +1,135 @@
+"""Prepared queries give what SQLAlchemy gives, and fail as it fails, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import bindparam, select
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+
+from equipoise.store import bulk, ratings
+from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import find_pool, pool_by_number
+from equipoise.store.prepared import Prepared
+from equipoise.store.ratings import RatingRow
+from equipoise.store.schema import pools
+from equipoise.store.schema import ratings as table
+from workflows.pool_trials import Trial, duel
+
+ODD = ["'", '"', "%s", "%(player)s", ":player", "?", "é", "🎉", "", "\\", "NULL", "{a,b}"]
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    """Give a store with a pool of odd names, half of them provisional."""
+    found = open_store(database_url)
+    with found.write() as connection:
+        count = len(ODD)
+        columns = {
+            "player": ODD,
+            "ordering": [-1500.0 - number // 3 for number in range(count)],
+            "rating": [1500.0 + number / 3 for number in range(count)],
+            "deviation": [None, *[50.0] * (count - 1)],
+            "matches": list(range(count)),
+            "last_time": [None, 2**62, -(2**62), *range(count - 3)],
+            "provisional": [number % 2 == 0 for number in range(count)],
+            "state": [b"\x00"] * count,
+        }
+        ratings.put(connection, 1, 1, columns)
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("provisional", [False, True])
+@pytest.mark.parametrize("since", [None, 3, -(2**62)])
+def test_a_page_is_what_the_table_has(
+    store: Store, provisional: bool, since: int | None, backwards: bool
+) -> None:
+    """From the top and after every player, with every kind of name in the mark."""
+    with store.read() as connection:
+        wanted = [table.c[name] for name in RatingRow._fields]
+        every = sorted(
+            (RatingRow._make(row) for row in connection.execute(select(*wanted))),
+            key=lambda row: (row.ordering, row.player.encode()),
+        )
+        for mark in [None, *((row.ordering, row.player) for row in every)]:
+            asked: dict[str, Any] = {"after": mark, "limit": 5, "provisional": provisional}
+            page = ratings.leaderboard(
+                connection, 1, 1, active_since=since, backwards=backwards, **asked
+            )
+            assert page == _page(every, mark, provisional, since, backwards)[:5]
+            assert all(type(row.provisional) is bool for row in page)
+
+
+def _page(
+    every: list[RatingRow],
+    mark: tuple[float, str] | None,
+    provisional: bool,
+    since: int | None,
+    backwards: bool,
+) -> list[RatingRow]:
+    """Return all rows of a leaderboard after a mark, or before it."""
+    at = None if mark is None else (mark[0], mark[1].encode())
+    found = []
+    for row in every:
+        here = (row.ordering, row.player.encode())
+        beyond = at is None or (here < at if backwards else here > at)
+        active = since is None or (row.last_time is not None and row.last_time >= since)
+        if beyond and active and (provisional or not row.provisional):
+            found.append(row)
+    return found[::-1] if backwards else found
+
+
+def test_a_pool_is_read_as_it_is_locked(database_url: str) -> None:
+    """All of its columns, whatever it has been through."""
+    store = open_store(database_url)
+    pool = Trial(store, late="replay", display_decay_per_day=1.0)
+    for step in (
+        lambda: pool.post(duel("a", "ana", "bob", 5), duel("b", "bob", "ana", 9)),
+        lambda: pool.void("a"),
+        pool.replay,
+        pool.settle,
+    ):
+        with store.write() as connection:
+            locked = find_pool(connection, pool.name, lock=True)
+            assert locked is not None
+            assert find_pool(connection, pool.name) == locked
+            assert pool_by_number(connection, locked.id) == locked
+        step()
+    with store.read() as connection:
+        found = find_pool(connection, pool.name)
+        assert found is not None
+        assert type(found.garbage) is bool
+        for odd in ("", "no\0pool", "\ud800", "'", "%s"):
+            assert find_pool(connection, odd) is None
+    store.close()
+
+
+def test_a_value_that_the_query_brings_along_stays(store: Store) -> None:
+    """Beside those that are given each time, and as often as it is asked."""
+    query = Prepared(
+        select(table.c.player)
+        .where(table.c.matches >= 3, table.c.matches < bindparam("below"), table.c.pool == 1)
+        .order_by(table.c.matches)
+        .limit(4)
+    )
+    with store.read() as connection:
+        for below in (5, 9, 3):
+            rows = query.rows(connection, {"below": below})
+            assert rows == [(name,) for name in ODD[3:below][:4]]
+
+
+def test_what_the_driver_raises_is_raised_as_by_sqlalchemy(store: Store) -> None:
+    """Whoever answers for a database that is away knows no driver."""
+    absent = Prepared(select(pools.c.id).where(pools.c.id == bindparam("number")))
+    with pytest.raises(DBAPIError), store.read() as connection:
+        connection.connection.driver_connection.close()  # type: ignore[union-attr]
+        absent.rows(connection, {"number": 1})
+    rows = [(1, "twice", "{}"), (2, "twice", "{}")]
+    with pytest.raises((IntegrityError, OperationalError)), store.write() as connection:
+        bulk.insert_rows(connection, pools, ("id", "name", "settings"), rows)
+    with store.read() as connection:
+        assert absent.rows(connection, {"number": 1}) == []
