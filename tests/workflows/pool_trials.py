@@ -11,10 +11,11 @@ from equipoise.messages.matches import MatchMessage, MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store
 from equipoise.workflows import amending
+from equipoise.workflows.clearing import collect_garbage
 from equipoise.workflows.pool_reading import leaderboard
 from equipoise.workflows.pools import create_pool
 from equipoise.workflows.posting import Answer, Post, post_matches
-from equipoise.workflows.replaying import collect_garbage, replay_pool
+from equipoise.workflows.replaying import replay_pool
 from equipoise.workflows.verifying import verify_pool
 
 #: When everything was received, microseconds since 1970.

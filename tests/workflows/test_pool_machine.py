@@ -29,7 +29,7 @@ from equipoise.rating.registry import make_system
 from equipoise.store import replays
 from equipoise.store.connection import Store
 from equipoise.store.pools import change_pool, get_pool
-from equipoise.workflows import amending, replaying
+from equipoise.workflows import amending, clearing, replay_claims, replaying
 from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pool_reading import leaderboard, player_history
 from equipoise.workflows.pools import pool_message
@@ -332,7 +332,7 @@ class PoolMachine(RuleBasedStateMachine):
             left[0] -= 1
             return left[0] < 0
 
-        replaying.collect_garbage(self.store, self.pool.name, stop=stop)
+        clearing.collect_garbage(self.store, self.pool.name, stop=stop)
 
     @rule()
     def keep(self) -> None:
@@ -435,7 +435,7 @@ def test_a_pool_is_what_its_log_says(store: Store, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 3)
     monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 5)
     monkeypatch.setattr("equipoise.store.checkpoints.MOST", 4)
-    monkeypatch.setattr(replaying, "_ROWS", 3)
+    monkeypatch.setattr(replay_claims, "STEP_ROWS", 3)
     monkeypatch.setattr(replaying, "_NEARLY", 2)
     names = iter(range(1_000_000))
 

@@ -10,7 +10,7 @@ import pytest
 from equipoise.store import checkpoints
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
-from equipoise.workflows import checkpointing, replaying
+from equipoise.workflows import checkpointing, clearing, replay_claims, replaying
 from equipoise.workflows.amended_log import Piece, counted_piece
 from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pools import pool_message
@@ -21,7 +21,7 @@ from workflows.pool_trials import Trial, duel
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every border that a long log meets one that a short log meets."""
     monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 3)
-    monkeypatch.setattr(replaying, "_ROWS", 2)
+    monkeypatch.setattr(replay_claims, "STEP_ROWS", 2)
     monkeypatch.setattr(replaying, "_NEARLY", 2)
 
 
@@ -72,7 +72,7 @@ def test_a_clearing_out_that_is_overtaken_by_a_swap_begins_anew(store: Store) ->
             assert pool.replay()
         return False
 
-    assert replaying.collect_garbage(store, pool.name, stop=stop)
+    assert clearing.collect_garbage(store, pool.name, stop=stop)
     assert len(calls) > 4
     pool.void("m10")
     pool.settle()
@@ -183,9 +183,9 @@ def test_a_replay_keeps_its_claim_while_it_reads_what_came_before(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Far from the last checkpoint that takes longer than a claim lasts: others must not begin."""
-    assert checkpointing._BEAT * 1_000_000 * 4 <= replaying.LEASE
+    assert checkpointing._BEAT * 1_000_000 * 4 <= replay_claims.LEASE
     monkeypatch.setattr(checkpointing, "_BEAT", 0.0)
-    monkeypatch.setattr(replaying, "LEASE", 1_500_000)
+    monkeypatch.setattr(replay_claims, "LEASE", 1_500_000)
     pool = filled(sqlite_store)
     pool.void("m11")
     others: list[bool] = []

@@ -11,7 +11,7 @@ import pytest
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store
-from equipoise.workflows import replaying
+from equipoise.workflows import replay_claims, replaying
 from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pool_reading import leaderboard, match, player, player_history
 from equipoise.workflows.pools import create_pool, pool_message
@@ -46,7 +46,7 @@ def test_writers_readers_and_replays_go_on_beside_one_another(
     """Each read is of one generation; in the end the log gives what is stored."""
     monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 20)
     monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 40)
-    monkeypatch.setattr(replaying, "_ROWS", 15)
+    monkeypatch.setattr(replay_claims, "STEP_ROWS", 15)
     monkeypatch.setattr(replaying, "_NEARLY", 5)
     pool = Trial(store, late="replay")
     start = [duel(f"s{n}", *random.Random(n).sample(PLAYERS, 2), n) for n in range(60)]

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
 ZLIB_LEVEL = 1
 
-#: Seconds between two calls of `beat`: well within the lease of a replay (`replaying.LEASE`).
+#: Seconds between two calls of `beat`: well within the lease of a replay (`replay_claims.LEASE`).
 _BEAT = 2.0
 
 

@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.errors import ConflictError
 from equipoise.store import audit, changes, checkpoints, log, outbox, ratings, replays
 from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
@@ -24,20 +23,16 @@ from equipoise.store.pools import (
     pools_with_work,
 )
 from equipoise.store.replays import ReplayRecord
+from equipoise.workflows import replay_claims
 from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
 from equipoise.workflows.amendment_places import waiting_from
 from equipoise.workflows.boards import refresh_board
 from equipoise.workflows.checkpointing import RunningPool, keep_checkpoints, running_before
+from equipoise.workflows.clearing import clear, collect_garbage
 from equipoise.workflows.clock import now
 from equipoise.workflows.differences import Numbers, difference, running_numbers, stored_numbers
 from equipoise.workflows.pools import code_version, rules_of
-
-#: How long a replay belongs to whoever began it, unless that one says that it goes on, as it does
-#: every few rows. After a crash a pool waits so long for its replay.
-LEASE = 10_000_000
-
-#: Rows written in one transaction, so that no writer waits long.
-_ROWS = 2_500
+from equipoise.workflows.replay_claims import check_claim, claim_replay, go_on, leave_replay
 
 #: With at most so many players in the matches left to rate, writers are held up for the rest.
 _NEARLY = 400
@@ -113,18 +108,18 @@ def replay_pool(
     Returns : whether it was swapped in
     Raises : ConvergenceError, InvalidDataError where the log can no longer be rated
     """
-    claimed = _claim(store, pool, owner)
+    claimed = claim_replay(store, pool, owner)
     if claimed is None:
         return False
-    if not _clear(store, pool, stop, claimed):
-        _leave(store, claimed)
+    if not clear(store, pool, stop, claimed):
+        leave_replay(store, claimed)
         return False
     replay = _begin(store, claimed, owner, stop)
     if not _catch_up(replay):
         return False
     everyone = np.arange(len(replay.running.players))
-    for low in range(0, len(everyone), _ROWS):
-        rows = replay.running.ratings(everyone[low : low + _ROWS])
+    for low in range(0, len(everyone), replay_claims.STEP_ROWS):
+        rows = replay.running.ratings(everyone[low : low + replay_claims.STEP_ROWS])
         if not _step(replay, ratings.put, rows):
             return False
     if not _catch_up(replay, with_ratings=True):
@@ -134,28 +129,6 @@ def replay_pool(
     return True
 
 
-def _claim(store: Store, pool: str, owner: str) -> PoolRecord | None:
-    """Return the pool if a replay is wanted and nobody is at it."""
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
-        if record.dirty is None:
-            return None
-        if record.replay_until is not None and record.replay_until >= now():
-            return None
-        generation = max(record.generation, record.replay_generation or 0) + 1
-        # A replay that was given up has left rows of its generation: `_clear` takes them away.
-        given_up = record.replay_generation
-        change_pool(
-            connection,
-            record.id,
-            replay_generation=generation,
-            replay_owner=owner,
-            replay_until=now() + LEASE,
-            garbage=record.garbage or given_up is not None,
-        )
-        return get_pool(connection, pool)
-
-
 def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool]) -> _Replay:
     """Return the replay at the position from which it writes."""
     begin = START if pool.dirty is None else pool.dirty
@@ -163,7 +136,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
         running = running_before(
-            connection, pool, rules, amendments, begin, lambda: _go_on(store, pool)
+            connection, pool, rules, amendments, begin, lambda: go_on(store, pool)
         )
     running.matches, running.board_day = 0, pool.board_day
     # Nothing that counts lies between the last match before it and `begin` itself.
@@ -219,12 +192,12 @@ def _players_in(piece: Piece) -> int:
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
     """Rate a piece and write what came of it, in small transactions."""
     rows, touched = replay.running.rate(piece.matches)
-    for low in range(0, len(rows["player"]), _ROWS):
-        part = {name: values[low : low + _ROWS] for name, values in rows.items()}
+    for low in range(0, len(rows["player"]), replay_claims.STEP_ROWS):
+        part = {name: values[low : low + replay_claims.STEP_ROWS] for name, values in rows.items()}
         if not _step(replay, changes.put, part):
             return False
-    for low in range(0, len(touched) if with_ratings else 0, _ROWS):
-        found = replay.running.ratings(touched[low : low + _ROWS])
+    for low in range(0, len(touched) if with_ratings else 0, replay_claims.STEP_ROWS):
+        found = replay.running.ratings(touched[low : low + replay_claims.STEP_ROWS])
         if not _step(replay, ratings.put, found):
             return False
     replay.after = piece.end
@@ -235,47 +208,22 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
 def _step(replay: _Replay, put: Callable[..., None], rows: dict[str, Sequence[Any]]) -> bool:
     """Write rows and say that the replay goes on; return whether it does."""
     if replay.stop():
-        _leave(replay.store, replay.pool)
+        leave_replay(replay.store, replay.pool)
         return False
     with replay.store.write() as connection:
         _check_ours(connection, replay)
         put(connection, replay.pool.id, replay.generation, rows)
-        change_pool(connection, replay.pool.id, replay_until=now() + LEASE)
+        change_pool(connection, replay.pool.id, replay_until=now() + replay_claims.LEASE)
     # Lets a writer in who waits: neither SQLite nor locks are fair.
     time.sleep(0.001)
     return True
 
 
-def _go_on(store: Store, claimed: PoolRecord) -> None:
-    """Say that a replay goes on. Raises : ConflictError where somebody else took it over."""
-    with store.write() as connection:
-        _keep_claim(connection, get_pool(connection, claimed.name, lock=True), claimed)
-
-
-def _keep_claim(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
-    """Say that a replay goes on; `record` is the pool, locked. Raises : ConflictError."""
-    _check_claim(record, (claimed.replay_owner, claimed.replay_generation))
-    change_pool(connection, record.id, replay_until=now() + LEASE)
-
-
-def _leave(store: Store, claimed: PoolRecord) -> None:
-    """Leave a replay to whoever comes next. Raises : ConflictError where that was done already."""
-    with store.write() as connection:
-        _keep_claim(connection, get_pool(connection, claimed.name, lock=True), claimed)
-        change_pool(connection, claimed.id, replay_owner=None, replay_until=None)
-
-
 def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
     """Return the pool, locked. Raises : ConflictError where somebody else took the replay over."""
     record = get_pool(connection, replay.pool.name, lock=True)
-    _check_claim(record, (replay.owner, replay.generation))
+    check_claim(record, (replay.owner, replay.generation))
     return record
-
-
-def _check_claim(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
-    """Refuse to go on with a replay that is another's by now. Raises : ConflictError."""
-    if (record.replay_owner, record.replay_generation) != mine:
-        raise ConflictError(f"the replay of pool {record.name} was taken over")
 
 
 def _hold_checkpoint(replay: _Replay) -> None:
@@ -389,44 +337,3 @@ def _release_checkpoints(replay: _Replay) -> None:
                 while checkpoints.thin(connection, record.id):
                     interval *= 2
                 change_pool(connection, record.id, checkpoint_interval=interval)
-
-
-def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> bool:
-    """Delete what older generations have left, in small steps; return whether all of it is gone."""
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-    if not record.garbage:
-        return True
-    if record.replay_until is not None and record.replay_until >= now():
-        return False
-    return _clear(store, pool, stop)
-
-
-def _clear(
-    store: Store, pool: str, stop: Callable[[], bool], claimed: PoolRecord | None = None
-) -> bool:
-    """Delete rows that no reader sees and no replay is writing; return whether all are gone.
-
-    claimed : the replay for which it is done, to which the pool then goes on belonging
-    """
-    after: tuple[Any, ...] | None = None
-    seen: tuple[int, int | None] | None = None
-    while not stop():
-        with store.write() as connection:
-            record = get_pool(connection, pool, lock=True)
-            if claimed is not None:
-                _keep_claim(connection, record, claimed)
-            if not record.garbage:
-                return True
-            # A swap or a replay given up has put out of date also what was gone through before.
-            if seen != (record.generation, record.replay_generation):
-                after, seen = None, (record.generation, record.replay_generation)
-            after = changes.forget_unseen(connection, record, after, _ROWS)
-            gone = ratings.forget_others(
-                connection, record.id, record.generation, record.replay_generation, _ROWS
-            )
-            if after is None and not gone:
-                change_pool(connection, record.id, garbage=False)
-                return True
-        time.sleep(0.001)
-    return False

@@ -1,0 +1,59 @@
+"""Clearing out what replays have replaced or left behind, in small steps beside the writers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from equipoise.store import changes, ratings
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord, change_pool, get_pool
+from equipoise.workflows import replay_claims
+from equipoise.workflows.clock import now
+from equipoise.workflows.replay_claims import keep_claim
+
+
+def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> bool:
+    """Delete what older generations have left, in small steps; return whether all of it is gone."""
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+    if not record.garbage:
+        return True
+    if record.replay_until is not None and record.replay_until >= now():
+        return False
+    return clear(store, pool, stop)
+
+
+def clear(
+    store: Store, pool: str, stop: Callable[[], bool], claimed: PoolRecord | None = None
+) -> bool:
+    """Delete rows that no reader sees and no replay is writing; return whether all are gone.
+
+    claimed : the replay for which it is done, to which the pool then goes on belonging
+    """
+    after: tuple[Any, ...] | None = None
+    seen: tuple[int, int | None] | None = None
+    while not stop():
+        with store.write() as connection:
+            record = get_pool(connection, pool, lock=True)
+            if claimed is not None:
+                keep_claim(connection, record, claimed)
+            if not record.garbage:
+                return True
+            # A swap or a replay given up has put out of date also what was gone through before.
+            if seen != (record.generation, record.replay_generation):
+                after, seen = None, (record.generation, record.replay_generation)
+            after = changes.forget_unseen(connection, record, after, replay_claims.STEP_ROWS)
+            gone = ratings.forget_others(
+                connection,
+                record.id,
+                record.generation,
+                record.replay_generation,
+                replay_claims.STEP_ROWS,
+            )
+            if after is None and not gone:
+                change_pool(connection, record.id, garbage=False)
+                return True
+        time.sleep(0.001)
+    return False
