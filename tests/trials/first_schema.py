@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from alembic import command
@@ -35,13 +36,22 @@ _LATER = (
 
 def make_first_schema(url: str, folder: Path) -> None:
     """Fill an empty database with tables of schema 0001 and a pool `old` of 30 matches."""
+    make_schema(url, folder, "0001", _fill)
+
+
+def make_schema(url: str, folder: Path, step: str, fill: Callable[[str], None]) -> None:
+    """Fill an empty database with tables of a schema before 0003.
+
+    fill : fills a database with what the new one is to hold, given its address; its pools are
+        numbered from 1 without a gap
+    """
     made = f"sqlite:///{folder / 'made.db'}"
-    _fill(made)
+    fill(made)
     engine = create_engine(url)
     with engine.begin() as connection:
         settings = configuration()
         settings.attributes["connection"] = connection
-        command.upgrade(settings, "0001")
+        command.upgrade(settings, step)
     source = create_engine(made)
     tables = MetaData()
     tables.reflect(engine)
@@ -54,9 +64,10 @@ def make_first_schema(url: str, folder: Path) -> None:
             else:
                 names = [column.name for column in table.columns]
                 listed = ", ".join(f'"{name}"' for name in names)
+                order = " ORDER BY id" if "id" in names else ""
                 rows = [
                     dict(zip(names, row, strict=True))
-                    for row in reading.execute(text(f"SELECT {listed} FROM {table.name}"))
+                    for row in reading.execute(text(f"SELECT {listed} FROM {table.name}{order}"))
                 ]
             for row in rows:
                 _as_it_was(row)

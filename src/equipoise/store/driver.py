@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from sqlalchemy import Connection
@@ -18,10 +18,8 @@ def driver_cursor(connection: Connection) -> Iterator[Any]:
     """
     dialect = connection.dialect
     base = dialect.loaded_dbapi.Error
-    cursor = connection.connection.cursor()
     try:
-        yield cursor
+        with closing(connection.connection.cursor()) as cursor:
+            yield cursor
     except base as error:
         raise DBAPIError.instance(None, None, error, base, dialect=dialect) from error
-    finally:
-        cursor.close()

@@ -48,12 +48,26 @@ def migrate_schema(engine: Engine) -> None:
         raise _wrong(version)
     if engine.dialect.name == "sqlite":
         engine = engine.execution_options(equipoise_writes=True)
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
-        # Another process may have been quicker.
-        if schema_version(connection) != CURRENT:
-            _upgrade(connection)
+    with engine.connect() as connection:
+        if engine.dialect.name == "sqlite":
+            _work_in_files(connection)
+        with connection.begin():
+            if engine.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
+            # Another process may have been quicker.
+            if schema_version(connection) != CURRENT:
+                _upgrade(connection)
+
+
+def _work_in_files(connection: Connection) -> None:
+    """Let SQLite sort whole tables, and note what it drops, in files: memory may be too small.
+
+    That is settled before a transaction begins. The connection is closed afterwards.
+    """
+    connection.detach()
+    cursor = connection.connection.cursor()
+    cursor.execute("PRAGMA temp_store = FILE")
+    cursor.close()
 
 
 def configuration() -> Any:
