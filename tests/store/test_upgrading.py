@@ -15,7 +15,7 @@ from equipoise.store.connection import open_store
 from equipoise.store.keys import list_keys
 from equipoise.store.migrating import CURRENT, schema_version
 from equipoise.store.schema import metadata
-from equipoise.workflows import replaying
+from equipoise.workflows import replay_claims, replaying
 from equipoise.workflows.pool_reading import leaderboard, player_history
 from equipoise.workflows.pools import create_pool, pool_message
 from equipoise.workflows.posting import Post, post_matches
@@ -114,7 +114,7 @@ def test_pools_in_every_condition_are_upgraded(
 ) -> None:
     """Nobody sees a difference; what waits can be replayed, and what is left over is cleared."""
     monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 3)
-    monkeypatch.setattr(replaying, "_ROWS", 2)
+    monkeypatch.setattr(replay_claims, "STEP_ROWS", 2)
     monkeypatch.setattr(replaying, "_NEARLY", 2)
     make_schema(database_url, tmp_path, "0002", _second)
     before = _told(f"sqlite:///{tmp_path / 'made.db'}")
