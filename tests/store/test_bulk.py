@@ -88,6 +88,41 @@ def test_rows_of_the_same_key_are_overwritten_where_that_is_wanted(database_url:
     store.close()
 
 
+@pytest.mark.parametrize("count", [499, 500, 501, 1_000, 1_234])
+@pytest.mark.parametrize("replace", [False, True])
+def test_more_rows_than_one_statement_takes_are_all_written(
+    database_url: str, count: int, replace: bool
+) -> None:
+    """Each once and as it was given, at the borders of statements too."""
+    store = open_store(database_url)
+    names = [f"p{number}" for number in range(count)]
+    columns = rows_of(names) | {"matches": list(range(count))}
+    with store.write() as connection:
+        if replace:
+            ratings.put(connection, 1, 1, rows_of([*names[::3], "other"]))
+        ratings.put(connection, 1, 1, columns, replace=replace)
+    with store.read() as connection:
+        shown = [table.c.player, table.c.matches, table.c.generation]
+        found = {tuple(row) for row in connection.execute(select(*shown))}
+    expected = {(name, number, 1) for number, name in enumerate(names)}
+    assert found == expected | ({("other", 1, 1)} if replace else set())
+    store.close()
+
+
+def test_a_row_that_is_there_already_stops_all_of_them(database_url: str) -> None:
+    """Wherever it stands among them: the transaction is as if it had not begun."""
+    store = open_store(database_url)
+    names = [f"p{number}" for number in range(1_100)]
+    for at in (0, 700, 1_099):
+        with store.write() as connection:
+            ratings.put(connection, at, 1, rows_of([names[at]], 1600.0))
+        with pytest.raises(Exception, match=r"(?i)unique"), store.write() as connection:
+            ratings.put(connection, at, 1, rows_of(names), replace=False)
+        with store.read() as connection:
+            assert ratings.count_players(connection, at, 1) == 1
+    store.close()
+
+
 def test_no_rows_are_no_statement(database_url: str) -> None:
     """Neither columns nor rows."""
     store = open_store(database_url)
