@@ -19,9 +19,10 @@ from equipoise.store.changes import (
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import PoolRecord, Position, get_pool
 from equipoise.store.schema import changes, ratings
-from equipoise.workflows import replaying
+from equipoise.workflows import replay_claims, replaying
+from equipoise.workflows.clearing import collect_garbage
 from equipoise.workflows.pool_reading import player_history
-from equipoise.workflows.replaying import collect_garbage, rerate
+from equipoise.workflows.replaying import rerate
 from workflows.pool_trials import Trial, duel
 
 PLAYERS = ["ana", "bob", "cyd", "dan", "eve", "é"]
@@ -33,7 +34,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 4)
     monkeypatch.setattr("equipoise.store.changes._PIECE", 7)
     monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 10)
-    monkeypatch.setattr(replaying, "_ROWS", 3)
+    monkeypatch.setattr(replay_claims, "STEP_ROWS", 3)
     monkeypatch.setattr(replaying, "_NEARLY", 4)
 
 
