@@ -179,7 +179,6 @@ def players_with(
 ) -> list[RatingRow]:
     """Return players in whose id a text stands, small or capital letters alike, best first."""
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    # All of it stands in the index of the leaderboard, which is read through.
     query = (
         select(*(ratings.c[name] for name in RatingRow._fields))
         .where(
