@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from equipoise.workflows import pool_reading
 from web.conftest import Serve, Served, duel
 
 ODD_IDS = ["a/b", "..", ".", "é", "a b", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
@@ -270,6 +272,36 @@ def test_a_pool_is_exported(served: Served) -> None:
     assert len(table) == 3
     assert served.get(f"{path}?what=changes&format=parquet").content.startswith(b"PAR1")
     assert served.get(f"{path}?what=secrets").status_code == 422
+
+
+def test_only_short_pages_of_the_board_are_read_without_a_thread(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counting places, leaving out who is inactive and long pages would hold up other requests."""
+    all_listed, dropping = served.pool(), served.pool(times="seconds", inactive_days=30)
+    for pool in (all_listed, dropping):
+        more = {"time": 1_700_000_000} if pool == dropping else {}
+        assert served.post(f"/v1/pools/{pool}/matches", duel("m", **more)).status_code == 200
+    threads: set[bool] = set()
+    read = pool_reading.leaderboard
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        threads.add(threading.current_thread().name.startswith("equipoise-reading"))
+        return read(*args, **kwargs)
+
+    monkeypatch.setattr(pool_reading, "leaderboard", noted)
+    for pool, query, in_thread in (
+        (all_listed, "", False),
+        (all_listed, "?limit=100&provisional=true", False),
+        (all_listed, "?limit=101", True),
+        (all_listed, "?around=a", True),
+        (dropping, "", True),
+        (dropping, "?inactive=true", False),
+    ):
+        threads.clear()
+        answer = served.get(f"/v1/pools/{pool}/leaderboard{query}")
+        assert answer.status_code == 200, answer.text
+        assert threads == {in_thread}, query
 
 
 def test_few_pools_are_exported_at_a_time(served: Served) -> None:
