@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from equipoise.data.history import History
@@ -48,20 +48,26 @@ def test_the_published_example() -> None:
 
 
 @given(
-    data=st.data(),
+    seed=st.integers(0, 10**6),
     size=st.sampled_from([2, 3, 10, 120]),
     weight=st.sampled_from([1.0, 0.5, 3.0]),
     drift=st.sampled_from([0.0, 35.0]),
 )
+@example(seed=158, size=120, weight=1.0, drift=0.0)
+@example(seed=240_941, size=120, weight=3.0, drift=0.0)
 @settings(max_examples=30, deadline=None)
 def test_a_contest_is_a_period_of_all_pairs(
-    data: st.DataObject, size: int, weight: float, drift: float
+    seed: int, size: int, weight: float, drift: float
 ) -> None:
-    """To 1e-9 points and 1e-12 of the change, which is what linear time leaves of the sums.
+    """To 1e-9 points and 1e-11 of the change, which is what linear time leaves of the sums.
 
-    Changes here are up to 10,000 points: a sure upset in a field of 120 is so many games.
+    Changes here are up to 10,000 points: a sure upset in a field of 120 is so many games. The sums
+    are good to a part of the whole field (`numeric.field_scores`), of which whoever stands far from
+    the others has little: against 80-bit arithmetic, 5 of 400 fields of 120 had a player whose
+    change was off by more than 1e-12 of it, the worst by 3.7e-12; two of those are among the
+    examples.
     """
-    rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="seed"))
+    rng = np.random.default_rng(seed)
     ratings, deviations = rng.normal(1500, 400, size), rng.uniform(30, 340, size)
     ranks = rng.integers(0, size, size).tolist()
     system = Glicko(drift=drift)
@@ -75,7 +81,7 @@ def test_a_contest_is_a_period_of_all_pairs(
             if j != i
         ]
         rating, deviation = slow.updated(ratings[i], widths[i], games, weight)
-        left = 1e-9 + 1e-12 * abs(rating - ratings[i])
+        left = 1e-9 + 1e-11 * abs(rating - ratings[i])
         assert state.column("rating")[i] == pytest.approx(rating, abs=left)
         assert state.column("deviation")[i] == pytest.approx(deviation, abs=1e-9)
 
