@@ -21,7 +21,7 @@ from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows import known_states, posting
 from equipoise.workflows.boards import refresh_board
-from equipoise.workflows.known_states import KnownStates, Standing
+from equipoise.workflows.known_states import KnownStates, PlayersStanding
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.posting import Post, post_matches
 from equipoise.workflows.replaying import rerate
@@ -40,7 +40,7 @@ class Watched(KnownStates):
 
     def standing(
         self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]
-    ) -> Standing:
+    ) -> PlayersStanding:
         """Return how players stand, after a look at the table."""
         reading: set[str] = set()
         read = known_states._read

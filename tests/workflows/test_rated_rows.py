@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from equipoise.workflows.match_history import LoggedMatch, history_of, players_of
+from equipoise.workflows.match_history import LoggedMatch, history_of, object_array, players_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import places_of
-from equipoise.workflows.rating_batch import object_array
 
 #: Of every match, the rank and the number of players of every team.
 _MATCHES = st.lists(

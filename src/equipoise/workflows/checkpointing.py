@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.history import History
+from equipoise.arrays import Ids, Ints
 from equipoise.errors import InvalidDataError
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import State
@@ -23,12 +22,15 @@ from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 from equipoise.workflows.amended_log import Amendments, counted_piece
-from equipoise.workflows.known_states import trail_of
-from equipoise.workflows.match_history import LoggedMatch, history_of, names_of, time_kind
+from equipoise.workflows.match_history import (
+    LoggedMatch,
+    names_of,
+    object_array,
+    time_kind,
+)
 from equipoise.workflows.pools import code_version, rules_of
 from equipoise.workflows.posted_matches import PoolRules
-from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
-from equipoise.workflows.rating_batch import object_array
+from equipoise.workflows.rated_rows import rated_changes, rating_rows
 from equipoise.workflows.trail import Trail
 
 log = logging.getLogger(__name__)
@@ -99,24 +101,14 @@ class RunningPool:
                 self.players.append(player)
         self.state.grow(len(self.players))
         self.trail.grow(len(self.players))
-        history = history_of(matches, self.row_of, object_array(self.players), self.rules)
-        trace = empty_trace(self.rules.system, history)
-        self.rules.system.run(self.state, history, 0, history.matches, trace)
+        changes, history = rated_changes(
+            self.rules, self.state, self.trail, matches, self.row_of, object_array(self.players)
+        )
         self.matches += len(matches)
         self.participations += len(names)
         if matches:
             self.position = matches[-1].position
-        return self._changes(history, trace, matches, names), np.unique(history.player)
-
-    def _changes(
-        self,
-        history: History,
-        trace: dict[str, Floats],
-        matches: Sequence[LoggedMatch],
-        names: Sequence[str],
-    ) -> dict[str, Sequence[Any]]:
-        seqs = [match.seq for match in matches]
-        return change_rows(self.rules, history, trace, seqs, names, self.trail)
+        return changes, np.unique(history.player)
 
     def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
         """Return the ratings of the players at these rows as columns of the table."""
@@ -238,7 +230,7 @@ def _standing(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Che
     known = [one for rows in pieces for one in rows]
     players = [one.player for one in known]
     state = unpack_players(rules.system, [one.state for one in known])
-    trail = trail_of(known)
+    trail = Trail.of(known)
     state.shared = dict(pool.shared)
     position = (pool.last_time or 0, pool.last_seq)
     before = checkpoints.last_before(connection, pool.id, position)

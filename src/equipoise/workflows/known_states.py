@@ -14,18 +14,19 @@ from equipoise.rating.state import State
 from equipoise.rating.state_bytes import unpack_players
 from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
-from equipoise.store.ratings import StateRow
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.trail import Trail
 
 #: Bytes that are remembered at most.
 MOST_BYTES = 128 * 2**20
 
+_NONE = np.zeros(0, np.int64)
+
 #: Bytes of a player's id and row number, about.
 _ID_BYTES = 150
 
 
-class Standing(NamedTuple):
+class PlayersStanding(NamedTuple):
     """Players of a pool as they stand, row by row; a copy that may be rated on.
 
     new : how many have no rating yet
@@ -54,7 +55,7 @@ class _Pool:
         """Return whether nobody has written to the pool since."""
         return (self.generation, self.last_seq) == (pool.generation, pool.last_seq)
 
-    def put(self, standing: Standing) -> None:
+    def put(self, standing: PlayersStanding) -> None:
         """Take over how players stand now."""
         rows = self.rows
         for player in standing.players:
@@ -88,7 +89,7 @@ class KnownStates:
 
     def standing(
         self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]
-    ) -> Standing:
+    ) -> PlayersStanding:
         """Return how players stand, read where it is not known; `pool` is locked."""
         known = self._pools.get(pool.id)
         if known is not None and not known.holds(pool):
@@ -105,9 +106,11 @@ class KnownStates:
         if len(away):
             new = _read(connection, pool, rules, players, away, state, trail)
         state.shared = {name: values.copy() for name, values in pool.shared.items()}
-        return Standing(players, state, trail, new)
+        return PlayersStanding(players, state, trail, new)
 
-    def remember(self, before: PoolRecord, after: PoolRecord, standing: Standing | None) -> None:
+    def remember(
+        self, before: PoolRecord, after: PoolRecord, standing: PlayersStanding | None
+    ) -> None:
         """Remember what was written and is committed.
 
         before, after : the pool, as it was when it was locked and as it was left
@@ -147,16 +150,5 @@ def _read(
         at = np.array([row for row, _ in found], np.int64)
         known = [one for _, one in found]
         state.put(at, unpack_players(rules.system, [one.state for one in known]))
-        trail.put(at, trail_of(known))
+        trail.put(at, Trail.of(known))
     return len(rows) - len(found)
-
-
-def trail_of(stored: Sequence[StateRow]) -> Trail:
-    """Return where the last changes of players stand."""
-    return Trail(
-        np.array([one.change_time for one in stored], np.int64),
-        np.array([one.change_seq for one in stored], np.int64),
-    )
-
-
-_NONE = np.zeros(0, np.int64)

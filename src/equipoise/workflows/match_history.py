@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History, TimeKind
+from equipoise.formats.grouping import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.store.pools import Position
 from equipoise.workflows.posted_matches import PoolRules
@@ -39,7 +40,7 @@ def players_of(request: MatchRequest) -> list[str]:
 
 def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
     """Return the ids of all players, match after match and team after team."""
-    return [one if type(one) is str else _id(one) for one in _participants(matches)]
+    return [_id(one) for one in _participants(matches)]
 
 
 def _participants(matches: Sequence[LoggedMatch]) -> list[ParticipationRequest | str | int]:
@@ -78,43 +79,23 @@ def history_of(
     row_of : player -> row of `player_ids`
     """
     teams = [team for match in matches for team in match.request.teams]
-    in_match = np.array([len(match.request.teams) for match in matches], np.int64)
     in_team = np.array([len(team.players) for team in teams], np.int64)
-    match_of = np.repeat(np.arange(len(matches)), in_match)
-    number = np.arange(len(teams)) - np.repeat(np.cumsum(in_match) - in_match, in_match)
-    rank = _dense(match_of, np.array([team.rank for team in teams], np.int64))
-    ends = np.concatenate([[0], np.cumsum(in_team)])
+    # Where the teams of each match begin, and the players of each team.
+    first_team = _offsets([len(match.request.teams) for match in matches])
+    first_player = _offsets(in_team)
+    number = np.arange(len(teams)) - np.repeat(first_team[:-1], np.diff(first_team))
+    rank = dense_ranks(first_team, np.array([team.rank for team in teams], np.int64))
     participants = _participants(matches)
     return History(
-        match_ids=_objects([match.request.match for match in matches]),
+        match_ids=object_array([match.request.match for match in matches]),
         player_ids=player_ids,
-        offsets=ends[np.concatenate([[0], np.cumsum(in_match)])],
-        player=np.array([row_of[name] for name in names_of(matches)], np.int64),
+        offsets=first_player[first_team],
+        player=np.array([row_of[_id(one)] for one in participants], np.int64),
         team=np.repeat(number, in_team),
         rank=np.repeat(rank, in_team),
         **_of_matches(matches, rules),
         **_of_players(participants, rules),
     )
-
-
-def _dense(match_of: Ints, ranks: Ints) -> Ints:
-    """Return ranks as 0, 1, ... in every match without gaps; both of shape (teams,)."""
-    if not len(ranks):
-        return ranks
-    order = np.lexsort((ranks, match_of))
-    sorted_match, sorted_rank = match_of[order], ranks[order]
-    first = np.ones(len(order), bool)
-    first[1:] = sorted_match[1:] != sorted_match[:-1]
-    higher = np.zeros(len(order), np.int64)
-    higher[1:] = sorted_rank[1:] != sorted_rank[:-1]
-    higher[first] = 0
-    steps = np.cumsum(higher)
-    begins = np.flatnonzero(first)
-    # What the matches before have added is taken away again.
-    steps -= np.repeat(steps[begins], np.diff(np.append(begins, len(order))))
-    dense = np.empty_like(steps)
-    dense[order] = steps
-    return dense
 
 
 def time_kind(rules: PoolRules) -> TimeKind:
@@ -147,7 +128,7 @@ def _of_players(
     if needs_home:
         attributes["at_home"] = np.array([_at_home(one) for one in details], np.float64)
     if needs_role:
-        attributes["role"] = _objects([None if one is None else one.role for one in details])
+        attributes["role"] = object_array([None if one is None else one.role for one in details])
     if not any(details):
         return {"attributes": attributes}
     shares = [1.0 if one is None or one.share is None else one.share for one in details]
@@ -187,11 +168,18 @@ def _at_home(one: ParticipationRequest | None) -> bool:
 
 
 def _id(one: ParticipationRequest | str | int) -> str:
+    if type(one) is str:  # nearly always, and there are many
+        return one
     return str(one.player) if isinstance(one, ParticipationRequest) else str(one)
 
 
-def _objects(values: Sequence[object]) -> Ids:
-    """Return values as an array of Python objects."""
+def _offsets(counts: Sequence[int] | Ints) -> Ints:
+    """Return where each of so many begins, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def object_array(values: Sequence[object]) -> Ids:
+    """Return values as an array of Python objects, as histories have ids."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found

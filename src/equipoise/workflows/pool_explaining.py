@@ -22,10 +22,15 @@ from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.workflows.amended_log import Amendments, amendments_of
 from equipoise.workflows.checkpointing import state_before
 from equipoise.workflows.explain import explain_message, with_statistics
-from equipoise.workflows.match_history import LoggedMatch, history_of, players_of, without
+from equipoise.workflows.match_history import (
+    LoggedMatch,
+    history_of,
+    object_array,
+    players_of,
+    without,
+)
 from equipoise.workflows.pools import rules_of, written
 from equipoise.workflows.posted_matches import PoolRules
-from equipoise.workflows.rating_batch import object_array
 
 
 def explain_player(

@@ -13,8 +13,8 @@ from equipoise.errors import InvalidDataError, Problem
 from equipoise.messages.matches import Id
 from equipoise.messages.service_requests import BalancePlayer
 from equipoise.rating.pool_state import PoolState
+from equipoise.workflows.match_history import object_array
 from equipoise.workflows.posted_matches import id_fault, id_text
-from equipoise.workflows.rating_batch import object_array
 
 
 def posted_lobby(players: Sequence[BalancePlayer | Id]) -> list[BalancePlayer]:

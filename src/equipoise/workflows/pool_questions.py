@@ -24,12 +24,11 @@ from equipoise.store import ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.workflows.balance import SplitRequest, message_of, split_lobby
-from equipoise.workflows.match_history import time_kind
+from equipoise.workflows.match_history import object_array, time_kind
 from equipoise.workflows.pool_lobby import lobby_in_pool, posted_lobby
 from equipoise.workflows.pools import rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, days, id_text, moment
 from equipoise.workflows.predict import ComingMatch, predicted
-from equipoise.workflows.rating_batch import object_array
 
 #: What an answer may take: players of a match, matches sampled and players drawn for them,
 #: players for whom places are tried, and teams up to which every place is.

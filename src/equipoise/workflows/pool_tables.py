@@ -16,10 +16,9 @@ from equipoise.store import changes, ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.pools import START, PoolRecord
 from equipoise.workflows.amended_log import Amendments, counted_piece
-from equipoise.workflows.match_history import LoggedMatch, players_of, time_kind
+from equipoise.workflows.match_history import LoggedMatch, object_array, players_of, time_kind
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import unpack_extra
-from equipoise.workflows.rating_batch import object_array
 
 
 def rating_frames(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.rating.replay import TRACE_COLUMNS
@@ -15,11 +15,12 @@ from equipoise.rating.state import State
 from equipoise.rating.state_bytes import pack_players
 from equipoise.rating.system import RatingSystem
 from equipoise.store.changes import pack_numbers
+from equipoise.workflows.match_history import LoggedMatch, history_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.trail import Trail
 
 
-def empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
+def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
     """Return a trace to be filled."""
     names = (*TRACE_COLUMNS, *system.trace_columns)
     return {name: np.full(history.participations, np.nan) for name in names}
@@ -99,25 +100,43 @@ def days_idle(last: Floats, day: int | None) -> Floats | None:
     return None if day is None else day / MICROSECONDS_PER_DAY - last
 
 
-def change_rows(
+def rated_changes(
+    rules: PoolRules,
+    state: State,
+    trail: Trail,
+    matches: Sequence[LoggedMatch],
+    row_of: Mapping[str, int],
+    player_ids: Ids,
+) -> tuple[dict[str, Sequence[Any]], History]:
+    """Rate matches in the order of rating; return their changes as columns, and their history.
+
+    state, trail : of the players at the rows of `player_ids`; both move on
+    Raises : ConvergenceError, InvalidDataError; state and trail are then of no further use
+    """
+    history = history_of(matches, row_of, player_ids, rules)
+    trace = _empty_trace(rules.system, history)
+    rules.system.run(state, history, 0, history.matches, trace)
+    return _change_rows(rules, history, trace, [match.seq for match in matches], trail), history
+
+
+def _change_rows(
     rules: PoolRules,
     history: History,
     trace: dict[str, Floats],
     seqs: Sequence[int],
-    names: Sequence[str],
     trail: Trail,
 ) -> dict[str, Sequence[Any]]:
     """Return the changes of rated participations as columns of the table, in the order of rating.
 
     seqs : of every match of the history
-    names : of every participation
     trail : of the history's players; the changes are noted in it
     """
     rated = np.flatnonzero(np.isfinite(trace["rating"]))
     match = history.match_rows()[rated]
     times = np.zeros(history.matches, np.int64) if history.time is None else history.time
     time, seq = times[match], np.asarray(seqs, np.int64)[match]
-    previous_time, previous_seq = trail.follow(history.player[rated], time, seq)
+    player = history.player[rated]
+    previous_time, previous_seq = trail.follow(player, time, seq)
     performance = trace.get("performance", history.performance)
     if performance is None:
         performance = np.full(history.participations, np.nan)
@@ -130,7 +149,7 @@ def change_rows(
         *(trace[name] for name in extra_columns(rules.system)),
     ]
     return {
-        "player": [names[row] for row in rated.tolist()],
+        "player": history.player_ids[player].tolist(),
         "time": time.tolist(),
         "seq": seq.tolist(),
         "previous_time": previous_time.tolist(),

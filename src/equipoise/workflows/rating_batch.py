@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.arrays import Floats, Ids
+from equipoise.arrays import Floats
 from equipoise.errors import ConvergenceError, EquipoiseError, InvalidDataError
 from equipoise.store.pools import PoolRecord
-from equipoise.workflows.known_states import KnownStates, Standing
-from equipoise.workflows.match_history import LoggedMatch, history_of, names_of
+from equipoise.workflows.known_states import KnownStates, PlayersStanding
+from equipoise.workflows.match_history import LoggedMatch, history_of, names_of, object_array
 from equipoise.workflows.posted_matches import PoolRules
-from equipoise.workflows.rated_rows import change_rows, empty_trace, rating_rows
+from equipoise.workflows.rated_rows import rated_changes, rating_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class RatedBatch:
 
     ratings: dict[str, Sequence[Any]]
     changes: dict[str, Sequence[Any]]
-    standing: Standing
+    standing: PlayersStanding
     participations: int
 
     @property
@@ -61,8 +61,11 @@ def rate_batch(
     # In the order in which the tables keep them, which makes writing faster.
     players = sorted(set(names))
     standing = states.standing(connection, pool, rules, players)
+    row_of = {player: row for row, player in enumerate(players)}
     try:
-        changes = _run(rules, matches, names, standing)
+        changes, _ = rated_changes(
+            rules, standing.state, standing.trail, matches, row_of, object_array(players)
+        )
         every = np.arange(len(players))
         rows = rating_rows(rules, standing.state, every, players, standing.trail)
     except (ConvergenceError, InvalidDataError) as error:
@@ -72,20 +75,11 @@ def rate_batch(
     return RatedBatch(rows, changes, standing, len(names))
 
 
-def _run(
-    rules: PoolRules, matches: Sequence[LoggedMatch], names: Sequence[str], standing: Standing
-) -> dict[str, Sequence[Any]]:
-    """Rate matches on how their players stand; return the changes."""
-    rows = {player: row for row, player in enumerate(standing.players)}
-    history = history_of(matches, rows, object_array(standing.players), rules)
-    trace = empty_trace(rules.system, history)
-    rules.system.run(standing.state, history, 0, history.matches, trace)
-    seqs = [match.seq for match in matches]
-    return change_rows(rules, history, trace, seqs, names, standing.trail)
-
-
 def _culprit(
-    rules: PoolRules, matches: Sequence[LoggedMatch], standing: Standing, error: EquipoiseError
+    rules: PoolRules,
+    matches: Sequence[LoggedMatch],
+    standing: PlayersStanding,
+    error: EquipoiseError,
 ) -> UnratableMatchError:
     """Return the first match that fails when they are rated one after the other."""
     players, state = standing.players, standing.state
@@ -101,10 +95,3 @@ def _culprit(
     # One at a time they all pass, although together they did not: slices of a history are
     # rated alike, so this is a defect, and the last match is as good to name as any.
     return UnratableMatchError(len(matches) - 1, error)
-
-
-def object_array(values: Sequence[str]) -> Ids:
-    """Return ids as the array that histories have."""
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found

@@ -20,7 +20,7 @@ from equipoise.workflows.season_start import (
     newcomer,
     settings_of_next,
     softened,
-    widening,
+    told_widening,
 )
 
 #: Players that are told of.
@@ -43,7 +43,6 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
         before = stored_numbers(connection, record)
         after, centre = _begins_with(connection, record, request, system)
         start, deviation = newcomer(system)
-        widen = widening(request, system)
         hooks = webhooks.webhooks_of(connection, record.id)
         stay = request.disqualified == "stay"
         return SeasonPreview(
@@ -52,7 +51,7 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
             matches=record.matches,
             reset=request.reset,
             keep=request.keep,
-            widen=None if request.reset == "hard" or widen != widen else widen,
+            widen=told_widening(request, system),
             towards=request.towards,
             centre=centre,
             start=start,

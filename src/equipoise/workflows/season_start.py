@@ -17,9 +17,8 @@ from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows.amended_log import amendments_of
 from equipoise.workflows.eligibility import Turn
-from equipoise.workflows.match_history import time_kind
+from equipoise.workflows.match_history import object_array, time_kind
 from equipoise.workflows.pools import check_open, check_settings, rules_of
-from equipoise.workflows.rating_batch import object_array
 
 
 def archive_name(pool: str, request: SeasonRequest) -> str:
@@ -90,6 +89,12 @@ def widening(request: SeasonRequest, system: RatingSystem) -> float:
     if request.widen is not None:
         return request.widen
     return 0.5 * newcomer(system)[1]
+
+
+def told_widening(request: SeasonRequest, system: RatingSystem) -> float | None:
+    """Return what is added to deviations, None where nothing is: as it is shown."""
+    added = widening(request, system)
+    return None if request.reset == "hard" or added != added else added
 
 
 def newcomer(system: RatingSystem) -> tuple[float, float]:

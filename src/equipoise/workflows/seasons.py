@@ -34,7 +34,7 @@ from equipoise.workflows.season_start import (
     barred_at_end,
     settings_of_next,
     softened,
-    widening,
+    told_widening,
 )
 
 
@@ -167,7 +167,6 @@ def _message(connection: Connection, archive: PoolRecord) -> SeasonMessage:
     number, seed = after
     request = msgspec.json.decode(seed.request, type=SeasonRequest)
     system = rules_of(_archive(connection, number).settings).system
-    widen = widening(request, system)
     return SeasonMessage(
         season=archive.season or "",
         pool=archive.archive_of or "",
@@ -177,7 +176,7 @@ def _message(connection: Connection, archive: PoolRecord) -> SeasonMessage:
         matches=archive.matches,
         reset=request.reset,
         keep=request.keep,
-        widen=None if request.reset == "hard" or widen != widen else widen,
+        widen=told_widening(request, system),
         towards=request.towards,
         centre=seed.centre,
         seeded=seed.players,

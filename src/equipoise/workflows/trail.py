@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError
+from equipoise.store.ratings import StateRow
 
 #: zlib's level: positions of one batch share most of their bytes.
 _LEVEL = 1
@@ -25,6 +27,14 @@ class Trail:
     def empty(cls, players: int) -> Trail:
         """Return the trail of players whom no match has changed."""
         return cls(np.zeros(players, np.int64), np.zeros(players, np.int64))
+
+    @classmethod
+    def of(cls, stored: Sequence[StateRow]) -> Trail:
+        """Return the trail that is stored of players, in their order."""
+        return cls(
+            np.array([one.change_time for one in stored], np.int64),
+            np.array([one.change_seq for one in stored], np.int64),
+        )
 
     @classmethod
     def from_bytes(cls, content: bytes, players: int) -> Trail:
