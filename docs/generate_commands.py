@@ -24,7 +24,8 @@ HEAD = """\
 
 Results go to standard output, or to a file where an option names one. Everything said for people
 (progress, timings, what was left out) goes to standard error, so results can be piped. A table is
-drawn on a terminal and plain in a pipe.
+drawn on a terminal and plain in a pipe. Control and direction characters in names are shown as
+escapes (`\\x1b`, `\\u202e`); files and JSON keep the exact text.
 
 | exit status | means |
 |---|---|
@@ -88,7 +89,8 @@ def _argument(argument: Any) -> str:
 def _option(option: Any) -> str:
     """Return an option with its value, as it is typed."""
     spelling = ", ".join(option.opts)
-    if option.is_flag:
+    # An option whose value is never written has an empty name for it.
+    if option.is_flag or option.metavar == "":
         return spelling
     value = option.metavar or option.opts[0].lstrip("-").upper()
     return f"{spelling}{value}" if value.startswith("[=") else f"{spelling} {value}"

@@ -226,7 +226,7 @@ def acknowledged(request: Any) -> Any:
     """Answer a stream: one line for every two matches, and one for the rest."""
     count = len(request.content.splitlines())
     ends = [*range(2, count + 1, 2), *([count] if count % 2 else [])]
-    lines = [msgspec.json.encode(StreamLine(end, 2, 0, end)) for end in ends]
+    lines = [msgspec.json.encode(StreamLine(end, 2, 0, end, ["share"])) for end in ends]
     return httpx.Response(200, content=b"\n".join(lines) + b"\n")
 
 
@@ -247,6 +247,7 @@ def test_a_stream_is_sent_in_batches_and_counted_over_all() -> None:
     client = Client("http://x", transport=httpx.MockTransport(service))
     lines = client.stream_matches("p", source(), batch=3)
     assert [line.through for line in lines] == [2, 3, 5, 6, 8]
+    assert all(line.unused == ["share"] for line in lines)
     assert [count for count, _ in asked] == [3, 6, 8]
     assert [match["match"] for _, part in asked for match in part] == [f"m{i}" for i in range(8)]
 

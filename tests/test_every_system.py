@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.data.explanation import Explanation
-from equipoise.data.history import History
+from equipoise.data.history import MOST_WEIGHT, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.registry import SYSTEMS, make_system
+from equipoise.rating.registry import SYSTEMS, make_system, parameters_of
 from equipoise.rating.replay import TRACE_COLUMNS, predict, replay
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.system import USABLE, RatingSystem
 
 DAY = 86_400_000_000
 
@@ -35,6 +35,8 @@ class Variant(NamedTuple):
 VARIANTS = [
     Variant("codeforces", {}),
     Variant("codeforces", {"beta": 65, "weight": 0.631, "rate_all_ties": True}),
+    Variant("codeforces", {"rules": "platform"}),
+    Variant("codeforces", {"rules": "platform", "weight": 3, "rate_all_ties": True}),
     Variant("elo", {}),
     Variant("elo", {"k": 20, "scale": 500}),
     Variant("elo-mmr", {}),
@@ -71,6 +73,9 @@ EXEMPT = {
     "newcomers at 1999, 2000 and 2500 in tests/rating/test_topcoder.py move them differently",
     ("trueskill", "ties"): "who ties in the middle of the chain of [TS]_ hears from two neighbours",
 }
+
+#: `opponents` warns, as it should; tests/rating/test_elo_mmr_rules.py looks at that.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 
 every_system = pytest.mark.parametrize(
     "variant",
@@ -329,6 +334,30 @@ def test_predictions_of_two_sides_sum_to_one(variant: Variant, data: st.DataObje
     np.testing.assert_allclose(mirrored, expected[::-1], atol=1e-12)
 
 
+# Without the compiler NumPy warns of the infinities that kernels are written for.
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@every_system
+def test_the_largest_weight_leaves_later_matches_ratable(variant: Variant) -> None:
+    """Every fourth of 60 matches has it; and a larger one is refused with its match."""
+    system, rng = system_of(variant), np.random.default_rng(4)
+    count = min(system.capabilities.max_teams or 3, 3)
+    matches = []
+    for day in range(60):
+        chosen = rng.permutation(5)[:count].tolist()
+        matches.append((float(day), [[one] for one in chosen], rng.permutation(count).tolist()))
+    weight = np.where(np.arange(60) % 4 == 0, MOST_WEIGHT, 1.0)
+    history = dataclasses.replace(history_of(matches, players=5), weight=weight)
+    ratings = replay(system, history).ratings
+    assert np.all(np.isfinite(ratings.rating))
+    if (variant.name, "deviation") not in EXEMPT:
+        assert np.all(ratings.deviation > 0)
+    heavier = dataclasses.replace(history, weight=np.where(weight > 1, 1e300, 1.0))
+    with pytest.raises(
+        InvalidDataError, match=r"weight: must be at most 1e9.*1e\+300 in match 100"
+    ):
+        replay(system, heavier)
+
+
 @every_system
 def test_a_match_of_one_changes_nothing(variant: Variant) -> None:
     system = system_of(variant)
@@ -512,7 +541,7 @@ def test_an_older_unknown_match_is_refused(variant: Variant) -> None:
         history_of([(1, [[0], [1]], [0, 1])], players=2), match_ids=np.array([7])
     )
     state = replay(system, late).state
-    with pytest.raises(ConflictError, match=r"older than .* the first of them 7"):
+    with pytest.raises(ConflictError, match=r"match 7 is older than"):
         replay(system, early, state=state)
 
 
@@ -528,3 +557,131 @@ def test_new_players_join_a_saved_pool(variant: Variant) -> None:
     straight = replay(system, whole)
     assert result.state.player_ids.tolist() == [0, 10, 20]
     np.testing.assert_array_equal(result.ratings.rating, straight.ratings.rating)
+
+
+# --- what a system uses ----------------------------------------------------------------------
+
+#: Columns count that are left out above, as histories there do not have them.
+USERS = [
+    *VARIANTS,
+    Variant("elo", {"home_advantage": 60}),
+    Variant("team-glicko2", {"roles": True}),
+]
+
+
+def full_season(system: RatingSystem) -> History:
+    """Return a season with every column, in teams of two where the system rates them."""
+    size = 1 if system.capabilities.max_team_size == 1 else 2
+    rng = np.random.default_rng(11)
+    matches = []
+    for day in range(12):
+        order = rng.permutation(6).tolist()
+        count = 2 if size == 2 or system.capabilities.max_teams == 2 else 3
+        teams = [order[size * t : size * (t + 1)] for t in range(count)]
+        matches.append((3.0 * day, teams, rng.permutation(count).tolist()))
+    history = history_of(matches, 6)
+    rows = history.participations
+    role = np.array(["tank", "healer", "scout"], dtype=object)[rng.integers(0, 3, rows)]
+    return dataclasses.replace(
+        history,
+        weight=np.ones(history.matches),
+        performance_ceiling=np.full(history.matches, np.nan),
+        performance=rng.normal(10.0, 3.0, rows),
+        share=np.ones(rows),
+        attributes={
+            "role": role,
+            "side": np.where(history.team == 0, "home", "away").astype(object),
+            "at_home": history.team == 0,
+        },
+    )
+
+
+def with_another(history: History, name: str) -> tuple[History, History]:
+    """Return a history, and the same with another column of this name."""
+    if name == "time":
+        assert history.time is not None
+        return history, dataclasses.replace(history, time=history.time * 5)
+    attributes = dict(history.attributes)
+    if name in ("side", "at_home", "role"):
+        if name == "side":
+            del attributes["at_home"]  # which goes before it
+        column = attributes[name]
+        flipped = {
+            "role": np.roll(column, 1),
+            "side": np.where(history.team == 1, "home", "away").astype(object),
+            "at_home": history.team == 1,
+        }[name]
+        return (
+            dataclasses.replace(history, attributes=attributes),
+            dataclasses.replace(history, attributes={**attributes, name: flipped}),
+        )
+    rng = np.random.default_rng(5)
+    column = {
+        "weight": rng.uniform(0.3, 2.0, history.matches),
+        "performance_ceiling": np.full(history.matches, 1000.0),
+        "performance": rng.normal(10.0, 3.0, history.participations),
+        "share": rng.uniform(0.1, 0.9, history.participations),
+    }[name]
+    return history, dataclasses.replace(history, **{name: column})
+
+
+def outcome(system: RatingSystem, history: History) -> dict[str, np.ndarray]:
+    """Return all that a replay gives, but when players last played and periods began."""
+    result = replay(system, history, trace=True)
+    assert result.trace is not None
+    found = {f"trace {name}": column for name, column in result.trace.columns.items()}
+    state = result.state.state
+    for at in (None, 500.0):
+        read = system.at(state, np.arange(state.players), at)
+        found |= {f"read {name} {at}": column for name, column in read.items()}
+    found |= {f"state {name}": state.column(name) for name in state.initial}
+    found |= {f"shared {name}": values for name, values in state.shared.items()}
+    clocks = ("last_time", "period", "recent_")
+    return {
+        name: column for name, column in found.items() if not name.split()[1].startswith(clocks)
+    }
+
+
+@pytest.mark.parametrize("variant", USERS, ids=lambda one: f"{one.name}-{len(one.parameters)}")
+@pytest.mark.parametrize("name", USABLE)
+def test_a_column_changes_something_where_the_system_says_it_uses_it(
+    variant: Variant, name: str
+) -> None:
+    """And not one bit where it does not."""
+    system = system_of(variant)
+    one, other = (outcome(system, history) for history in with_another(full_season(system), name))
+    same = one.keys() == other.keys() and all(
+        np.array_equal(column, other[key], equal_nan=True) for key, column in one.items()
+    )
+    assert same == (name not in system.capabilities.uses)
+
+
+@pytest.mark.parametrize("variant", USERS, ids=lambda one: f"{one.name}-{len(one.parameters)}")
+def test_what_is_not_used_is_told(variant: Variant) -> None:
+    """Every column that is there and not used, and no other; `side` where `at_home` goes before."""
+    able = system_of(variant).capabilities
+    history = full_season(system_of(variant))
+    told = able.unused(history)
+    wanted = [name for name in USABLE if name not in able.uses and name != "time"]
+    assert told == wanted + (["side"] if "side" in able.uses else [])
+    bare = dataclasses.replace(
+        history, weight=None, performance_ceiling=None, performance=None, share=None, attributes={}
+    )
+    assert able.unused(bare) == []
+    assert replay(system_of(variant), history).unused == tuple(told)
+    assert able.uses <= set(USABLE)
+    assert able.needed.keys() <= set(USABLE) - able.uses
+    assert set(able.needed.values()) <= set(parameters_of(system_of(variant)))
+
+
+def test_idle_parameters_change_no_bit() -> None:
+    """Those that a system takes and does not use."""
+    others = {"rho": 0.2, "remembered": 1}
+    for name in SYSTEMS:
+        system = make_system(name)
+        for parameter in system.capabilities.idle:
+            changed = make_system(name, {parameter: others[parameter]})
+            history = full_season(system)
+            one, other = outcome(system, history), outcome(changed, history)
+            assert all(np.array_equal(one[key], other[key], equal_nan=True) for key in one)
+    assert make_system("elo-mmx").capabilities.idle == set(others)

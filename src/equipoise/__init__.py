@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from equipoise.data.tuning import Range, Tuning
     from equipoise.data.win_probability import win_probability
     from equipoise.errors import (
+        ApproximationWarning,
         ConflictError,
         ConvergenceError,
         EquipoiseError,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from equipoise.rating.explaining import explain
     from equipoise.rating.glicko import Glicko
     from equipoise.rating.glicko2 import Glicko2
+    from equipoise.rating.lineup import lobby_of
     from equipoise.rating.pool_state import PoolState
     from equipoise.rating.registry import make_system
     from equipoise.rating.replay import Replay, predict, replay
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from equipoise.rating.what_if import WhatIf, what_if
 
 _PLACES = {
+    "ApproximationWarning": "equipoise.errors",
     "backtest": "equipoise.evaluate.backtest",
     "Backtest": "equipoise.data.backtest",
     "balance": "equipoise.balance.lobby_split",
@@ -101,6 +104,7 @@ _PLACES = {
     "InvalidDataError": "equipoise.errors",
     "InvalidParameterError": "equipoise.errors",
     "linear_performance": "equipoise.performance.averages",
+    "lobby_of": "equipoise.rating.lineup",
     "Lobby": "equipoise.data.lobby",
     "incentives": "equipoise.evaluate.incentives",
     "make_system": "equipoise.rating.registry",
@@ -149,6 +153,7 @@ _PLACES = {
 }
 
 __all__ = [
+    "ApproximationWarning",
     "Backtest",
     "Balance",
     "BradleyTerry",
@@ -201,6 +206,7 @@ __all__ = [
     "fide_performance",
     "incentives",
     "linear_performance",
+    "lobby_of",
     "make_system",
     "performance",
     "performance_equilibrium",

@@ -220,6 +220,9 @@ class _SourceKeyedLocator(_CacheLocator):
         return cls(py_func, py_file, folder)
 
 
+#: Numba's event of compiling a kernel, and ours of loading one from disk.
+_COMPILING, _LOADING = "numba:compile", "equipoise:load"
+
 #: What a full disk, a crash while writing or a change of permissions leads to.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
@@ -259,7 +262,8 @@ class _SourceKeyedCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            with event.trigger_event(_LOADING):
+                return super().load_overload(sig, target_context)
         except _UNUSABLE:
             with suppress(OSError):
                 self.flush()  # an index that was cut off would stand in the way for good
@@ -275,15 +279,20 @@ class Compilation:
     """What was compiled while it was being watched.
 
     kernels : number of kernels compiled, those called by other kernels included
-    seconds : wall time spent
+    seconds : wall time spent, without `loading`
+    loading : wall time spent on looking for compiled kernels on disk and loading them
     """
 
     kernels: int = 0
     seconds: float = 0.0
+    loading: float = 0.0
 
 
 class _CompileListener(event.Listener):
-    """Counts compilations, which nest: a kernel compiles the kernels that it calls."""
+    """Counts compilations, and times them and loads.
+
+    They nest, as a kernel compiles or loads the kernels that it calls: the outermost is timed.
+    """
 
     def __init__(self, record: Compilation, on_first: Callable[[], None]) -> None:
         self.record = record
@@ -292,17 +301,23 @@ class _CompileListener(event.Listener):
         self.started = 0.0
 
     def on_start(self, event: Any) -> None:
-        if not self.record.kernels:
-            self.on_first()
-        self.record.kernels += 1
+        if event.kind == _COMPILING:
+            if not self.record.kernels:
+                self.on_first()
+            self.record.kernels += 1
         if not self.depth:
             self.started = time.perf_counter()
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
         self.depth -= 1
-        if not self.depth:
-            self.record.seconds += time.perf_counter() - self.started
+        if self.depth:
+            return
+        spent = time.perf_counter() - self.started
+        if event.kind == _LOADING:
+            self.record.loading += spent
+        else:
+            self.record.seconds += spent
 
 
 @contextmanager
@@ -310,5 +325,8 @@ def watch_compilation(on_first: Callable[[], None] = lambda: None) -> Iterator[C
     """Count the kernels compiled in the block, and call `on_first` before the first of them."""
     record = Compilation()
     listener = _CompileListener(record, on_first)
-    with event.install_listener("numba:compile", listener):
+    with (
+        event.install_listener(_COMPILING, listener),
+        event.install_listener(_LOADING, listener),
+    ):
         yield record

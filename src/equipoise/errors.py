@@ -1,4 +1,4 @@
-"""Every error Equipoise raises, under one base class.
+"""Every error Equipoise raises, under one base class, and the one warning it gives.
 
 A message says what must hold and what came instead. `EXIT_STATUS` is the one table that
 turns an error into the exit status of the command line.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from equipoise.wording import counted, printable
 
 #: Problems shown in full before the rest is only counted.
 SHOWN_PROBLEMS = 20
@@ -75,6 +77,13 @@ class ConvergenceError(EquipoiseError, RuntimeError):
         self.residual = residual
 
 
+class ApproximationWarning(UserWarning):
+    """A parameter asks for an approximation that gives up guarantees of the exact computation.
+
+    Given once for every system that is made with it; the ratings are those asked for.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong with an input.
@@ -83,7 +92,7 @@ class Problem:
     line : line or row number from 1, None where the problem has no line
     field : column or key, "" where it concerns the whole row or file
     rule : what must hold, as a sentence without its stop: "must be a whole number from 0"
-    got : what came instead, as text
+    got : what came instead, as text; "" where the rule says it all
     """
 
     file: str
@@ -98,7 +107,8 @@ class Problem:
             where += f", line {self.line}"
         if self.field:
             where += f", {self.field}"
-        return f"{where}: {self.rule}; got {self.got}"
+        got = f"; got {self.got}" if self.got else ""
+        return printable(f"{where}: {self.rule}{got}")
 
 
 class InvalidDataError(EquipoiseError, ValueError):
@@ -112,10 +122,10 @@ class InvalidDataError(EquipoiseError, ValueError):
     def __init__(self, problems: Sequence[Problem], summary: str = "") -> None:
         self.problems = tuple(problems)
         count = len(self.problems)
-        head = summary or f"{count} problem{'' if count == 1 else 's'} in the input"
+        head = summary or f"{counted(count, 'problem')} in the input"
         lines = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
         if count > SHOWN_PROBLEMS:
-            lines.append(f"... and {count - SHOWN_PROBLEMS} more")
+            lines.append(f"... and {count - SHOWN_PROBLEMS:,} more")
         super().__init__("\n  ".join([f"{head}:", *lines]) if lines else head)
 
 
@@ -148,7 +158,7 @@ class NoEquilibriumError(EquipoiseError):
         self.sweeps = tuple(sweeps)
         lines = [_told(sweep) for sweep in self.sweeps[:SHOWN_PROBLEMS]]
         if len(self.sweeps) > SHOWN_PROBLEMS:
-            lines.append(f"... and {len(self.sweeps) - SHOWN_PROBLEMS} more")
+            lines.append(f"... and {len(self.sweeps) - SHOWN_PROBLEMS:,} more")
         super().__init__(
             "\n  ".join(["no finite ratings predict every score, because of sweeps:", *lines])
         )
@@ -162,7 +172,7 @@ def _told(sweep: Sweep) -> str:
 
 def _listed(ids: Sequence[int | str]) -> str:
     """Return ids as text, and how many more there are."""
-    shown = ", ".join(str(one) for one in ids[:SHOWN_IDS])
+    shown = ", ".join(printable(str(one)) for one in ids[:SHOWN_IDS])
     return shown if len(ids) <= SHOWN_IDS else f"{shown} and {len(ids) - SHOWN_IDS} more"
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from equipoise.balance.lobby_split import balance
 from equipoise.data.lobby import Lobby
 from equipoise.data.ratings import Ratings
 from equipoise.data.win_probability import win_probability
@@ -38,6 +39,14 @@ def test_a_lobby_of_rated_players_takes_their_effective_rating() -> None:
 def test_somebody_without_a_rating_is_named() -> None:
     with pytest.raises(NotFoundError, match="not among the 3 rated players: 4, x"):
         Lobby.from_ratings(ratings(), [3, 4, "x"])
+
+
+def test_deviations_may_be_left_out() -> None:
+    lobby = Lobby(player_ids=np.array([1, 2]), rating=np.array([1500.0, 1400.0]))
+    assert lobby.deviation.tolist() == [0.0, 0.0]
+    assert balance(lobby).notes == (
+        "The lobby has no deviations: it is balanced by rating alone (deviation 0).",
+    )
 
 
 def test_a_system_without_deviations_counts_as_sure() -> None:

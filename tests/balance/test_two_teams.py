@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from balance.lobbies import lobby_of, plain_lobby, players
 from equipoise.balance.lobby_split import balance
 from equipoise.data.lobby import Lobby
-from equipoise.data.split import Balance
+from equipoise.data.split import Balance, constraint_in_words
 from equipoise.errors import InvalidDataError
 from reference.balance import Player, best, candidates, ids, objective
 
@@ -172,6 +172,54 @@ def test_what_a_constraint_cost_is_the_objective_without_it() -> None:
     no_avoid = [Player(p.id, p.rating, 80, p.effective, p.party) for p in bound]
     assert without["avoid:3;2"] == balance(lobby_of(no_avoid)).objective
     assert without["top-two"] == balance(lobby_of(bound), top_two=False).objective
+
+
+def test_constraints_say_who_they_are_about_whatever_their_names() -> None:
+    """Ids may contain what separates them in `name`: `kind`, `players` and `label` are exact."""
+    names = ["a;b", "c", "party:x", "lock", "e:f", "g"]
+    lobby = Lobby(
+        player_ids=np.array(names, dtype=object),
+        rating=np.array([1600.0, 1590.0, 1500.0, 1490.0, 1400.0, 1390.0]),
+        deviation=np.full(6, 60.0),
+        party=np.array([None, None, "p;q", None, "p;q", None], dtype=object),
+        team=np.array([None, None, None, "red", None, None], dtype=object),
+        avoid=(("c", "a;b"),),
+    )
+    result = balance(lobby, 2)
+    found = [(one.kind, one.players, one.label) for one in result.constraints]
+    assert found == [
+        ("top-two", ("a;b", "c"), None),
+        ("party", ("party:x", "e:f"), "p;q"),
+        ("lock", ("lock",), "red"),
+        ("avoid", ("a;b", "c"), None),
+    ]
+    assert [one.name for one in result.constraints] == [
+        "top-two",
+        "party:p;q",
+        "lock:lock",
+        "avoid:a;b;c",
+    ]
+    words = [
+        "".join(text for text, _ in constraint_in_words(kind, players, label, 2))
+        for kind, players, label in found
+    ]
+    assert words == [
+        "the top two in different teams",
+        "party p;q together",
+        "lock in team red",
+        "a;b and c apart",
+    ]
+    wrote = [
+        text for text, by_user in constraint_in_words("avoid", ("a;b", "c"), None, 2) if by_user
+    ]
+    assert wrote == ["a;b", "c"]
+
+
+def test_the_rule_for_uneven_teams_is_about_the_top_player() -> None:
+    lobby = plain_lobby(7)
+    top = lobby.player_ids[lobby.order()[:2]].tolist()
+    found = {one.kind: one.players for one in balance(lobby).constraints}
+    assert found == {"top-two": tuple(top), "uneven": (top[0],)}
 
 
 def test_the_parts_add_up() -> None:

@@ -168,6 +168,8 @@ def test_without_times_matches_are_counted(
     out = capsys.readouterr().out
     assert "last 4 matches" in out
     assert " time " not in out
+    assert audit(str(path), "--system", "elo", "--active-matches", "1") == 0
+    assert "played in the last 1 match\n" in capsys.readouterr().out
     assert audit(str(path), "--system", "elo", "--active-days", "9") == 2
     assert "--active-days needs a history with times" in capsys.readouterr().err
 

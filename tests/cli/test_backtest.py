@@ -229,5 +229,60 @@ def test_bad_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "line 22, rank" in capsys.readouterr().err
     assert backtest(str(path), "--skip-bad") == 0
     err = capsys.readouterr().err
-    assert "1 bad matches were dropped" in err
+    assert "1 bad match was dropped" in err
     assert "line 22, rank" in err
+
+
+def test_scores_by_experience_are_printed_and_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """For newcomers, few matches, five or more, and all, whatever the main table is about."""
+    for arguments in ((), ("--details",)):
+        assert backtest(SAMPLE, "--system", "elo", *arguments) == 0
+        printed = capsys.readouterr()
+        told = printed.out if arguments else printed.err
+        table = told.partition("By earlier matches of the less experienced of each pair")[2]
+        lines = table.splitlines()[1:10]
+        names = [line.split("  ")[0] for line in lines if " elo " in line]
+        assert names == ["0", "1 to 4", "5 or more", "all"]
+    assert backtest(SAMPLE, "--system", "elo", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["first"], one["last"]) for one in found["groups"]] == [
+        (0, 0),
+        (1, 4),
+        (5, None),
+        (0, None),
+    ]
+    experienced = found["groups"][2]["systems"][0]
+    for name in ("pair_inversion", "rank_deviation", "log_loss", "brier"):
+        assert experienced[name] == found["systems"][0][name]
+        assert experienced["intervals"][name] == found["systems"][0]["intervals"][name]
+    assert found["scoring"]["for_whom"] == "players with 5 or more earlier matches"
+
+
+def test_the_papers_filter_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert backtest(SAMPLE, "--system", "elo", "--min-total", "5", "--json") == 0
+    scoring = json.loads(capsys.readouterr().out)["scoring"]
+    assert scoring["min_total"] == 5
+    assert scoring["for_whom"] == "players with 5 or more matches in all"
+    assert backtest(SAMPLE, "--system", "elo", "--min-total", "5", "--min-history", "5") == 2
+    assert "give either --min-history or --min-total" in capsys.readouterr().err
+
+
+def test_small_differences_do_not_matter(capsys: pytest.CaptureFixture[str]) -> None:
+    """By default, and as small as one says; the interval is told all the same."""
+    pair = ("--system", "a=elo", "--system", "b=elo", "--set", "b.k=32.001")
+    assert backtest(SAMPLE, *pair, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["differences"][0]
+    assert found["judgements"]["log_loss"] == "no difference that matters"
+    assert found["intervals"]["log_loss"][0] < found["intervals"]["log_loss"][1]
+    assert backtest(SAMPLE, *pair, "--least-difference", "log_loss=0", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["differences"][0]["judgements"]["log_loss"] in ("beyond noise", "within noise")
+    assert told["scoring"]["least_differences"]["log_loss"] == 0
+    assert told["scoring"]["least_differences"]["pair_inversion"] == 0.05
+    for wrong, why in (
+        ("0.1", "takes METRIC=VALUE"),
+        ("luck=1", "about one of pair_inversion"),
+        ("brier=-1", "must be a number of at least 0; got '-1'"),
+    ):
+        assert backtest(SAMPLE, *pair, "--least-difference", wrong) == 2
+        assert why in capsys.readouterr().err

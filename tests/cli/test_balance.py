@@ -59,14 +59,36 @@ def test_json_has_the_shape_of_the_interfaces(capsys: pytest.CaptureFixture[str]
         "alternatives",
         "bound",
         "gap",
+        "expected",
+        "win",
+        "draw",
+        "draw_by",
+        "by",
+        "newcomers",
+        "at",
+        "notes",
     ]
+    assert found["expected"] == found["win_probability"]
+    assert (found["by"], found["win"], found["draw"], found["at"]) == (
+        "team mean",
+        None,
+        None,
+        None,
+    )
     assert found["objective"] == pytest.approx(
         found["rating_difference"] + 0.8 * found["deviation_difference"], abs=1e-12
     )
     assert sum(found["win_probability"]) == pytest.approx(1, abs=1e-15)
     assert found["gap"] == 0
     assert found["bound"] == found["objective"]
-    assert set(found["constraints"][0]) == {"name", "status", "objective_without"}
+    assert set(found["constraints"][0]) == {
+        "name",
+        "status",
+        "objective_without",
+        "kind",
+        "players",
+        "label",
+    }
     assert len(found["alternatives"]) == 5
     assert set(found["alternatives"][0]) == {
         "teams",
@@ -107,9 +129,39 @@ def test_a_party_of_the_top_two_is_said_to_waive_the_rule(
     out = capsys.readouterr().out
     assert "Given up, as parties, locks and avoid pairs leave no room: the top two in" in out
     assert "Team 2 (red): 2 players" in out
+    assert "c in team red" in out
     assert balance(path, "--json") == 0
     found = {one["name"]: one["status"] for one in answer(capsys)["constraints"]}
     assert found == {"top-two": "waived", "party:p": "held", "lock:c": "held"}
+
+
+def test_names_with_separators_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        'player,rating,deviation,avoid\nc,1900,80,"[""a;b""]"\na;b,1800,80,\nd,1700,80,\ne,1,80,\n'
+    )
+    path = write(tmp_path / "l.csv", text)
+    assert balance(path) == 0
+    assert "c and a;b apart" in capsys.readouterr().out
+    assert balance(path, "--json") == 0
+    (found,) = (one for one in answer(capsys)["constraints"] if one["kind"] == "avoid")
+    assert (found["name"], found["players"], found["label"]) == ("avoid:c;a;b", ["c", "a;b"], None)
+
+
+def test_a_lobby_without_deviations_is_split_and_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "l.csv", TEN.replace(",80", "").replace(",deviation", ""))
+    line = "The lobby has no deviations: it is balanced by rating alone (deviation 0)."
+    assert balance(path) == 0
+    assert capsys.readouterr().err == line + "\n"
+    assert balance(path, "--json") == 0
+    found = answer(capsys)
+    assert found["notes"] == [line]
+    zero = write(tmp_path / "z.csv", TEN.replace(",80", ",0"))
+    assert balance(zero, "--json") == 0
+    assert answer(capsys) == found
 
 
 def test_more_teams_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,7 +176,7 @@ def test_more_teams_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert balance(path, "--teams", "5", "--objective", "sum") == 0
     out = capsys.readouterr().out
     assert "The sums of effective ratings of the two teams furthest apart differ by" in out
-    assert "beats another with" in out
+    assert "beats another team in" in out
 
 
 def test_a_search_tells_what_could_still_be_gained(
@@ -163,6 +215,69 @@ def test_players_are_taken_from_a_table_of_ratings(
     assert "rated players of" in capsys.readouterr().err
 
 
+def test_a_table_of_ratings_is_taken_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert balance("--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk") == 0
+    assert "deviations are as of each player's last match" in capsys.readouterr().err
+    assert balance("--ratings", EXAMPLE, "--players", "iris-mole,cedar-elk", "--json") == 0
+    assert answer(capsys)["notes"] == ["deviations are as of each player's last match"]
+
+
+def test_a_table_of_ratings_without_deviations_says_nothing_of_their_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "l.csv", "player,rating\na,1500\nb,1400\n")
+    assert balance("--ratings", path, "--players", "a,b") == 0
+    printed = capsys.readouterr()
+    assert "The lobby has no deviations" in printed.err
+    assert "as of" not in printed.err
+    assert "There is only one way to split." in printed.out
+
+
+def test_a_state_gives_deviations_of_its_last_time_or_of_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And the chances are those of `predict`; newcomers are marked."""
+    text = "match,time,player,rank\n" + "".join(
+        f"{number},2024-01-{1 + number:02d},{name},{place}\n"
+        for number, pair in enumerate(("ab", "cd", "ac", "bc"))
+        for place, name in enumerate(pair)
+    )
+    path, state = write(tmp_path / "h.csv", text), str(tmp_path / "s.npz")
+    drifts = ["--system", "glicko", "--set", "drift_per_day=2000", "--set", "drift=0"]
+    outputs = ["--save", state, "--output", str(tmp_path / "r.csv")]
+    assert run(["rate", path, *drifts, *outputs]) == 0
+    capsys.readouterr()
+    found = {}
+    for name, more in {"last": [], "then": ["--at", "2024-03-01"]}.items():
+        asked = ["--state", state, "--players", "a,b,d,new", *more]
+        assert balance(*asked, "--json") == 0
+        found[name] = answer(capsys)
+        teams = [word for team in found[name]["teams"] for word in ("--team", ",".join(team))]
+        assert run(["predict", "--resume", state, *teams, *more, "--json"]) == 0
+        same = answer(capsys)
+        assert [team["expected"] for team in same["teams"]] == found[name]["expected"]
+        assert same["newcomers"] == found[name]["newcomers"] == ["new"]
+        assert balance(*asked, "--output", str(tmp_path / f"{name}.csv")) == 0
+        out, err = capsys.readouterr()
+        assert "new (new)" in out
+        assert "not among the 4 rated players, so a newcomer: new" in err
+    assert (found["last"]["at"], found["then"]["at"]) == ("2024-01-04", "2024-03-01")
+    rated = pl.read_csv(tmp_path / "r.csv")["player", "deviation"]
+    last = pl.read_csv(tmp_path / "last.csv")["player", "deviation"]
+    then = pl.read_csv(tmp_path / "then.csv")["player", "deviation"]
+    deviation = {
+        name: dict(table.iter_rows())
+        for name, table in (("rated", rated), ("last", last), ("then", then))
+    }
+    # b played on the last day, a a day before, d two: 2000 points^2 a day.
+    for player, days in (("b", 0), ("a", 1), ("d", 2)):
+        grown = deviation["rated"][player] ** 2 + 2000 * days
+        assert deviation["last"][player] ** 2 == pytest.approx(grown, rel=1e-12)
+        assert deviation["then"][player] > deviation["last"][player]
+
+
 def test_standard_input_is_read(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,8 +290,12 @@ def test_standard_input_is_read(
     ("arguments", "status", "message"),
     [
         ([], 2, "give either a LOBBY, or --ratings with --players"),
+        (["--state", "s.npz", "--ratings", EXAMPLE, "--players", "a,b"], 2, "give either a LOBBY"),
+        (["--ratings", EXAMPLE, "--players", "a,b", "--at", "2024-01-01"], 2, "--at needs --state"),
+        (["--state", "nowhere.npz"], 2, "needs the ratings"),
+        (["--state", "nowhere.npz", "--players", "a,b"], 1, "no saved state at nowhere.npz"),
         ([EXAMPLE, "--players", "a,b"], 2, "give either a LOBBY"),
-        (["--ratings", EXAMPLE], 2, "give both"),
+        (["--ratings", EXAMPLE], 2, "needs the ratings"),
         (["--ratings", EXAMPLE, "--players", "a,,b"], 2, "--players takes ids separated by"),
         (["--ratings", EXAMPLE, "--players", "iris-mole,iris-mole"], 1, "must be named once"),
         ([EXAMPLE, "--teams", "2", "--size", "5"], 2, "--teams and --size say the same"),
@@ -237,3 +356,27 @@ def test_a_lobby_without_an_answer_is_refused_in_a_sentence(
     )
     assert message in told
     assert not (tmp_path / "teams.csv").exists()
+
+
+def test_a_time_that_changes_no_rating_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "h.csv", "match,time,player,rank\n1,2024-01-01,a,0\n1,2024-01-01,b,1\n")
+    for settings, told in (
+        (["--system", "elo"], ["elo does not use --at: no rating depends on it"]),
+        (
+            ["--system", "elo-mmr"],
+            ["elo-mmr does not use --at (needs drift_per_day): no rating depends on it"],
+        ),
+        (["--system", "elo-mmr", "--set", "drift_per_day=1"], []),
+    ):
+        state = str(tmp_path / "s.npz")
+        assert run(["rate", path, *settings, "--save", state]) == 0
+        capsys.readouterr()
+        asked = ["--state", state, "--players", "a,b"]
+        assert balance(*asked, "--at", "2024-02-01", "--json") == 0
+        assert [one for one in answer(capsys)["notes"] if "--at" in one] == told
+        assert balance(*asked, "--json") == 0
+        assert not [one for one in answer(capsys)["notes"] if "--at" in one]
+        assert balance(*asked, "--at", "2024-02-01") == 0
+        assert all(line in capsys.readouterr().err for line in told)

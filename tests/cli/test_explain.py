@@ -223,7 +223,7 @@ def test_what_was_left_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture
     assert explain(str(path), "--player", "b", "--skip-bad") == 0
     out, err = capsys.readouterr()
     assert out.startswith("b lost against a")
-    assert "1 bad matches were dropped" in err
+    assert "1 bad match was dropped" in err
 
 
 def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,6 +238,20 @@ def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == straight
     assert explain(SAMPLE, "--player", "cedar-bear", "--match", "1", "--resume", state) == 1
     assert "has rated match 1 already" in capsys.readouterr().err
+    one = ["--player", "cedar-bear", "--match", "1"]
+    assert explain(SAMPLE, *one, "--set", "rho=0.5") == 0
+    straight = capsys.readouterr().out
+    assert explain(SAMPLE, *one, "--resume", state, "--restart") == 0
+    assert capsys.readouterr().out == straight
+
+
+def test_a_state_of_version_1_is_gone_on_from_and_noted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    old = ROOT / "tests" / "rating" / "states_version_1"
+    arguments = ["--player", "p1", "--resume", str(old / "contests.npz")]
+    assert explain(str(old / "contests.csv"), *arguments) == 0
+    assert "its matches were not compared with this history" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,7 @@ def test_what_was_left_out_of_the_history_is_told(
     path.write_text("match,player,rank\n1,a,0\n1,b,1\n2,a,zero\n2,b,0\n")
     assert plot(str(path), "--skip-bad", "--player", "a", "--system", "elo") == 0
     err = capsys.readouterr().err
-    assert "1 bad matches were dropped" in err
+    assert "1 bad match was dropped" in err
     assert "line 4" in err
     assert plot(str(path), "--skip-bad", "--player", "a", "--system", "elo", "--json") == 0
     assert json.loads(capsys.readouterr().out)["history"]["dropped_matches"] == ["2"]

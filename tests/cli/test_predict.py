@@ -183,10 +183,13 @@ def test_home_and_time_count_where_the_system_knows_them(
         assert predict(state, *teams("a", "b"), *more, "--json") == 0
         expected.append(answer(capsys)["teams"][0]["expected"])
     assert expected[2] < expected[0] < expected[1]
+    assert predict(state, *teams("a", "b"), "--at", "2024-05-01", "--json") == 0
+    assert answer(capsys)["notes"] == ["elo does not use --at: no rating depends on it"]
     drifts = state_of(tmp_path, text, "--set", "drift_per_day=10")
     assert predict(drifts, *teams("a", "b"), "--at", "2024-05-01", "--json") == 0
     later = answer(capsys)
     assert later["at"] == "2024-05-01"
+    assert later["notes"] == []
     assert predict(drifts, *teams("a", "b"), "--json") == 0
     now = answer(capsys)["teams"][0]
     assert later["teams"][0]["deviation"] ** 2 == pytest.approx(now["deviation"] ** 2 + 1210)
@@ -195,13 +198,17 @@ def test_home_and_time_count_where_the_system_knows_them(
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (teams("jade-kite", "jade-kit"), 1, "jade-kit; did you mean jade-kite, "),
-        (teams("jade-kite", "nobody", "none"), 1, "120 rated players: nobody, none"),
+        (teams("jade-kite", "jade-kit"), 0, "a newcomer: jade-kit; did you mean jade-kite, "),
+        (teams("jade-kite", "nobody", "none"), 0, "120 rated players, so newcomers: nobody, none"),
         (teams("jade-kite"), 2, "two teams or more"),
         (teams("jade-kite", "a,,b"), 2, "--team takes ids separated by commas"),
         (teams("jade-kite", 'a"b,"c'), 2, "--team takes ids separated by commas"),
         (teams("jade-kite", "jade-kite"), 2, "nobody may be named twice in a match; jade-kite is"),
-        (teams("jade-kite,dune-kite", "jade-ant"), 2, "of at most 1 players for elo-mmr"),
+        (
+            [*teams("jade-kite,dune-kite", "jade-ant"), "--if-ranked"],
+            2,
+            "of at most 1 player for elo-mmr",
+        ),
         ([*teams(*FOUR), "--player", "jade-kite"], 2, "--if-ranked"),
         ([*teams(*FOUR), "--if-ranked", "--player", "jade-ant"], 1, "among the 4 players named"),
         ([*teams(*FOUR), "--home", "jade-kite"], 2, "knows no home advantage"),
@@ -254,10 +261,62 @@ def test_a_state_without_times_has_no_when(
     assert "needs a state with times" in capsys.readouterr().err
 
 
-def test_win_and_draw_are_told_where_the_system_models_them(
-    capsys: pytest.CaptureFixture[str],
+def test_win_and_draw_of_two_teams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The model's, or estimated from 50 matches or more; below there are none."""
+    rows = [
+        f"{number},{name},{0 if number % 3 == 0 else place}\n"
+        for number in range(60)
+        for place, name in enumerate(("ann", "bob") if number % 2 else ("bob", "ann"))
+    ]
+    head = "match,player,rank\n"
+    state = state_of(tmp_path, head + "".join(rows), "--system", "glicko2")
+    assert predict(state, *teams("ann", "bob"), "--json") == 0
+    found = answer(capsys)
+    assert (found["by"], found["draw_by"]) == ("glicko2", "estimate")
+    # A third of the matches were drawn, and the two are about equal.
+    assert found["draw"] == pytest.approx(1 / 3, abs=0.02)
+    for win, team in zip(found["win"], found["teams"], strict=True):
+        assert win + found["draw"] / 2 == pytest.approx(team["expected"], abs=1e-15)
+    assert predict(state, *teams("ann", "bob")) == 0
+    assert "% (estimated from earlier draws)" in capsys.readouterr().out
+    state = state_of(tmp_path, head + "".join(rows[:98]), "--system", "glicko2")
+    assert predict(state, *teams("ann", "bob"), "--json") == 0
+    found = answer(capsys)
+    assert found["win"] is found["draw"] is found["draw_by"] is None
+    assert sum(team["expected"] for team in found["teams"]) == pytest.approx(1)
+    state = state_of(tmp_path, head + "".join(rows[:2]), "--system", "trueskill")
+    assert predict(state, *teams("ann", "bob"), "--json") == 0
+    assert answer(capsys)["draw_by"] == "trueskill"
+
+
+def test_teams_that_the_system_cannot_rate_are_compared_by_their_means(
+    saved: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No system in a saved state does yet: the message is made by hand."""
+    """As in a lobby, and the answer says so."""
+    two = teams("jade-kite,dune-kite", "jade-ant,cedar-bear")
+    assert predict(saved, *two, "--json") == 0
+    assert answer(capsys)["by"] == "team mean"
+    assert predict(saved, *two) == 0
+    assert (
+        "elo-mmr cannot rate these teams, which are compared by team mean"
+        in capsys.readouterr().out
+    )
+
+
+def test_newcomers_are_marked(saved: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert predict(saved, *teams("jade-kite", "jade-kit"), "--json") == 0
+    found = answer(capsys)
+    assert [one["newcomer"] for team in found["teams"] for one in team["players"]] == [False, True]
+    assert found["newcomers"] == ["jade-kit"]
+    assert "did you mean jade-kite" in found["notes"][0]
+    assert (
+        predict(saved, *teams("jade-kite", "jade-kit"), "--if-ranked", "--player", "jade-kit") == 0
+    )
+    assert "jade-kit (new)" in capsys.readouterr().out
+
+
+def test_win_and_draw_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A message made by hand."""
     two = [
         PredictedTeam([PredictedPlayer(name, 1500.0, None)], 1500.0, None, score, place, None)
         for name, score, place in (("ann", 0.6, 1.4), ("bob", 0.4, 1.6))

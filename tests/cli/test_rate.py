@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
 from equipoise.cli import run
+from equipoise.cli.rate import _summary_lines
+from equipoise.messages.rating import RateSummary
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
@@ -35,7 +40,27 @@ def test_the_table_is_printed_plain_when_piped(capsys: pytest.CaptureFixture[str
     ratings = [float(line.split()[1]) for line in lines[1:]]
     assert ratings == sorted(ratings, reverse=True)
     assert "elo-mmr: 40 matches, 2,189 participations, 120 players" in err
-    assert "participations/s" in err
+    assert re.search(r"rated \d+\.\d\d s( \([\d,]+ participations/s\))?, wrote \d", err)
+
+
+@pytest.mark.parametrize(
+    ("participations", "seconds", "said"),
+    [
+        (2189, 0.01, "rated 0.01 s (218,900 participations/s), wrote 0.00 s"),
+        (2189, 0.0099, "rated 0.01 s, wrote 0.00 s"),
+        (0, 1.0, "rated 1.00 s, wrote 0.00 s"),
+    ],
+)
+def test_a_rate_is_told_where_the_time_can_tell_it(
+    participations: int, seconds: float, said: str
+) -> None:
+    """Below 10 ms, or of nothing, it would say nothing about more matches."""
+    empty: dict[str, Any] = {field.name: [] for field in msgspec.structs.fields(RateSummary)}
+    numbers = ("matches", "players", "known_matches", "single", "unrated", "filtered")
+    empty |= dict.fromkeys((*numbers, "dropped_rows", "kernels_compiled"), 0)
+    empty |= {"system": "elo", "parameters": {}, "participations": participations}
+    empty["seconds"] = {"read": 0.0, "rate": seconds, "write": 0.0}
+    assert said in "\n".join(_summary_lines(RateSummary(**empty)))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "json", "jsonl", "tsv"])
@@ -56,6 +81,130 @@ def test_ratings_are_written_by_suffix(tmp_path: Path, suffix: str) -> None:
     again = pl.read_parquet(tmp_path / "again.parquet")
     assert table["rating"].to_list() == again["rating"].to_list()
     assert table["last_time"].dtype == pl.Int64
+
+
+def test_scores_make_the_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The highest is first, or the lowest; one line says which."""
+    text = "match,player,{0}\n1,ann,{1}\n1,bob,{2}\n1,cyd,{2}\n2,ann,{2}\n2,cyd,{1}\n"
+    source = write(tmp_path / "scores.csv", text.format("score", 71.5, 68))
+    printed = []
+    for more, ranks, first in (
+        ([], (0, 1), "highest"),
+        (["--lower-score-is-better"], (1, 0), "lowest"),
+    ):
+        assert rate(source, *more) == 0
+        out, err = capsys.readouterr()
+        assert f"the column score decides the places: the {first} is first" in err
+        same = write(tmp_path / "ranks.csv", text.format("rank", *ranks))
+        assert rate(same) == 0
+        assert capsys.readouterr().out == out
+        printed.append(out)
+    assert printed[0] != printed[1]
+    assert rate(same, "--lower-score-is-better") == 2
+    assert "here rank decides them" in capsys.readouterr().err
+
+
+FULL = (
+    "match,time,player,rank,weight,performance_ceiling,share,at_home,kills\n"
+    "1,1600000000,ann,0,2,1600,0.5,true,3\n1,1600000000,bob,1,2,1600,1,false,1\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unused"),
+    [
+        (["--system", "elo"], ["performance_ceiling", "share", "at_home (needs home_advantage)"]),
+        (["--system", "elo", "--set", "home_advantage=60"], ["performance_ceiling", "share"]),
+        (["--system", "codeforces"], ["share", "at_home"]),
+        (
+            ["--system", "glicko", "--stat", "kills=1"],
+            ["performance_ceiling", "--stat", "share", "at_home"],
+        ),
+        (
+            ["--system", "elo-mmx", "--set", "rho=0.5", "--set", "remembered=3"],
+            ["share", "at_home", "parameter rho", "parameter remembered"],
+        ),
+        (
+            ["--system", "elo-mmr", "--at", "2021-01-01"],
+            ["share", "at_home", "--at (needs drift_per_day)"],
+        ),
+    ],
+)
+def test_what_the_system_does_not_use_is_said_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], unused: list[str]
+) -> None:
+    """And refused with --strict, before anything is written."""
+    source, output = write(tmp_path / "full.csv", FULL), tmp_path / "ratings.csv"
+    line = f"{arguments[1]} does not use {', '.join(unused)}: no rating depends on them"
+    assert rate(source, *arguments) == 0
+    assert capsys.readouterr().err.splitlines().count(line) == 1
+    assert rate(source, *arguments, "--json") == 0
+    summary = json.loads(capsys.readouterr().out)["summary"]
+    assert summary["unused"] == unused
+    assert line in summary["notes"]
+    assert rate(source, *arguments, "--strict", "--output", str(output)) == 2
+    assert f"{line} (refused by --strict)" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_strict_takes_what_is_used(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert rate(SAMPLE, "--strict") == 0
+    assert "does not use" not in capsys.readouterr().err
+    one = FULL.replace(",share,at_home,kills", "").replace(",0.5,true,3", "")
+    source = write(tmp_path / "one.csv", one.replace(",1,false,1", ""))
+    assert rate(source, "--system", "glicko2") == 0
+    line = "glicko2 does not use performance_ceiling: no rating depends on it"
+    assert line in capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["backtest", "--system", "elo", "--system", "b=glicko2"],
+        ["audit", "drift", "--system", "elo", "--system", "b=glicko2"],
+        ["plot", "--system", "elo", "--player", "ann"],
+        ["explain", "--system", "elo", "--player", "ann"],
+    ],
+)
+def test_every_command_says_what_is_not_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    rows = [f"{m},{10**9 + m},{p},{(p > 'b') ^ (m % 3 > 0):d},0.5" for m in range(9) for p in "ab"]
+    text = "match,time,player,rank,share\n" + "\n".join(rows).replace(",a,", ",ann,")
+    source = write(tmp_path / "share.csv", text)
+    words = 2 if command[0] == "audit" else 1
+    arguments = [*command[:words], source, *command[words:]]
+    systems = ["elo", "b (glicko2)"] if "b=glicko2" in command else ["elo"]
+    assert run(arguments) == 0
+    err = capsys.readouterr().err.splitlines()
+    for name in systems:
+        assert err.count(f"{name} does not use share: no rating depends on it") == 1
+    assert run([*arguments, "--strict"]) == 2
+    assert "elo does not use share" in capsys.readouterr().err
+
+
+def test_systems_and_searches_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of one name by their labels; a column counts where its parameter is searched."""
+    rows = [
+        f"{m},{10**9 + m},{p},{(p > 'a') ^ (m % 3 > 0):d},{p > 'a'}"
+        for m in range(20)
+        for p in "ab"
+    ]
+    source = write(tmp_path / "home.csv", "match,time,player,rank,at_home\n" + "\n".join(rows))
+    unused = "does not use at_home (needs home_advantage): no rating depends on it"
+    two = ["--system", "elo", "--system", "home=elo", "--set", "home.home_advantage=60"]
+    assert run(["backtest", source, *two, "--set", "elo.k=20"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "does not use" in line]
+    assert told == [f"elo {unused}"]
+    assert run(["backtest", source, "--system", "home=elo", "--strict"]) == 2
+    assert f"home (elo) {unused}" in capsys.readouterr().err
+    grid = ["--system", "elo", "--grid", "home_advantage=0,60", "--first", "50%"]
+    assert run(["tune", source, *grid, "--strict"]) == 0
+    assert "does not use" not in capsys.readouterr().err
+    assert run(["tune", source, "--system", "elo", "--grid", "k=10,20", "--first", "50%"]) == 0
+    assert f"elo {unused}" in capsys.readouterr().err
 
 
 def test_json_has_the_summary_and_the_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,6 +269,85 @@ def test_known_matches_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
+#: A history in which the fourth row and the sixth are there to be altered.
+LEAGUE = """match,time,player,rank
+1,2024-01-01,ann,0
+1,2024-01-01,bob,1
+2,2024-01-02,bob,0
+2,2024-01-02,cyd,1
+3,2024-01-03,cyd,0
+3,2024-01-03,ann,1
+4,2024-01-04,ann,0
+4,2024-01-04,bob,1
+"""
+
+
+def test_a_changed_match_is_refused_until_a_restart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written, the match is named, and --restart gives what rating anew gives."""
+    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
+    target, straight = tmp_path / "r.csv", tmp_path / "straight.csv"
+    arguments = ["--resume", state, "--output", str(target)]
+    assert rate(history, "--until", "2024-01-04", "--save", state, "--json") == 0
+    write(tmp_path / "h.csv", LEAGUE.replace("2,2024-01-02,cyd,1", "2,2024-01-02,cyd,0"))
+    kept = Path(state).read_bytes()
+    capsys.readouterr()
+    assert rate(history, *arguments, "--save", state) == 1
+    told = capsys.readouterr().err
+    assert "match 2 has changed since the saved state was rated" in told
+    assert "--restart" in told
+    assert not target.exists()
+    assert Path(state).read_bytes() == kept
+    assert rate(history, *arguments, "--restart") == 0
+    assert rate(history, "--output", str(straight)) == 0
+    assert target.read_bytes() == straight.read_bytes()
+
+
+def test_a_missing_match_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also one that --skip-bad leaves out; a restart needs it too."""
+    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
+    assert rate(history, "--until", "2024-01-04", "--save", state, "--json") == 0
+    bad = write(tmp_path / "bad.csv", LEAGUE.replace("2,2024-01-02,cyd,1", "2,2024-01-02,cyd,x"))
+    capsys.readouterr()
+    assert rate(bad, "--skip-bad", "--resume", state) == 1
+    assert "match 2 is missing from the history" in capsys.readouterr().err
+    assert rate(bad, "--skip-bad", "--resume", state, "--restart") == 1
+    assert "a restart needs all matches of the saved state, and match 2" in capsys.readouterr().err
+    assert rate(bad, "--skip-bad", "--resume", state, "--from", "2024-01-03", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)["summary"]
+    assert (summary["known_matches"], summary["matches"]) == (1, 1)
+
+
+def test_a_history_that_ends_before_the_state_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
+    assert rate(history, "--save", state, "--json") == 0
+    capsys.readouterr()
+    assert rate(history, "--until", "2024-01-03", "--resume", state) == 0
+    told = capsys.readouterr().err
+    assert "the ratings include 2 matches of the saved state after the end of this history" in told
+
+
+def test_a_state_of_version_1_goes_on_and_says_so_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Saved again, it compares the matches that came since."""
+    old = ROOT / "tests" / "rating" / "states_version_1"
+    history, state = str(old / "contests.csv"), str(tmp_path / "new.npz")
+    told = "the saved state is of an earlier version: its matches were not compared"
+    assert rate(history, "--resume", str(old / "contests.npz"), "--save", state) == 0
+    assert capsys.readouterr().err.count(told) == 1
+    assert rate(history, "--resume", state) == 0
+    assert told not in capsys.readouterr().err
+
+
+def test_a_restart_needs_a_state(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rate(SAMPLE, "--restart") == 2
+    assert "--restart needs --resume" in capsys.readouterr().err
+
+
 def test_standard_input_needs_a_format(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,7 +373,7 @@ def test_columns_are_renamed_and_matches_filtered(
     assert rate(path, *arguments, "--where", "cup=yes") == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[1].split()[:2] == ["a", "1516.00"]
-    assert "1 matches were filtered out" in err
+    assert "1 match was filtered out" in err
 
 
 def test_parameters_come_from_a_file_and_set_wins(
@@ -272,12 +500,12 @@ def test_bad_matches_are_dropped_on_request_and_named(
     assert rate(path, "--skip-bad", "--system", "elo") == 0
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 3
-    assert "1 bad matches were dropped" in err
+    assert "1 bad match was dropped" in err
     assert "line 4" in err
     assert rate(path, "--skip-bad=rows", "--system", "elo") == 0
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 4
-    assert "1 bad rows were dropped from matches that stayed" in err
+    assert "1 bad row was dropped from a match that stayed" in err
 
 
 def test_times_that_are_missing_make_some_options_wrong_usage(
@@ -339,3 +567,19 @@ def test_a_full_disk_is_told_in_a_sentence(
     error = json.loads(capsys.readouterr().err.splitlines()[-1])["error"]
     assert error["code"] == "system"
     assert "No space left on device" in error["message"]
+
+
+def test_an_approximation_is_warned_of_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When it is asked for, and when a state with it is gone on from; however often it is made."""
+    state = str(tmp_path / "few.npz")
+    for arguments in (("--set", "opponents=5", "--save", state), ("--resume", state)):
+        assert rate(SAMPLE, "--output", str(tmp_path / "r.csv"), *arguments) == 0
+        warned = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+        assert len(warned) == 1
+        assert warned[0].startswith(
+            "warning: elo-mmr with opponents=5 is for reproducing published figures only: "
+        )
+    assert rate(SAMPLE, "--output", str(tmp_path / "r.csv")) == 0
+    assert "warning" not in capsys.readouterr().err

@@ -84,7 +84,7 @@ def test_an_import_is_rated_like_the_file(capsys: pytest.CaptureFixture[str]) ->
     assert run(["import", SAMPLE, "--pool", "sample"]) == 0
     err = capsys.readouterr().err
     assert "0 matches recorded in pool sample (" in err
-    assert "40 matches were there before" in err
+    assert "40 matches were already there" in err
     rate = ["rate", SAMPLE, "--set", "rho=0.5", "--output", "r.csv", "--trace", "t.parquet"]
     assert run(rate) == 0
     assert run(["export", "sample", "--what", "ratings", "--output", "ratings.csv"]) == 0
@@ -152,7 +152,7 @@ def test_the_environment_names_the_database(
         (["import", SAMPLE, "--pool", "a"], 1, "no database"),
         (["import", SAMPLE, "--pool", "A", "--create"], 1, "must be small letters"),
         (["import", SAMPLE, "--pool", "a", "--system", "elo"], 2, "they need --create"),
-        (["import", "no.csv", "--pool", "a", "--create"], 1, "nothing of that name"),
+        (["import", "no.csv", "--pool", "a", "--create"], 1, "no such file or directory"),
         (["import", SAMPLE, "--pool", "a", "--create", "--system", "chess"], 1, "no system"),
         (["verify", "--database", "mysql://x/y"], 2, "the database must be sqlite:///FILE or"),
         (["verify", "--database", "sqlite://"], 2, "must be a file"),

@@ -163,6 +163,10 @@ def test_what_a_system_refuses_is_counted(capsys: pytest.CaptureFixture[str]) ->
         (["--range", "k=1", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
         (["--range", "k=1:2:cubic", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
         (["--range", "k=9:2", "--trials", "5"], "--range k=9:2: high must be above low"),
+        (
+            ["--system", "codeforces", "--trials", "5", "--range", "rules=1:2"],
+            "codeforces.rules takes words: use --grid rules=...",
+        ),
         (["--range", "k=0:2:log", "--trials", "5"], "positive in a logarithmic range"),
         (["--range", "k=none:2", "--trials", "5"], "--range k=none:2: elo.k must have a value"),
         (["--grid", "k=1,2", "--metric", "luck"], "--metric must be one of pair_inversion"),
@@ -347,3 +351,28 @@ def test_killed_midway_and_resumed_it_is_the_same_study(
     assert resumed["trials"] == straight["trials"]
     assert resumed["best"] == straight["best"]
     assert trials_in(database) == 30
+
+
+def test_a_change_too_small_to_matter_is_neither_better_nor_worse(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The interval is printed, and a change that rounds to nothing has no sign."""
+    elo = (SAMPLE, "--system", "elo", *HALF, "--metric", "log_loss", "--grid", "k=32.001")
+    assert tune(*elo) == 0
+    err = capsys.readouterr().err
+    assert "-0.00000" not in err
+    assert "+0.00000" not in err
+    assert "no difference that matters (less than 0.0005)" in err
+    found = answer(capsys, *elo)
+    assert found["held_out"]["verdict"] == "no difference that matters"
+    strict = answer(capsys, *elo, "--least-difference", "0")
+    assert strict["held_out"]["verdict"] in ("better", "worse", "open")
+    named = answer(capsys, *elo, "--least-difference", "log_loss=0")
+    assert named["held_out"]["verdict"] == strict["held_out"]["verdict"]
+
+
+def test_the_verdict_says_for_whom_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(SAMPLE, "--system", "elo-mmr", *HALF, *GRID) == 0
+    err = capsys.readouterr().err
+    assert "this holds for players with 5 or more earlier matches" in err
+    assert "for all players: " in err

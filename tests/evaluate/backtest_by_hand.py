@@ -51,6 +51,9 @@ def backtest_by_hand(
             _difference(one, other, values, apart or {}, resamples)
             for one, other in combinations(values, 2)
         ),
+        over_baseline=tuple(
+            _difference(one, BASELINE, systems, apart or {}, resamples) for one in values
+        ),
         matches=30,
         participations=1200,
         undecided=0,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise import Elo, EloMMR, Glicko2
-from equipoise.data.backtest import METRICS
+from equipoise.data.backtest import LEAST_DIFFERENCE, METRICS, judge
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
@@ -160,6 +160,81 @@ def test_every_system_is_scored_on_the_same_participations() -> None:
     assert elo.matches == history.matches - 2  # nobody has played before the first
 
 
+def test_scores_are_given_by_experience() -> None:
+    """Newcomers, few matches, five or more as asked for by default, and everybody."""
+    history, systems = contests(14), {"mmr": EloMMR(), "elo": Elo()}
+    found = backtest(systems, history, rng=rng())
+    spans = [(0, 0), (1, 4), (5, None), (0, None)]
+    assert [(one.first, one.last) for one in found.groups] == spans
+    new, few, experienced, everybody = (one.participations for one in found.groups)
+    # Of a match that is left with one experienced player that player is in no group.
+    assert 0 <= everybody - (new + few + experienced) < history.matches
+    assert (found.participations, everybody) == (experienced, history.participations)
+    every = backtest(systems, history, rng=rng(), min_history=0)
+    for label in ("mmr", "elo", "baseline"):
+        of_group = found.group(5, None).of(label)
+        assert all(
+            value == found.of(label).metrics[name] for name, value in of_group.metrics.items()
+        )
+        for name, bounds in of_group.intervals.items():
+            assert bounds == found.of(label).intervals[name]
+        for one in (found, every):
+            of_all = one.group(0, None).of(label).metrics
+            assert all(value == every.of(label).metrics[name] for name, value in of_all.items())
+        assert every.group(5, None).of(label).metrics == of_group.metrics
+    for group in found.groups:
+        (difference,) = group.differences
+        for name, (lower, upper) in difference.intervals.items():
+            one, other = (group.of(label).metrics[name] for label in ("mmr", "elo"))
+            assert difference.metrics[name] == one - other
+            assert lower <= upper
+
+
+def test_a_group_of_nobody_is_left_out() -> None:
+    """In a season of three nobody has five earlier matches."""
+    found = backtest({"elo": Elo()}, contests(3), rng=rng(), min_history=1)
+    assert [(one.first, one.last) for one in found.groups] == [(0, 0), (1, 4), (0, None)]
+    with pytest.raises(NotFoundError, match="players with 5 or more earlier matches"):
+        found.group(5, None)
+    with pytest.raises(NotFoundError, match="there are elo, baseline"):
+        found.group(0, None).of("eloo")
+
+
+def test_matches_in_all_can_be_counted_instead_of_earlier_ones() -> None:
+    """[EM] sec. 6.3 to the letter: the first matches of those who stay are scored, too."""
+    history = contests(14)
+    found = backtest({"elo": Elo()}, history, rng=rng(), min_total=5)
+    often = np.bincount(history.player)[history.player] >= 5
+    assert found.participations == often.sum()
+    assert (found.min_total, found.for_whom) == (5, "players with 5 or more matches in all")
+    assert found.of("elo").slices[0].first == 0
+    plain = backtest({"elo": Elo()}, history, rng=rng())
+    for one, other in zip(found.groups, plain.groups, strict=True):
+        assert one.of("elo").metrics == other.of("elo").metrics
+    everybody = backtest({"elo": Elo()}, history, rng=rng(), min_total=0)
+    assert everybody.of("elo").metrics == (
+        backtest({"elo": Elo()}, history, rng=rng(), min_history=0).of("elo").metrics
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "bounds", "judged"),
+    [
+        (0.0, (0.0, 0.0), "level"),
+        (-0.0004, (-0.0005, -0.0003), "no difference that matters"),
+        (0.0004, (-0.1, 0.1), "no difference that matters"),
+        (0.0005, (0.0001, 0.0009), "beyond noise"),
+        (-0.1, (-0.2, -0.01), "beyond noise"),
+        (0.1, (-0.01, 0.2), "within noise"),
+        (0.1, (math.nan, math.nan), "not known"),
+    ],
+)
+def test_a_difference_is_judged_by_its_size_and_its_interval(
+    change: float, bounds: tuple[float, float], judged: str
+) -> None:
+    assert judge(change, bounds, LEAST_DIFFERENCE["log_loss"]) == judged
+
+
 def test_differences_are_paired() -> None:
     """Of a system and itself nothing is left; the order of naming is the sign."""
     history = contests()
@@ -243,6 +318,10 @@ def test_blocks_join_matches_beyond_a_thousand() -> None:
         ({"confidence": 1.0}, InvalidParameterError, r"confidence must be in \(0, 1\)"),
         ({"resamples": -1}, InvalidParameterError, "resamples"),
         ({"all_pairs": 1}, InvalidParameterError, "all_pairs"),
+        ({"min_total": -1}, InvalidParameterError, "min_total must be at least 0"),
+        ({"min_total": 99}, InvalidDataError, "99 matches in all or more"),
+        ({"least_differences": {"luck": 1}}, InvalidParameterError, "'luck'"),
+        ({"least_differences": {"brier": -1}}, InvalidParameterError, "of brier must be at least"),
         ({"systems": {}}, InvalidParameterError, "at least one"),
         ({"systems": {"baseline": Elo()}}, InvalidParameterError, "'baseline' is taken"),
         ({"systems": {"g": Glicko2()}}, InvalidDataError, "glicko2 cannot rate matches of"),

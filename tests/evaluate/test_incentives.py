@@ -239,12 +239,16 @@ def test_others_do_not_pay_for_the_same_weeks(name: str) -> None:
     assert found.gain < 0
 
 
-def test_glicko2_can_be_driven_until_it_has_no_rating() -> None:
-    """Nothing bounds its volatility: after 14 such weeks float64 holds no rating any more."""
+@pytest.mark.parametrize("others", ["frozen", "replayed"])
+def test_glicko2_keeps_a_rating_however_long_it_is_driven(others: str) -> None:
+    """After 14 such weeks `max_volatility` bounds what would grow beyond all numbers."""
     history = eq.read_history("examples/league.csv")
-    found = throwing(make_system("glicko2", LEAGUE), history, "ada", weeks_thrown(history, 28))
-    assert found.failed == 1
-    assert np.isnan(found.planned[-1])
+    thrown = weeks_thrown(history, 28)
+    found = throwing(make_system("glicko2", LEAGUE), history, "ada", thrown, others=others)
+    assert found.failed == 0
+    assert np.all(np.isfinite(found.planned))
+    unbounded = make_system("glicko2", {**LEAGUE, "max_volatility": 1e300})
+    assert throwing(unbounded, history, "ada", thrown).failed == 1
 
 
 def test_a_gain_is_what_the_altered_history_gives() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from equipoise.data.backtest import METRICS
 from equipoise.data.outlook import Curve
 from equipoise.errors import InvalidDataError
+from equipoise.evaluate.experience import GROUP_RATIOS, GROUPS
 from equipoise.evaluate.metrics import Rule, score_field
 from equipoise.evaluate.scored import Scored
 from equipoise.evaluate.tally import Tally
@@ -28,15 +29,61 @@ def tally(
     as_authors: bool = False,
     curve: Curve = "logistic",
     all_pairs: int = 32,
+    by_experience: bool = False,
 ) -> Tally:
     """Score predictions that are given."""
     history = history_of(matches)
     scored = Scored.of(history, min_history=min_history, first=first)
     field = scored.field(0, history.matches, outlook_of(matches, curve))
     rule = Rule(as_authors, curve == "normal", all_pairs)
-    found = Tally(scored)
-    found.add(0, history.matches, field, score_field(field, 0, rule))
+    found = Tally(scored, by_experience)
+    members = scored.members(0, history.matches) if by_experience else None
+    found.add(0, history.matches, field, score_field(field, 0, rule, members))
     return found
+
+
+@given(
+    matches=predicted_matches(),
+    first=st.integers(0, 2),
+    as_authors=st.booleans(),
+    curve=st.sampled_from(["logistic", "normal"]),
+    all_pairs=st.sampled_from([32, 2]),
+)
+@settings(max_examples=150, deadline=None)
+def test_groups_by_experience_are_what_their_definition_says(
+    matches: list[list[Team]], first: int, as_authors: bool, curve: Curve, all_pairs: int
+) -> None:
+    """Pairs by the less experienced of the two, distances by player: every one, one by one.
+
+    Seven times the same matches, so that some players have five earlier ones.
+    """
+    matches = 7 * matches
+    wanted = slow.Groups(matches, first, as_authors)
+    wanted.normal, wanted.all_pairs = curve == "normal", all_pairs
+    wanted.run()
+    try:
+        found = tally(
+            matches,
+            first=first,
+            as_authors=as_authors,
+            curve=curve,
+            all_pairs=all_pairs,
+            by_experience=True,
+        )
+    except InvalidDataError:
+        assert sum(wanted.players) == 0
+        return
+    for group in range(GROUPS):
+        assert found.players(group) == wanted.players[group]
+        for name, value in found.group(group).items():
+            mean = wanted.means[group][name].mean
+            assert value == pytest.approx(mean, abs=1e-9, nan_ok=True), (group, name)
+    # All groups together are the score over all, the last one being what is left of it.
+    for name in GROUP_RATIOS:
+        parts = [one[name] for one in wanted.means]
+        weight = sum(part.weight for part in parts)
+        mean = sum(part.sum for part in parts) / weight if weight else math.nan
+        assert found.metrics()[name] == pytest.approx(mean, abs=1e-9, nan_ok=True), name
 
 
 @given(

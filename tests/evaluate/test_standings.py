@@ -64,3 +64,13 @@ def test_what_is_not_scored_has_no_standing() -> None:
     found = standings(backtest_by_hand({"a": {"brier": 0.4}, "b": {"brier": NAN}}))
     assert [one.metric for one in found] == ["brier"]
     assert (found[0].best, found[0].rivals) == ("a", ())
+
+
+def test_a_lead_too_small_to_matter_is_none() -> None:
+    """Whatever the interval says; the least differences are those of the backtest."""
+    values = {"a": {"brier": 0.2}, "b": {"brier": 0.2001}, "c": {"brier": 0.201}}
+    found = of(standings(backtest_by_hand(values)), "brier")
+    near, far = found.rivals
+    assert (near.beyond_noise, far.beyond_noise) == (True, True)
+    assert found.judged(near) == "no difference that matters"
+    assert found.judged(far) == "beyond noise"

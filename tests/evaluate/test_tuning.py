@@ -132,7 +132,7 @@ def test_a_solver_that_does_not_converge_is_a_failed_trial(monkeypatch: pytest.M
     found = tune(Elo(), contests(), {"k": (7.0, 20.0)}, min_history=2)
     assert [trial.status for trial in found.trials] == ["failed", "done"]
     assert "did not converge in 100 iterations" in found.trials[0].reason
-    with pytest.raises(EquipoiseError, match=r"none of 1 trials succeeded.*the equation"):
+    with pytest.raises(EquipoiseError, match=r"none of 1 trial succeeded.*the equation"):
         tune(Elo(), contests(), {"k": (7.0,)}, min_history=2)
 
 
@@ -354,6 +354,7 @@ def test_elo_mmr_is_searched_in_the_spelling_it_is_given_in() -> None:
     assert found.given.parameters == {"weight_limit": 0.2}
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 def test_the_table_has_a_row_a_trial() -> None:
     found = tune(
         EloMMR(), contests(), {"opponents": (None, 5), "rho": (1.0, math.inf)}, min_history=2

@@ -20,6 +20,7 @@ ARRAYS = (
     "team",
     "rank",
     "time",
+    "order",
     "weight",
     "performance_ceiling",
     "performance",

@@ -142,9 +142,9 @@ def test_a_time_is_on_all_contests_or_on_none(saved):
 
 def test_a_contest_without_participants_is_left_out_with_a_note(saved):
     """It is no match."""
-    reading = scan_history(saved(x=FIRST, y=SECOND | {"standings": []}))
+    reading = scan_history(saved(x=FIRST, y=SECOND | {"standings": []}), time_format="s")
     assert reading.history.matches == 1
-    assert reading.notes == ("1 contests without participants are left out: Second",)
+    assert reading.notes == ("1 contest without participants is left out: Second",)
 
 
 def test_a_directory_without_contests_is_told(tmp_path):

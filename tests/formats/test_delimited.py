@@ -207,7 +207,7 @@ def test_a_missing_file_is_told(tmp_path):
     """It is a problem like others, with the name of the file."""
     path = tmp_path / "nothing.csv"
     (problem,) = scan_history(path).problems
-    assert (problem.file, problem.got) == (str(path), "nothing of that name")
+    assert (problem.file, problem.rule) == (str(path), "no such file or directory")
 
 
 def test_the_name_tells_the_format_or_the_caller(written):

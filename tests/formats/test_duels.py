@@ -21,6 +21,15 @@ def test_ranks_decide_and_equal_ranks_are_draws() -> None:
     assert games.draws.tolist() == [0.0, 1.0, 0.0]
 
 
+def test_scores_may_decide_instead() -> None:
+    """Where there are opponents, a score is one of a table of pairs, as before."""
+    assert rows("match,player,score\n1,7,3\n1,8,1\n2,8,2\n2,7,2\n") == [
+        (7, 8, 1.0, 1.0),
+        (8, 7, 0.5, 1.0),
+    ]
+    assert rows("match,player,opponent,score\n1,7,8,1\n") == [(7, 8, 1.0, 1.0)]
+
+
 def test_a_winner_may_decide_instead() -> None:
     text = "match,player,winner\n1,7,7\n1,8,7\n2,8,\n2,7,\n"
     assert rows(text) == [(7, 8, 1.0, 1.0), (8, 7, 0.5, 1.0)]
@@ -87,7 +96,7 @@ def test_problems_of_the_history_are_told_by_its_reader() -> None:
         "2 elo: must be a number; 'many' of a",
         "2 elo: must be a number from -1000000 to 1000000; '1e7' of b",
     ]
-    assert problems("match,player\n1,a\n", format="history")[0].startswith("None rank: must be a c")
+    assert problems("match,player\n1,a\n", format="history")[0].startswith("None rank: needs a r")
 
 
 def test_matches_can_be_chosen_and_unrated_ones_do_not_count() -> None:

@@ -61,18 +61,22 @@ FILES = {
 @pytest.mark.parametrize("format", list(FILES))
 def test_every_format_gives_the_same_history(tmp_path, format):
     """By path, by text and by stream."""
-    expected = read_history(FRAME)
+    expected = read_history(FRAME, time_format="s")
     path = tmp_path / f"history.{'jsonl' if format == 'contests' else format}"
     path.write_bytes(FILES[format])
-    assert_same_history(read_history(path), expected)
-    assert_same_history(read_history(str(path), format=format), expected)
-    assert_same_history(read_history(io.BytesIO(FILES[format]), format=format), expected)
+    assert_same_history(read_history(path, time_format="s"), expected)
+    assert_same_history(read_history(str(path), format=format, time_format="s"), expected)
+    assert_same_history(
+        read_history(io.BytesIO(FILES[format]), format=format, time_format="s"), expected
+    )
     with path.open("rb") as stream:
-        assert_same_history(read_history(stream, format=format), expected)
+        assert_same_history(read_history(stream, format=format, time_format="s"), expected)
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "json", "contests"])
 def test_text_streams_give_the_same_history(format):
     """As opened by the caller."""
     stream = io.StringIO(FILES[format].decode())
-    assert_same_history(read_history(stream, format=format), read_history(FRAME))
+    assert_same_history(
+        read_history(stream, format=format, time_format="s"), read_history(FRAME, time_format="s")
+    )

@@ -275,7 +275,7 @@ def test_files_without_games_say_so(content: bytes, rule: str) -> None:
 
 def test_a_file_that_is_not_there_is_a_problem() -> None:
     for name in ("none.csv", "none.pgn", "none.trf", "none"):
-        assert [one.rule for one in scan_games(name).problems] == ["must be a file or a directory"]
+        assert [one.rule for one in scan_games(name).problems] == ["no such file or directory"]
     with pytest.raises(InvalidDataError, match=r"1 problem in none.pgn"):
         read_games("none.pgn")
 

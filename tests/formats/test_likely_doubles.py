@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.formats.likely_doubles import LISTED, MOST, describe_doubles, likely_doubles
+from equipoise.formats import scan_history
+from equipoise.formats.likely_doubles import (
+    LISTED,
+    MERGING,
+    MOST,
+    describe_doubles,
+    describe_spellings,
+    likely_doubles,
+    same_but_for_form,
+)
+from equipoise.wording import HIDDEN_CHARACTERS
 from formats.comparing import real_data
 
 
@@ -107,9 +120,12 @@ def test_only_some_are_listed_and_the_others_counted() -> None:
     assert notes[-1] == "30 more names may be other spellings of a player"
 
 
-def test_nobody_looks_among_very_many_names() -> None:
-    [note] = describe_doubles([f"n{at}" for at in range(MOST + 1)])
-    assert note == "nobody looked for other spellings of a player among 20,001 names"
+def test_only_the_form_is_compared_among_very_many_names() -> None:
+    names = [f"n{at}" for at in range(MOST + 1)]
+    rest = "among 20,001 names only white space, case and Unicode form were compared"
+    assert describe_doubles(names) == (rest,)
+    names[-1] = "N7"
+    assert describe_doubles(names) == ("'n7' and 'N7' may be one player", rest)
 
 
 def test_a_family_of_many_is_not_compared_member_by_member() -> None:
@@ -136,3 +152,82 @@ def test_any_text_is_a_name(names: list[str]) -> None:
     pairs = likely_doubles(names)
     assert all(place[one] < place[other] for one, other in pairs)
     assert all(one[1] != other[1] for one, other in pairwise(sorted(pairs, key=lambda p: p[1])))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "note"),
+    [
+        (" ann", "ann", "' ann' and 'ann' may be one player: they differ only in white space"),
+        ("a  b", "a b", "'a  b' and 'a b' may be one player: they differ only in white space"),
+        (
+            "a\u200bb",
+            "ab",
+            "'a\\u200bb' and 'ab' may be one player: they differ only in white space",
+        ),
+        (
+            "\ufb01x",
+            "fix",
+            "'\ufb01x' and 'fix' may be one player: they differ only in Unicode form",
+        ),
+        ("BOB", "bob", "'BOB' and 'bob' may be one player: they differ only in case"),
+        ("STRASSE", "straße", "'STRASSE' and 'straße' may be one player: they differ only in case"),
+        (
+            "Jos\u00e9",
+            "Jose\u0301",
+            "'Jos\\xe9' and 'Jose\\u0301' may be one player: they differ only in Unicode form",
+        ),
+        (
+            "JOSE\u0301",
+            "jos\u00e9 ",
+            "'JOSE\u0301' and 'jos\u00e9 ' may be one player: "
+            "they differ only in Unicode form and case and white space",
+        ),
+    ],
+)
+def test_players_of_a_history_who_differ_only_in_form_are_pointed_out(
+    one: str, other: str, note: str
+) -> None:
+    """What the eye cannot tell apart is written in code points."""
+    history = {"match": [1, 1], "player": [one, other], "rank": [0, 1]}
+    reading = scan_history(history)
+    assert reading.history is not None
+    assert reading.history.players == 2
+    # Players of a history are in the order of their ids.
+    assert reading.notes == describe_spellings(ids(sorted([one, other])))
+    assert describe_spellings(ids([one, other])) == (note, MERGING)
+
+
+@pytest.mark.parametrize("names", [["a b", "ab"], ["ann", "anne"], ["é", "e"], ["a1", "a2"]])
+def test_names_that_differ_in_more_are_different_players(names: list[str]) -> None:
+    assert describe_spellings(ids(names)) == ()
+
+
+def test_of_many_doubles_in_a_history_ten_are_shown() -> None:
+    names = [spelled for at in range(40) for spelled in (f"p{at}", f"P{at}", f"P{at} ")]
+    notes = describe_spellings(ids(names))
+    assert len(notes) == LISTED + 2
+    assert notes[-2] == "70 more names may be other spellings of a player"
+    assert describe_spellings(np.arange(5)) == ()
+
+
+@given(st.lists(st.text(max_size=6), unique=True, max_size=8))
+def test_the_quick_look_misses_nothing(names: list[str]) -> None:
+    """Two names are alike exactly where Python's own tables bring them to one form."""
+
+    def form(name: str) -> str:
+        folded = name if name.isascii() else unicodedata.normalize("NFKC", name).upper()
+        folded = unicodedata.normalize("NFKC", folded)
+        spaced = re.sub(HIDDEN_CHARACTERS, "", re.sub(r"[\s]+", " ", folded))
+        return spaced.strip().lower()
+
+    pairs = same_but_for_form([name for name in names if name.isprintable()])
+    shown = [name for name in names if name.isprintable()]
+    first: dict[str, str] = {}
+    expected = [(first[form(one)], one) for one in shown if first.setdefault(form(one), one) != one]
+    assert pairs == expected
+
+
+def ids(names: list[str]) -> np.ndarray:
+    found = np.empty(len(names), dtype=object)
+    found[:] = names
+    return found

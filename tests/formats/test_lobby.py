@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import equipoise.data.lobby as rules
+from equipoise.balance.lobby_split import balance
 from equipoise.data.effective import EffectiveRating
 from equipoise.data.lobby import Lobby
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
@@ -114,6 +115,29 @@ def test_a_system_without_deviations_has_none_to_balance() -> None:
     assert csv("player,rating,deviation\na,1500,\nb,1400,\n").deviation.tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("content", "by"),
+    [
+        ("player,rating\na,1500\nb,1400\nc,1310\n", "rating"),
+        ("player,rating,deviation\na,1500,\nb,1400,\nc,1310,\n", "rating"),
+        ("player,rating,form\na,1500,1\nb,1400,\nc,1310,\n", "rating"),
+        (
+            "player,rating,effective_rating\na,1500,1400\nb,1400,1500\nc,1310,1310\n",
+            "effective rating",
+        ),
+    ],
+)
+def test_a_lobby_without_deviations_is_balanced_by_rating_alone(content: str, by: str) -> None:
+    lobby = csv(content)
+    assert lobby.deviation.tolist() == [0.0, 0.0, 0.0]
+    result = balance(lobby)
+    assert result.objective == result.rating_difference
+    assert result.notes == (
+        f"The lobby has no deviations: it is balanced by {by} alone (deviation 0).",
+    )
+    assert balance(csv("player,rating,deviation\na,1500,60\nb,1400,60\n")).notes == ()
+
+
 def test_all_problems_are_listed_with_their_lines() -> None:
     text = (
         "player,rating,deviation,effective_rating\n"
@@ -130,6 +154,25 @@ def test_all_problems_are_listed_with_their_lines() -> None:
         "5 deviation: must be a number; nothing",
         "5 effective_rating: must be a number; nothing",
         "6 rating: must be a finite number; 'nan'",
+    ]
+
+
+def test_a_bad_cell_hides_no_other_fault() -> None:
+    """Each cell is told once, in the order of the lines."""
+    assert problems("player,rating,deviation\na,x,-5\na,1500,10\nb,1e99,10\n,1,2\n,1,2\n") == [
+        "2 rating: must be a number; 'x'",
+        f"2 deviation: {rules.DEVIATION}; -5.0",
+        "3 player: must be named once; 'a'",
+        f"4 rating: {rules.RATING}; 1e+99",
+        "5 player: must not be empty; nothing",
+        "6 player: must not be empty; nothing",
+    ]
+    text = "player,rating,deviation,form,avoid\na,x,60,1,c\nb,1500,-1,1,\nc,1,60,y,d\n"
+    assert problems(text) == [
+        "2 rating: must be a number; 'x'",
+        f"3 deviation: {rules.DEVIATION}; -1.0",
+        "4 form: must be a number; 'y'",
+        f"4 avoid: {rules.IN_LOBBY}; 'd'",
     ]
 
 
@@ -159,7 +202,7 @@ def test_a_lobby_that_cannot_be_is_refused_with_its_line(rows: list[str], proble
 @pytest.mark.parametrize(
     ("content", "rule"),
     [
-        ("player,rating\na,1\n", "must be a column of the table"),
+        ("player,deviation\na,1\n", "must be a column of the table"),
         ("player,rating,deviation\n", "must have at least one row"),
     ],
 )

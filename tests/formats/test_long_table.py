@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
+import polars as pl
 import pytest
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
+from equipoise.formats.arrangement import PLACES
 from formats.comparing import told
 
 WHOLE = "must be a whole number from 0"
@@ -213,10 +217,108 @@ def test_empty_optional_columns_are_absent():
 
 def test_missing_columns_are_all_told(problems_of):
     """What is required and what is there stand in the message."""
-    assert problems_of("player,score\n1,2\n") == [
-        (None, "match", "must be a column of the table", "columns player, score"),
-        (None, "rank", "must be a column, or else winner", "columns player, score"),
+    assert problems_of("player,points\n1,2\n") == [
+        (None, "match", "must be a column of the table", "columns player, points"),
+        (None, "rank", PLACES, "columns player, points"),
     ]
+
+
+SCORES = "match,player,score\n1,a,70\n1,b,71\n1,c,70.0\n2,a,1e3\n2,c,-5\n"
+
+
+def test_scores_make_places():
+    """The highest is first, equal ones tie; a note says so, and the column is kept."""
+    reading = scan_history(io.BytesIO(SCORES.encode()), format="csv")
+    assert reading.history.rank.tolist() == [1, 0, 1, 0, 1]
+    assert reading.history.attributes["score"].tolist() == [70, 71, 70, 1000, -5]
+    assert reading.notes == ("the column score decides the places: the highest is first",)
+
+
+def test_lower_scores_may_be_better():
+    reading = scan_history(io.BytesIO(SCORES.encode()), format="csv", lower_score_is_better=True)
+    assert reading.history.rank.tolist() == [0, 1, 0, 1, 0]
+    assert reading.notes == ("the column score decides the places: the lowest is first",)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_places_of_scores_are_those_of_ranks(lower):
+    """A history by scores equals the one whose ranks are the order of the scores."""
+    rng = np.random.default_rng(3)
+    score = rng.integers(-5, 5, 400) / 2.0
+    table = {"match": np.repeat(np.arange(50), 8), "player": np.tile(np.arange(8), 50)}
+    by_score = read_history({**table, "score": score}, lower_score_is_better=lower)
+    rank = (score * (1 if lower else -1) * 2 + 20).astype(np.int64)
+    assert np.array_equal(by_score.rank, read_history({**table, "rank": rank}).rank)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, str])
+def test_large_whole_scores_do_not_tie(kind):
+    """2^53 and the next whole number are one float64."""
+    score = np.array([2**53, 2**53 + 1]).astype(kind)
+    table = pl.DataFrame({"match": ["m", "m"], "player": ["a", "b"], "score": score})
+    source = io.BytesIO(table.write_csv().encode())
+    assert read_history(source, format="csv").rank.tolist() == [1, 0]
+    if kind is not str:
+        assert read_history(table).rank.tolist() == [1, 0]
+
+
+def test_zeros_tie_whatever_their_sign():
+    history = read_history({"match": [1, 1], "player": [1, 2], "score": [-0.0, 0.0]})
+    assert history.rank.tolist() == [0, 0]
+
+
+def test_a_table_by_score_reads_back_equal():
+    """What is written has ranks, beside which a score is a column like any other."""
+    teams = "match,player,team,score\n1,a,x,3\n1,b,x,3\n1,c,y,2.5\n1,d,y,2.5\n"
+    history = read_history(io.BytesIO(teams.encode()), format="csv")
+    assert history.rank.tolist() == [0, 0, 1, 1]
+    again = read_history(history.to_polars())
+    assert again.to_polars().equals(history.to_polars())
+
+
+def test_a_score_is_one_for_all_players_of_a_team(problems_of):
+    """Else it is a player's statistic, for which there is --stat."""
+    (problem,) = problems_of("match,player,team,score\n1,a,x,3\n1,b,x,4\n1,c,y,2\n")
+    line, name, rule, got = problem
+    assert (line, name, got) == (3, "score", "'4', while line 2 has '3'")
+    assert rule.startswith("must be the same for all players of a team")
+    assert "--stat score=WEIGHT" in rule
+
+
+@pytest.mark.parametrize("score", ["x", "inf", "", "nan"])
+def test_a_score_that_makes_places_is_a_number(problems_of, score):
+    (problem,) = problems_of(f"match,player,score\n1,a,1\n1,b,{score}\n")
+    assert problem[:2] == (3, "score")
+    assert problem[2] in ("must be a number", "must be a finite number")
+
+
+@pytest.mark.parametrize("deciding", ["rank", "winner"])
+def test_beside_rank_or_winner_a_score_is_a_column_like_any_other(deciding):
+    """Of the UT4 matches it is a player's own."""
+    place = {"rank": [1, 1, 0], "winner": ["y"] * 3}[deciding]
+    table = {
+        "match": [1] * 3,
+        "player": ["a", "b", "c"],
+        "team": ["x", "x", "y"],
+        deciding: place,
+        "score": [10, 20, 5],
+    }
+    reading = scan_history(table)
+    assert reading.history.rank.tolist() == [1, 1, 0]
+    assert reading.history.attributes["score"].tolist() == [10, 20, 5]
+    assert reading.notes == ()
+    with pytest.raises(InvalidParameterError, match=f"here {deciding} decides them"):
+        scan_history(table, lower_score_is_better=True)
+
+
+def test_a_score_that_is_a_statistic_makes_no_places():
+    table = {"match": [1, 1], "player": ["a", "b"], "score": [1, 2]}
+    (problem,) = scan_history(table, statistics=["score"]).problems
+    assert (problem.field, problem.rule) == ("rank", PLACES)
+    assert problem.got.endswith("of which score is a statistic (--stat)")
+    told_lower = {"match": [1], "player": [1], "rank": [0], "score": [1]}
+    with pytest.raises(InvalidParameterError, match="True or False"):
+        scan_history(told_lower, lower_score_is_better="yes")
 
 
 def test_rank_and_winner_exclude_each_other(problems_of):
@@ -304,6 +406,7 @@ def test_a_team_may_not_be_missing_where_others_have_one(problems_of):
     ("field", "rule", "values"),
     [
         ("weight", "must be a positive number", ["0", "-1"]),
+        ("weight", "must be at most 1e9, so that later matches can still be rated", ["1e300"]),
         ("weight", "must be a finite number", ["nan", "inf"]),
         ("weight", "must be a number", ["x"]),
         ("share", "must be a number from 0 to 1", ["-0.1", "1.5"]),
@@ -438,3 +541,101 @@ def test_wrong_usage_is_told_apart_from_bad_data(wrong):
     table = {"match": [1, 1], "player": [1, 2], "rank": [0, 1], "kills": [1, 2]}
     with pytest.raises(InvalidParameterError):
         scan_history(table, **wrong)
+
+
+SAME = "must be the same on all rows of a match"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "match,time,player,rank\n1,2024-01-01,a,x\n1,2024-01-02,b,1\n",
+            [(2, "rank", WHOLE), (3, "time", SAME)],
+        ),
+        (
+            "match,player,rank,weight\n1,a,x,1\n1,b,0,heavy\n1,c,1,2\n",
+            [(2, "rank", WHOLE), (3, "weight", "must be a number"), (4, "weight", SAME)],
+        ),
+        (
+            "match,player,rank\n1,a,x\n1,a,1\n1,b,2\n",
+            [(2, "rank", WHOLE), (3, "player", "must appear once in a match")],
+        ),
+        (
+            "match,player,team,rank,weight\n1,a,t,0,heavy\n1,b,t,1,1\n1,c,u,2,1\n",
+            [
+                (2, "weight", "must be a number"),
+                (3, "rank", "must be the same for all players of a team"),
+            ],
+        ),
+        (
+            "match,player,winner,weight\n1,a,c,heavy\n1,b,c,1\n",
+            [
+                (2, "weight", "must be a number"),
+                (2, "winner", "must name one of the match's teams, or be empty for a draw"),
+            ],
+        ),
+        (
+            "match,player,winner,weight\n1,a,a,heavy\n1,b,a,1\n1,c,a,1\n",
+            [
+                (2, "weight", "must be a number"),
+                (2, "player", "must have two teams where a winner is given"),
+            ],
+        ),
+        (
+            "match,player,winner,weight\n1,a,a,heavy\n1,b,b,1\n",
+            [(2, "weight", "must be a number"), (3, "winner", SAME)],
+        ),
+    ],
+)
+def test_a_bad_cell_does_not_hide_what_else_is_wrong_with_its_match(problems_of, text, found):
+    """Also not on its own row; the match is dropped whole all the same where that is asked for."""
+    good = "2,2024-02-01,a,0\n2,2024-02-01,b,1\n" if "time" in text else ""
+    assert [one[:3] for one in problems_of(text + good)] == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "match,player,winner\n1,a,a\n1,,a\n1,c,a\n",  # perhaps a again, or a third player
+        "match,player,winner,weight\n1,a,z,1\n1,,z,1\n",  # perhaps the winner
+        "match,player,team,winner\n1,a,t,t\n1,b,,t\n",
+        "match,player,winner\n1,a,z\n1,b,z,more\n",
+    ],
+)
+def test_nothing_is_told_that_a_bad_cell_leaves_open(problems_of, text):
+    """Without a player's name, nobody knows how many teams there are or who of them won."""
+    assert len(problems_of(text)) == 1
+
+
+def test_dropping_bad_rows_keeps_what_is_good_without_them():
+    """A player's bad row is no reason to drop the good one, as it was."""
+    table = {"match": [1, 1, 1], "player": ["a", "a", "b"], "rank": [-1, 0, 1]}
+    reading = scan_history(table, skip_bad="rows")
+    assert reading.history.participations == 2
+    assert reading.dropped_rows == 1
+
+
+def test_at_home_is_true_or_false():
+    """Every known word, and absent cells; another one would be read as false."""
+    for values in (
+        ["yes ", "No", None, "1"],
+        ["1.0", "0.0", "1", "true"],
+        [1, 0, 1, None],
+        [1.0, 0.0, None, 1.0],
+        [True, False, None, True],
+    ):
+        columns = {"match": [1, 1, 2, 2], "player": ["a", "b"] * 2, "rank": [0, 1] * 2}
+        reading = scan_history(pl.DataFrame({**columns, "at_home": values}))
+        assert reading.problems == ()
+        home = [str(one).strip() in ("yes", "1", "1.0", "True", "true") for one in values]
+        assert reading.history.at_home().tolist() == home
+    for value in ("maybe", "2", 0.5):
+        columns = {"match": [1, 1], "player": ["a", "b"], "rank": [0, 1]}
+        known = "yes" if isinstance(value, str) else 1.0
+        (problem,) = scan_history(pl.DataFrame({**columns, "at_home": [known, value]})).problems
+        assert (problem.line, problem.field, problem.rule) == (
+            2,
+            "at_home",
+            "must be true or false",
+        )

@@ -123,7 +123,7 @@ def test_archives_pass_over_what_is_not_pgn():
 
 
 def test_without_games_there_is_a_problem(tmp_path):
-    assert problems_of(tmp_path / "absent.pgn") == [("", "must be a file or a directory")]
+    assert problems_of(tmp_path / "absent.pgn") == [("", "no such file or directory")]
     assert problems_of(tmp_path) == [("", "must be a directory with .pgn files")]
     (tmp_path / "x.zip").write_bytes(zipped({"x.txt": "x"}))
     assert problems_of(tmp_path / "x.zip") == [("", "must be an archive with .pgn files")]

@@ -22,7 +22,7 @@ TABLE = {
 
 def read_ids(**options):
     """Return the ids of the matches that are read from the table."""
-    return read_history(TABLE, **options).match_ids.tolist()
+    return read_history(TABLE, time_format="s", **options).match_ids.tolist()
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+import io
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from equipoise.data.history import History
+from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, scan_history
+from equipoise.formats.times import (
+    EXCEL,
+    HOURS,
+    TOO_SMALL,
+    _by_expression,
+    _by_pattern,
+    _expression,
+)
+from formats.comparing import assert_same_history
 
 MILLISECONDS = "must be seconds since 1970, at most 100000000000 (milliseconds?)"
 
@@ -77,7 +93,7 @@ def test_dates_among_times_are_midnights():
 )
 def test_whole_seconds(times):
     """Numbers are seconds since 1970, as whole ones or as text."""
-    history = read_history(table_of(times))
+    history = read_history(table_of(times), time_format="s")
     assert (history.time_kind, history.times().tolist()) == ("seconds", [5, 7])
 
 
@@ -112,7 +128,8 @@ def test_python_times():
 )
 def test_times_that_are_refused(times, line, rule, got):
     """Each is told with its line, its rule and what came."""
-    (problem,) = scan_history(table_of(times)).problems
+    time_format = None if isinstance(times[0], date) or "2020-01-01" in times else "s"
+    (problem,) = scan_history(table_of(times), time_format=time_format).problems
     assert (problem.line, problem.field, problem.rule, problem.got) == (line, "time", rule, got)
 
 
@@ -129,7 +146,7 @@ def test_times_that_cannot_be_read(bad):
 
 def test_seconds_and_iso_times_do_not_mix():
     """What most rows are is right."""
-    (problem,) = scan_history(table_of(["5", "6", "1970-01-01"])).problems
+    (problem,) = scan_history(table_of(["5", "6", "1970-01-01"]), time_format="s").problems
     assert (problem.line, problem.rule) == (
         3,
         "must be whole seconds since 1970, as on the other rows",
@@ -146,3 +163,431 @@ def test_other_types_are_no_times(times):
     """Truth values, lists and fractions of seconds."""
     problems = scan_history(table_of(times)).problems
     assert [one.line for one in problems] == [1, 2]
+
+
+# --- whole numbers without a format -------------------------------------------------------------
+
+DAYS = ["2024-01-31", "2024-02-29"]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [20240131, 20240229],
+        [20240131.0, 20240229.0],
+        ["20240131", "20240229"],
+        pl.Series([20240131, 20240229], dtype=pl.UInt32),
+        np.array([20240131, 20240229], dtype=np.int32),
+    ],
+)
+def test_numbers_that_are_all_dates_are_dates(times):
+    """YYYYMMDD, as numbers or as text; not seconds in August 1970."""
+    history = read_history(table_of(times))
+    assert (history.time_kind, history.times().astype(str).tolist()) == ("date", DAYS)
+
+
+@pytest.mark.parametrize("day", [18000101, 22001231, 19000228, 20000229, 19700101])
+def test_dates_as_numbers_are_of_the_years_1800_to_2200(day):
+    """The calendar of the standard library is the truth."""
+    text = str(day)
+    expected = f"{text[:4]}-{text[4:6]}-{text[6:]}"
+    assert read_history(table_of([day])).times().astype(str).tolist() == [expected]
+
+
+@given(number=st.integers(17_990_101, 22_011_231))
+@settings(max_examples=300, deadline=None)
+def test_a_number_is_a_date_where_the_calendar_has_it(number):
+    """Every other number of eight digits is refused, never seconds."""
+    try:
+        expected = datetime.strptime(str(number), "%Y%m%d").date()
+    except ValueError:
+        expected = None
+    if expected is not None and not 1800 <= expected.year <= 2200:
+        expected = None
+    reading = scan_history(table_of([number]))
+    if expected is None:
+        assert [one.rule for one in reading.problems] == [TOO_SMALL]
+    else:
+        assert reading.history.times().tolist() == [expected]
+
+
+def test_among_dates_a_number_that_is_none_is_named():
+    """What most rows are decides."""
+    for times in ([20240131, 20240229, 20240231], ["20240131", "20240229", "20240231"]):
+        (problem,) = scan_history(table_of(times)).problems
+        rule = "must be a date YYYYMMDD, as on the other rows, or seconds since 1970 with "
+        assert (problem.line, problem.rule) == (3, f"{rule}--time-format s")
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (["0", "\uff11", "2"], "0 to 9999"),
+        (["2024-01-31 10:00:00+00:00", "2024-01-31 10:00:00+\uff10\u0661:00"], "ISO 8601"),
+    ],
+)
+def test_digits_of_other_scripts_are_no_times(times, said):
+    """Text of any length is a problem with its line, never an error of the library beneath."""
+    (problem,) = scan_history(table_of(times)).problems
+    assert (problem.line, problem.field, problem.got) == (2, "time", repr(times[1]))
+    assert said in problem.rule
+
+
+@pytest.mark.parametrize("text", ["1\uff12", "1.\uff15"])
+def test_digits_of_other_scripts_are_text_in_other_columns(text):
+    content = f"match,player,rank,note\n1,{text},0,{text}\n1,b,1,2\n"
+    history = read_history(io.StringIO(content), format="csv")
+    assert history.attributes["note"].tolist() == [text, "2"]
+
+
+@pytest.mark.parametrize("times", [[3, 1, 2, 1], ["3", "1", "2", "1"], [3.0, 1.0, 2.0, 1.0]])
+def test_small_numbers_are_an_order_without_dates(times):
+    """Matches are sorted by it, equal numbers in the order of the file; there is a note."""
+    reading = scan_history(table_of(times))
+    history = reading.history
+    assert history.time is None
+    assert np.isnan(history.days()).all()
+    assert history.match_ids.tolist() == [1, 3, 2, 0]
+    assert history.order.tolist() == history.times().tolist() == [1, 1, 2, 3]
+    (note,) = reading.notes
+    assert "numbers from 1 to 3, are read as an order without dates" in note
+    assert "--time-format s" in note
+
+
+def test_an_order_is_rated_as_the_same_matches_without_times():
+    """Whatever the numbers are, and wherever the rows of a match stand."""
+    table = {
+        "match": ["b", "a", "b", "a", "c", "c"],
+        "time": [7, 2, 7, 2, 2, 2],
+        "player": [1, 1, 2, 2, 1, 3],
+        "rank": [0, 1, 1, 0, 0, 1],
+    }
+    rows = [1, 3, 4, 5, 0, 2]
+    untimed = {
+        name: [values[row] for row in rows] for name, values in table.items() if name != "time"
+    }
+    one, other = read_history(table), read_history(untimed)
+    assert one.order.tolist() == [2, 2, 7]
+    assert_same_history(replace(one, order=None), other)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [45322, 45323],
+        [9_999, 10_000],
+        [0, 94_694_399],
+        [-1, 5],
+        [-5, -4],
+        [20240131, 45322, 7],
+        ["45322", "45323"],
+        [45322.0, 45323.0],
+    ],
+)
+def test_other_numbers_before_1973_are_refused(times):
+    """With the reason, and with what to say instead."""
+    problems = scan_history(table_of(times)).problems
+    assert [one.line for one in problems] == list(range(1, len(times) + 1))
+    assert {one.rule for one in problems} == {TOO_SMALL}
+    assert "--time-format s " in TOO_SMALL
+    assert "--time-format excel " in TOO_SMALL
+
+
+def test_among_seconds_only_a_number_before_1973_is_refused():
+    """The others are plain."""
+    (problem,) = scan_history(table_of([94_694_400, 1_700_000_000, 5])).problems
+    assert (problem.line, problem.rule, problem.got) == (3, TOO_SMALL, "5")
+
+
+def test_seconds_from_1973_on_are_seconds():
+    """The first such number is larger than any date YYYYMMDD and any day of a spreadsheet."""
+    history = read_history(table_of([94_694_400, 1_700_000_000]))
+    assert (history.time_kind, history.times().tolist()) == ("seconds", [94_694_400, 1_700_000_000])
+
+
+def test_numbers_that_read_as_seconds_and_as_hours_are_refused():
+    """2024013112 is noon on a day of 2024, and a second of 2034; beside others it is a second."""
+    reading = scan_history(table_of([2024013112, 2024013113]))
+    assert {one.rule for one in reading.problems} == {HOURS}
+    assert read_history(table_of([2024013112, 2024013199])).time_kind == "seconds"
+    assert read_history(table_of([2024013112]), time_format="s").times().tolist() == [2024013112]
+    hours = read_history(table_of([2024013112]), time_format="%Y%m%d%H")
+    assert hours.times().tolist() == [datetime(2024, 1, 31, 12)]
+
+
+# --- text that is not as in ISO 8601 ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("texts", "named"),
+    [
+        (["03/04/2024", "05/06/2024"], ["%d/%m/%Y", "%m/%d/%Y"]),
+        (["03/04/2024", "25/06/2024"], ["%d/%m/%Y"]),
+        (["03/04/2024", "06/25/2024"], ["%m/%d/%Y"]),
+        (["2024/04/03", "2024/06/25"], ["%Y/%m/%d"]),
+        (["3.4.24", "25.6.24"], ["%d.%m.%y"]),
+        (["03-04-2024 18:30", "25-06-2024 07:00"], ["'%d-%m-%Y %H:%M'"]),
+        (["April 3, 2024", "June 25, 2024"], ["'%B %d, %Y'"]),
+        (["03.04.2024"] * 2, ["%d.%m.%Y", "%m.%d.%Y"]),
+        (["24/01/02", "24/01/03"], ["%d/%m/%y", "%y/%m/%d"]),
+        (["5 May 2024"] * 2, ["'%d %b %Y'"]),
+    ],
+)
+def test_dates_that_are_not_as_in_iso_8601_are_refused_with_the_patterns_that_fit(texts, named):
+    """One that fits is proposed, never used; two are told as two."""
+    problems = scan_history(table_of(texts)).problems
+    assert [one.line for one in problems] == [1, 2]
+    assert re.findall(r"--time-format ('[^']*'|\S+)", problems[0].rule) == named
+
+
+@pytest.mark.parametrize(
+    ("texts", "time_format", "expected"),
+    [
+        (["03/04/2024"], "%d/%m/%Y", [date(2024, 4, 3)]),
+        (["03/04/2024"], "%m/%d/%Y", [date(2024, 3, 4)]),
+        (["3/4/2024"], "%d/%m/%Y", [date(2024, 4, 3)]),
+        (["03.04.24 18:30"], "%d.%m.%y %H:%M", [datetime(2024, 4, 3, 18, 30)]),
+        (["2024-04-03 18:30 +0200"], "%Y-%m-%d %H:%M %z", [datetime(2024, 4, 3, 16, 30)]),
+        (["1 Apr 2024 06:30:00.25 PM"], "%d %b %Y %I:%M:%S.%f %p", [
+            datetime(2024, 4, 1, 18, 30, 0, 250_000)
+        ]),
+        (["2024", "1999"], "%Y", [date(1999, 1, 1), date(2024, 1, 1)]),
+        ([2024, 1999], "%Y", [date(1999, 1, 1), date(2024, 1, 1)]),
+        ([20240403.0], "%Y%m%d", [date(2024, 4, 3)]),
+    ],
+)  # fmt: skip
+def test_patterns_of_strptime(texts, time_format, expected):
+    """As Python reads them; of days where the pattern has no time within the day."""
+    history = read_history(table_of(texts), time_format=time_format)
+    assert history.times().tolist() == expected
+    assert history.time_kind == ("datetime" if "%M" in time_format else "date")
+
+
+def test_a_time_that_the_pattern_does_not_read_is_named():
+    """Though it would be fine without the pattern."""
+    texts = ["03/04/2024", "2024-04-03", "13/13/2024"]
+    problems = scan_history(table_of(texts), time_format="%d/%m/%Y").problems
+    assert [one.line for one in problems] == [2, 3]
+    rule = "must be a time written as --time-format says, %d/%m/%Y"
+    assert {one.rule for one in problems} == {rule}
+
+
+# --- formats that are said ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("times", "time_format", "micros", "kind"),
+    [
+        ([20240131], "s", 20240131 * 10**6, "seconds"),
+        (["45322"], "s", 45322 * 10**6, "seconds"),
+        ([1_700_000_000_123], "ms", 1_700_000_000_123_000, "datetime"),
+        (["1700000000123"], "ms", 1_700_000_000_123_000, "datetime"),
+        ([5], "ms", 5_000, "datetime"),
+        ([1_700_000_000_123_456], "us", 1_700_000_000_123_456, "datetime"),
+        ([20240131], "iso", 1_706_659_200 * 10**6, "date"),
+        (["20240131T0000"], "iso", 1_706_659_200 * 10**6, "datetime"),
+        (["2024-W05-3"], "iso", 1_706_659_200 * 10**6, "date"),
+    ],
+)
+def test_numbers_are_what_the_format_says(times, time_format, micros, kind):
+    """Nothing is asked of the values then."""
+    history = read_history(table_of(times), time_format=time_format)
+    assert (history.time.tolist(), history.time_kind) == ([micros], kind)
+
+
+@pytest.mark.parametrize(
+    ("serial", "expected"),
+    [
+        (45322, datetime(2024, 1, 31)),
+        (61, datetime(1900, 3, 1)),
+        (2_958_465, datetime(9999, 12, 31)),
+        (45322.5, datetime(2024, 1, 31, 12)),
+        (45322 + 1 / 3, datetime(2024, 1, 31, 8)),
+        (45322.99999, datetime(2024, 1, 31, 23, 59, 59, 136_000)),
+        (41_275.75, datetime(2013, 1, 1, 18)),
+    ],
+)
+def test_days_of_a_spreadsheet(serial, expected):
+    """From 1899-12-30, so that 61 is 1900-03-01; fractions to the millisecond."""
+    for one in (serial, repr(serial)):
+        history = read_history(table_of([one]), time_format="excel")
+        assert history.time.astype("datetime64[us]").tolist() == [expected]
+        whole = serial == int(serial)
+        assert history.time_kind == ("date" if whole else "datetime")
+
+
+@pytest.mark.parametrize("serial", [60, 60.99, 0, -1, 2_958_466, "soon", "2024-01-31"])
+def test_what_is_no_day_of_a_spreadsheet_is_refused(serial):
+    """Before 61 stands the 29th of February 1900, which never was."""
+    times = [serial, "45322" if isinstance(serial, str) else 45322]
+    (problem,) = scan_history(
+        table_of(pl.Series(times, strict=False)), time_format="excel"
+    ).problems
+    assert (problem.line, problem.rule) == (1, EXCEL)
+
+
+@pytest.mark.parametrize("time_format", ["s", "ms", "us"])
+def test_what_is_no_whole_number_is_refused(time_format):
+    """Fractions and dates, where numbers are said."""
+    for times in ([1.5], ["1.5"], ["2024-01-31"]):
+        (problem,) = scan_history(table_of(times), time_format=time_format).problems
+        assert problem.rule == "must be a whole number, as --time-format says"
+
+
+@pytest.mark.parametrize(
+    ("times", "time_format"),
+    [
+        ([-62_135_596_801], "s"),
+        ([253_402_300_800_000], "ms"),
+        ([-(2**62)], "us"),
+        ([datetime(2000, 1, 1)], "far"),
+    ],
+)
+def test_times_that_no_date_can_name_are_refused(times, time_format):
+    """The years 1 to 9999 can be written as in ISO 8601, and so read back."""
+    if time_format == "far":
+        stamps = pl.Series([10_000 * 366 * 86_400_000]).cast(pl.Datetime("ms"))
+        (problem,) = scan_history(table_of(stamps)).problems
+    else:
+        (problem,) = scan_history(table_of(times), time_format=time_format).problems
+    assert problem.rule == "must lie in the years 1 to 9999"
+
+
+@pytest.mark.parametrize(
+    "time_format", ["seconds", "", "%Q", "%", "%d/%m", "%H:%M", "dd/mm/yyyy", 5, ["s"]]
+)
+def test_a_format_must_be_known(time_format):
+    """And a pattern must tell the year: strptime would take 1900."""
+    with pytest.raises(InvalidParameterError, match="time_format"):
+        read_history(table_of([5]), time_format=time_format)
+
+
+def test_a_format_for_dates_that_are_dates_already_is_refused():
+    """It would do nothing; so it would for a history without times."""
+    for times in ([date(2024, 1, 31)], [datetime(2024, 1, 31)]):
+        assert read_history(table_of(times), time_format="iso").matches == 1
+        with pytest.raises(InvalidParameterError, match="must be left out"):
+            read_history(table_of(times), time_format="s")
+    with pytest.raises(InvalidParameterError, match="needs a history with times"):
+        read_history({"match": [1], "player": [1], "rank": [0]}, time_format="s")
+
+
+# --- bounds -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("times", "time_format", "since", "ids"),
+    [
+        ([20240131, 20240229], None, 20240201, [1]),
+        ([20240131, 20240229], None, "20240201", [1]),
+        ([20240131, 20240229], None, "2024-02-01", [1]),
+        ([20240131, 20240229], None, 1_706_745_600, [1]),
+        ([1, 2, 3], None, 2, [1, 2]),
+        ([1, 2, 3], None, " 2 ", [1, 2]),
+        ([5, 7], "s", 6, [1]),
+        ([5, 7], "s", "1970-01-01T00:00:06", [1]),
+        ([5_000, 7_000], "ms", 6_000, [1]),
+        ([45322, 45323], "excel", 45323, [1]),
+        ([45322, 45323], "excel", 45322.5, [1]),
+        ([45322, 45323], "excel", "2024-02-01", [1]),
+        (["31/01/2024", "01/02/2024"], "%d/%m/%Y", "01/02/2024", [1]),
+        (["31/01/2024", "01/02/2024"], "%d/%m/%Y", "2024-02-01", [1]),
+        (["31/01/2024", "01/02/2024"], "%d/%m/%Y", date(2024, 2, 1), [1]),
+    ],
+)
+def test_bounds_are_read_as_the_times_are(times, time_format, since, ids):
+    """ISO 8601 always is, but where there are no dates."""
+    history = read_history(table_of(times), time_format=time_format, since=since)
+    assert history.match_ids.tolist() == ids
+
+
+@pytest.mark.parametrize(
+    ("times", "since"),
+    [
+        (["2024-01-31"], 5),
+        (["2024-01-31"], "45322"),
+        ([1, 2], "2024-01-31"),
+        ([1, 2], 20240131),
+        ([1, 2], -1),
+        ([1, 2], 1.5),
+        ([1, 2], date(2024, 1, 31)),
+        (["2024-01-31"], "31/01/2024"),
+    ],
+)
+def test_a_bound_that_reads_otherwise_is_refused(times, since):
+    """It would select all matches or none."""
+    with pytest.raises(InvalidParameterError, match="since must be"):
+        read_history(table_of(times), since=since)
+
+
+# --- tables are read back -----------------------------------------------------------------------
+
+
+@given(
+    seconds=st.lists(st.integers(-62_135_596_800, 10**11), min_size=1, max_size=4),
+    fraction=st.sampled_from([0, 1, 999_999]),
+)
+@settings(max_examples=200, deadline=None)
+def test_times_that_are_written_are_read_back(seconds, fraction):
+    """A history of seconds, of whatever size, part seconds too: no format is needed."""
+    times = np.array(sorted(seconds)) * 10**6 + fraction
+    count = len(seconds)
+    history = History(
+        match_ids=np.arange(count),
+        player_ids=np.array([1]),
+        offsets=np.arange(count + 1),
+        player=np.zeros(count, np.int64),
+        team=np.zeros(count, np.int64),
+        rank=np.zeros(count, np.int64),
+        time=times,
+    )
+    again = read_history(history.to_polars())
+    assert again.time.tolist() == times.tolist()
+
+
+def test_seconds_are_written_as_seconds_where_they_read_so():
+    """As before; else as in ISO 8601."""
+    plain = read_history(table_of([94_694_400, 1_700_000_000])).to_polars()
+    assert plain["time"].to_list() == [94_694_400, 1_700_000_000]
+    for time in (5, 20240131, 45322, 94_694_399, -1, 2024013112):
+        frame = read_history(table_of([time]), time_format="s").to_polars()
+        assert frame["time"].to_list() == [datetime(1970, 1, 1) + timedelta(seconds=time)]
+
+
+# --- patterns of numerals are read without strptime ---------------------------------------------
+
+NUMERALS = (
+    *("%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%Y.%m.%d %H:%M", "%d-%m-%Y  %H:%M:%S", "%H%M%S %d%m%Y"),
+    *("%Y", "(%d) [%m] {%Y}? \\ %H", "%S.%M.%H|%d%m%Y", "on %d.%m.%Y at %H h"),
+)
+
+
+@given(data=st.data(), pattern=st.sampled_from(NUMERALS))
+@settings(max_examples=600, deadline=None)
+def test_patterns_of_numerals_are_read_as_strptime_reads_them(data, pattern):
+    """Single digits, spaces, leap seconds, days that are not there, and what does not fit."""
+    assert _expression(pattern) is not None
+    numbers = {
+        "d": st.integers(0, 32),
+        "m": st.integers(0, 13),
+        "Y": st.integers(0, 10_000),
+        "H": st.integers(0, 24),
+        "M": st.integers(0, 60),
+        "S": st.integers(0, 62),
+    }
+    texts = [data.draw(st.datetimes()).strftime(pattern)]
+    for _ in range(3):
+        text = pattern
+        for name, number in numbers.items():
+            shown = data.draw(st.sampled_from(["{}", "{:02}", "{:2}", "{:04}"]))
+            text = text.replace(f"%{name}", shown.format(data.draw(number)))
+        text = data.draw(st.sampled_from([text, text + " ", text.replace(" ", "   "), text + "0"]))
+        texts.append(data.draw(st.sampled_from([text, text.upper()])))
+    expected = [_by_pattern(text, pattern) for text in texts]
+    assert _by_expression(pl.Series(texts), _expression(pattern)).to_list() == expected
+
+
+@pytest.mark.parametrize("pattern", ["%d %b %Y", "%y-%m-%d", "%Y-%j", "%Y-%m-%d %z", "100%% %Y"])
+def test_other_patterns_are_left_to_strptime(pattern):
+    """Names, zones, years of two digits."""
+    assert _expression(pattern) is None

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from equipoise import Elo, EloMMR, backtest
+from equipoise.data.backtest import METRICS, Group, GroupScores
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.pages.backtest import backtest_page
 from evaluate.backtest_by_hand import NAN, backtest_by_hand
 from pages.report_by_hand import FAIR, GOOD, history, part, problem, report, rows, tree, words
@@ -88,7 +92,8 @@ def test_a_single_system_is_held_against_the_baseline() -> None:
     """There is nobody to differ from."""
     page = backtest_page(report("alone"))
     assert words(part(page, "verdict")).endswith(
-        "It is better than the baseline, which has no ratings, by every metric."
+        "For players with 5 or more earlier matches, alone is better than the baseline, which has "
+        "no ratings, by every metric, beyond noise."
     )
     assert list(rows(page, "verdict-table"))[:2] == [
         ["metric", "alone", "baseline"],
@@ -99,9 +104,43 @@ def test_a_single_system_is_held_against_the_baseline() -> None:
 
 
 def test_worse_than_no_ratings_is_said() -> None:
-    found = backtest_by_hand({"a": GOOD, "b": {**FAIR, "log_loss": 3.0, "brier": 0.3}})
-    page = backtest_page(report(found=found))
-    assert "b is no better than the baseline by log loss and Brier score." in words(tree(page))
+    """Also where noise may explain it, and where what is better is too little, or may be noise."""
+    values = {**FAIR, "pair_inversion": 50.04, "log_loss": 3.0, "brier": 0.31}
+    apart = {("b", "baseline", "brier"): (-0.1, 0.2), ("a", "baseline", "ndcg"): (-0.1, 0.4)}
+    found = backtest_by_hand({"a": GOOD, "b": values}, apart=apart)
+    assert (
+        "For players with 5 or more earlier matches: a is ahead of the baseline by NDCG, which "
+        "noise may explain; b is worse than the baseline by log loss; b is behind the baseline by "
+        "Brier score, which noise may explain; b is no different from the baseline by pair "
+        "inversion in a way that matters."
+    ) in words(tree(backtest_page(report(found=found))))
+
+
+def test_it_is_said_of_which_other_players_a_system_is_worse_than_no_ratings() -> None:
+    """Only of groups where it is, and without those who were scored."""
+    found = backtest_by_hand({"a": GOOD, "b": FAIR})
+    guessed = {"pair_inversion": 40.0, "rank_deviation": 55.0, "log_loss": 0.6, "brier": 0.2}
+    new = backtest_by_hand({"a": GOOD, "b": guessed})
+    groups = tuple(
+        Group(
+            first=first,
+            last=last,
+            participations=7,
+            systems=tuple(
+                GroupScores(label=one.label, metrics=one.metrics, intervals=one.intervals)
+                for one in of.systems
+            ),
+            differences=of.differences,
+            over_baseline=of.over_baseline,
+        )
+        for first, last, of in ((0, 0, new), (1, 4, found), (5, None, new), (0, None, found))
+    )
+    said = words(part(backtest_page(report(found=replace(found, groups=groups))), "verdict"))
+    assert said.endswith(
+        "For players with 5 or more earlier matches, every system is better than the baseline, "
+        "which has no ratings, by every metric, beyond noise. For players without an earlier "
+        "match: b is worse than the baseline by pair inversion and rank deviation."
+    )
 
 
 def test_without_resamples_nothing_is_said_of_noise() -> None:
@@ -234,3 +273,36 @@ def test_the_command_and_the_version_are_on_the_page() -> None:
     assert command.text == "equipoise backtest season.csv --report found.html"
     assert words(only(page, "footer")) == "Made by Equipoise 1.2.3."
     assert 'id="command"' not in backtest_page(report(command=""))
+
+
+def test_a_verdict_says_whom_it_holds_for() -> None:
+    assert "This holds for players with 5 or more earlier matches (1,200 participations)." in words(
+        part(backtest_page(report()), "verdict")
+    )
+
+
+def test_every_group_of_players_has_a_verdict_and_its_scores() -> None:
+    """Who is best among newcomers need not be best among others."""
+    systems = {"elo": Elo(), "mmr": EloMMR()}
+    model = ContestModel(players=20, contests=14, attendance=0.7)
+    history, _ = simulate_contests(model, rng=np.random.default_rng(1))
+    found = backtest(systems, history, rng=np.random.default_rng(0))
+    page = backtest_page(report(found=found))
+    verdict = words(part(page, "verdict"))
+    for name in ("Players without an earlier match", "Players with 1 to 4 earlier matches"):
+        assert f"{name} (" in verdict
+    assert "All players (" in verdict
+    assert "Players with 5 or more earlier matches (" not in verdict
+    shown = [row[:2] for row in rows(page, "by-experience")]
+    wanted = found.group(1, 4).of("mmr").metrics["pair_inversion"]
+    assert any(row[0] == "mmr" and row[1].startswith(f"{wanted:.3f} |") for row in shown)
+
+
+def test_a_lead_too_small_to_matter_is_said_to_be() -> None:
+    near = {name: value * (1 + 1e-5) for name, value in GOOD.items()}
+    found = backtest_by_hand({"a": GOOD, "b": near, "c": FAIR})
+    page = backtest_page(
+        report(found=replace(found, least_differences=dict.fromkeys(METRICS, 0.01)))
+    )
+    assert "no difference that matters" in words(part(page, "verdict"))
+    assert "pair inversion 0.01" in words(part(page, "scoring"))

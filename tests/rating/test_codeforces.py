@@ -114,7 +114,7 @@ def test_places_of_those_who_tie_are_their_mean() -> None:
 
 @examples(200)
 @given(
-    contests(timed=None, weighted=True, max_contests=8),
+    contests(timed=None, weighted=True, capped=True, max_contests=8),
     st.floats(20.0, 900.0),
     st.floats(0.05, 20.0),
     st.booleans(),
@@ -122,13 +122,14 @@ def test_places_of_those_who_tie_are_their_mean() -> None:
 def test_every_rating_equals_that_of_the_slow_reference(
     played: list[Contest], beta: float, weight: float, rate_all_ties: bool
 ) -> None:
-    """Duels, ties, weights, contests that are skipped (READINGS B7, B12)."""
+    """Duels, ties, weights, contests that are skipped (B7, B12), ceilings (B8)."""
     options = {"beta": beta, "weight": weight, "rate_all_ties": rate_all_ties}
     slow = SlowCodeforces(**options)
     state, trace = run(Codeforces(**options), played)
     start = 0
     for contest in played:
-        done = slow.rate(contest.players, contest.ranks, contest.weight)
+        ceiling = math.inf if contest.ceiling is None else contest.ceiling
+        done = slow.rate(contest.players, contest.ranks, contest.weight, ceiling)
         rows = slice(start, start + len(contest.players))
         for name in ("expected", "rating_before", "rating", "performance"):
             expected = getattr(done, name) if done else math.nan

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
 from equipoise.rating.elo import Elo
+from equipoise.rating.replay import replay
 
 
 def one_match(teams: list[list[int]], ranks: list[int]) -> History:
@@ -101,6 +102,18 @@ def test_home_advantage_without_a_home_side_is_refused() -> None:
     """A parameter that would silently do nothing is an error."""
     with pytest.raises(InvalidDataError, match="at_home"):
         ratings_after(Elo(home_advantage=70), one_match([[0], [1]], [0, 1]), [1500, 1500])
+
+
+@pytest.mark.parametrize(("name", "word"), [("at_home", "maybe"), ("side", "radiant")])
+def test_a_word_that_does_not_tell_who_is_at_home_is_refused(name: str, word: str) -> None:
+    match = one_match([[0], [1]], [0, 1])
+    values = np.array([None, word], dtype=object)
+    match = dataclasses.replace(match, attributes={name: values})
+    with pytest.raises(InvalidDataError, match=f"{name}: must be .* got '{word}' in match"):
+        replay(Elo(home_advantage=70), match)
+    replay(Elo(), match)  # reads neither
+    # The logs of pools are rated without this check, as they were before.
+    ratings_after(Elo(home_advantage=70), match, [1500, 1500])
 
 
 def test_weight_multiplies_the_change() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Ints
 from equipoise.data.explanation import Explanation
+from equipoise.errors import ApproximationWarning
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.elo_mmr_parameters import EloMMRParameters
 from equipoise.rating.elo_mmx import EloMMX
@@ -50,6 +51,7 @@ def explained(system: EloMMRParameters, field: Entrants, row: int) -> Explanatio
 # --- what a result moved ---------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 @every_model
 @examples(60)
 @given(entrants(low=1200, high=1800), st.none() | st.integers(1, 6), st.data())
@@ -250,3 +252,15 @@ def test_what_is_remembered_is_what_the_matches_named_have_shown(
                 assert len(newest) == len(shown)
         rate(system, state, history, m, m + 1)
         assert contest.time is not None
+
+
+@every_model
+def test_an_explanation_says_that_few_opponents_were_counted(model: Model) -> None:
+    """How many, of how many, and what that costs."""
+    field = Entrants(np.linspace(1200, 1800, 7), np.full(7, 80.0), np.arange(7))
+    with pytest.warns(ApproximationWarning):
+        few = model(opponents=2)
+    counted = [one for one in explained(few, field, 3).quantities if "opponents" in one.name]
+    assert [(one.name, one.value) for one in counted] == [("opponents counted", 2.0)]
+    assert counted[0].meaning.startswith("of 6, with opponents=2: for reproducing")
+    assert not any("opponents" in one.name for one in explained(model(), field, 3).quantities)

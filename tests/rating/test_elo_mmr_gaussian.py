@@ -203,6 +203,7 @@ def test_a_large_contest_is_invariant_under_scale_direction_and_order() -> None:
     np.testing.assert_allclose(permuted, found[order], rtol=0, atol=DOCUMENTED)
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 @every_model
 @pytest.mark.parametrize("opponents", [1, 10, 98])
 def test_few_opponents_count_among_newcomers_and_veterans(model: Model, opponents: int) -> None:

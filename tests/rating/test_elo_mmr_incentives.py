@@ -113,13 +113,25 @@ def test_a_tie_turned_into_a_win_raises_one_and_lowers_the_other(
 def test_a_higher_rating_before_the_round_raises_the_performance(
     model: Model, field: Entrants, data: st.DataObject
 ) -> None:
-    """Lemma 5.3: p_i is monotonic in the pre-round rating; the lower it, the lower p_i."""
+    """Lemma 5.3: p_i is monotonic in the pre-round rating; the lower it, the lower p_i.
+
+    A player's own term has the derivative sech^2(d/2)/2 at a distance of d scales from the
+    logistic root, so that beyond 10 scales half of the least step moves a root among 50 players by
+    less than the 1e-9 to which roots are found. There it may stay where it is.
+    """
     system = data.draw(systems(model, least_beta=VISIBLE_TIES[model]), label="system")
     i = data.draw(st.integers(0, len(field.ranks) - 1), label="i")
     higher = list(field.ratings)
     higher[i] += data.draw(st.floats(0.01, 500), label="higher by")
     before = performances(system, field)[i]
-    assert performances(system, field._replace(ratings=higher))[i] > before
+    after = performances(system, field._replace(ratings=higher))[i]
+    weight, sigma = system.limits()
+    beta = math.inf if system.gaussian else sigma * math.sqrt(1 + 1 / weight)
+    scale = math.sqrt(3) / math.pi * beta
+    if abs(before - field.ratings[i]) < 10 * scale:
+        assert after > before
+    else:
+        assert after >= before - 1e-9
 
 
 def placements(ranks: Sequence[int], i: int) -> list[list[int]]:

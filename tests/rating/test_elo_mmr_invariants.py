@@ -167,6 +167,7 @@ def test_the_order_of_tied_players_does_not_matter(
         np.testing.assert_allclose(after[name], column[order], rtol=0, atol=ROUNDING, err_msg=name)
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 @every_model
 @examples(60)
 @given(full_histories, parameters(), st.sampled_from([None, 1, 3]))
@@ -183,6 +184,7 @@ def test_ratings_are_finite_and_deviations_positive(
 # --- the same bits ---------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 @every_model
 @examples(60)
 @given(full_histories, parameters(), st.sampled_from([None, 2]))

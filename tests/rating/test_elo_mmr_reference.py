@@ -111,6 +111,7 @@ def test_what_a_gaussian_belief_cannot_use_changes_no_bit_of_it(
 ROUND_RATINGS = (1300.0, 1400.0, 1500.0, 1500.0, 1600.0, 1850.0)
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 @every_model
 @examples(120)
 @given(
@@ -145,6 +146,7 @@ def test_only_the_nearest_rated_opponents_count_when_asked_for(
     assert_same_trace(trace, rounds, [len(contest.players) for contest in played])
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 @every_model
 @pytest.mark.parametrize("opponents", [1, 10, 98])
 def test_newcomers_are_equally_near(model: Model, opponents: int) -> None:

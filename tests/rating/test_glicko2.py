@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
+from equipoise.formats import read_history
 from equipoise.rating.glicko2 import Glicko2
 from equipoise.rating.glicko2_update import GLICKO2_SCALE
+from equipoise.rating.registry import make_system
+from equipoise.rating.replay import replay
+from rating.histories import shared_file
 from reference.glicko2 import Player, rate_periods
 
 DAY = 86_400_000_000
@@ -158,3 +162,47 @@ def test_parameters_outside_their_range_are_refused(name: str, value: float) -> 
     """The message names the parameter, the rule and the value."""
     with pytest.raises(InvalidParameterError, match=f"{name} must be .*got {value}"):
         Glicko2(**{name: value})
+
+
+# Without the compiler NumPy warns of the infinities that kernels are written for.
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("weight", [1e3, 1e9])
+def test_the_volatility_is_capped(weight: float) -> None:
+    """Matches of large weights, lost and won by turns, drive it; the rating stays a number."""
+    count = 60
+    history = History(
+        match_ids=np.arange(count),
+        player_ids=np.arange(2),
+        offsets=np.arange(count + 1) * 2,
+        player=np.tile([0, 1], count),
+        team=np.tile([0, 1], count),
+        rank=np.concatenate([[m % 2, 1 - m % 2] for m in range(count)]),
+        weight=np.where(np.arange(count) % 3 == 0, weight, 1.0),
+    )
+    for name in ("glicko2", "team-glicko2"):
+        capped = replay(make_system(name), history, trace=True)
+        assert np.all(np.isfinite(capped.ratings.rating))
+        assert capped.trace is not None
+        assert capped.trace.columns["volatility"].max() == 2.0
+        tighter = replay(make_system(name, {"max_volatility": 0.5}), history, trace=True)
+        assert tighter.trace is not None
+        assert tighter.trace.columns["volatility"].max() == 0.5
+        # A larger initial one is its own cap.
+        settings = {"max_volatility": 0.5, "initial_volatility": 0.7}
+        larger = replay(make_system(name, settings), history, trace=True)
+        assert larger.trace is not None
+        assert larger.trace.columns["volatility"].max() == 0.7
+        with pytest.raises(InvalidParameterError, match="max_volatility must be positive; got 0"):
+            make_system(name, {"max_volatility": 0})
+
+
+def test_real_volatilities_are_far_below_the_cap() -> None:
+    """With and without it every rating of a real league has the same bits."""
+    history = read_history(shared_file("data", "football.parquet")).slice(0, 3_000)
+    found = [
+        replay(make_system("glicko2", settings), history).ratings
+        for settings in ({}, {"max_volatility": 1e300}, {"max_volatility": 0.061})
+    ]
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].rating, other.rating)
+        np.testing.assert_array_equal(found[0].deviation, other.deviation)

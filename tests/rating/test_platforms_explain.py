@@ -123,6 +123,29 @@ def test_the_cap_has_a_part_of_its_own() -> None:
     assert names == ["players beaten", "players lost to"]
 
 
+@every_platform
+def test_a_ceiling_has_a_part_of_its_own(system: Platform) -> None:
+    """READINGS B8: it caps what counts, not what was shown, and the parts still add up."""
+    field = Entrants([1500.0] * 4, [200.0] * 4, [0, 1, 1, 2])
+    free = explained(system, field, 0)
+    state = standing(system, field)
+    held = system.explain(state, one_contest(field.ranks, ceiling=1520.0), 0, 0)
+    assert value(held, "performance") == value(free, "performance") > 1520.0
+    assert value(held, "performance ceiling") == 1520.0
+    assert held.contributions[0] == free.contributions[0]
+    part = held.contributions[-1]
+    assert part.name == "the performance ceiling"
+    share = value(held, "share")
+    assert part.change == pytest.approx(share * (1520.0 - value(free, "performance")), abs=1e-9)
+    change = math.fsum(one.change for one in held.contributions)
+    assert change == pytest.approx(held.rating - held.rating_before, abs=1e-9)
+    assert held.rating == pytest.approx(1500.0 + share * 20.0, abs=1e-9)
+    # Who performs below it is rated as without it, to the bit.
+    last = system.explain(state, one_contest(field.ranks, ceiling=1520.0), 0, 3)
+    assert last.rating == explained(system, field, 3).rating
+    assert "the performance ceiling" not in [one.name for one in last.contributions]
+
+
 @needs_jit
 @every_platform
 def test_a_large_contest_names_its_strongest_opponents_and_adds_up(system: Platform) -> None:

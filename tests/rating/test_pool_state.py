@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
+from equipoise.formats import read_history
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import replay
@@ -107,5 +110,70 @@ def test_unknown_players_are_named() -> None:
 def test_matches_known_by_id_must_have_known_players() -> None:
     """Another history may number its matches alike; its players give it away."""
     state = replay(EloMMR(), duels(["ann", "bob"], 2)).state
-    with pytest.raises(ConflictError, match=r"match 0 was rated before by its id, .* player cyd"):
+    with pytest.raises(
+        ConflictError, match=r"match 0 has an id that was rated before, .* player cyd"
+    ):
         replay(EloMMR(), duels(["ann", "cyd"], 3), state=state)
+
+
+# --- an order without dates ----------------------------------------------------------------------
+
+ROUNDS = {
+    "match": [1, 1, 2, 2, 2, 3, 3, 4, 5, 5],
+    "time": [3, 3, 3, 3, 3, 4, 4, 9, 9, 9],
+    "player": [1, 2, 2, 3, 4, 1, 4, 5, 3, 1],
+    "rank": [0, 1, 0, 0, 0, 1, 0, 0, 0, 1],
+}
+
+
+def test_an_order_goes_on_match_by_match(tmp_path: Path) -> None:
+    """As all at once: ratings, and the number of each player's last match that counted."""
+    history = read_history(ROUNDS)
+    system = EloMMR()
+    whole = replay(system, history)
+    done = replay(system, history.slice(0, 1))
+    for number in range(1, history.matches):
+        done.state.save(tmp_path / "state.npz")
+        state = PoolState.load(tmp_path / "state.npz")
+        done = replay(system, history.slice(number, number + 1), state=state)
+    assert done.ratings.to_polars().equals(whole.ratings.to_polars())
+    # Player 5 has a match without opponents only, and match 2 was a tie of all.
+    last = dict(whole.ratings.to_polars().select("player", "last_time").iter_rows())
+    assert last == {1: 9, 2: 3, 3: 9, 4: 4, 5: None}
+    assert (done.state.last_order, done.state.last_time) == (9, None)
+
+
+def test_an_order_is_marked_in_the_file_and_only_an_order(tmp_path: Path) -> None:
+    """A state without it is the file that it was."""
+    parts = {}
+    for name, table in (("order", ROUNDS), ("file", {**ROUNDS, "time": [None] * 10})):
+        path = tmp_path / f"{name}.npz"
+        replay(EloMMR(), read_history(table)).state.save(path)
+        with np.load(path) as file:
+            parts[name] = set(file.files), json.loads(file["header"].tobytes())
+    assert parts["order"][0] - parts["file"][0] == {"player_order"}
+    assert parts["order"][1] == {**parts["file"][1], "last_order": 9}
+    with np.load(tmp_path / "order.npz") as file:
+        damaged = {name: file[name] for name in file.files}
+    damaged["player_order"] = damaged["player_order"][1:]
+    np.savez(tmp_path / "damaged.npz", **damaged)
+    with pytest.raises(InvalidDataError, match="order of shape"):
+        PoolState.load(tmp_path / "damaged.npz")
+
+
+@pytest.mark.parametrize(
+    ("order", "rule"),
+    [
+        ([1, 2], "shape"),
+        ([2, 1, 3], "must not decrease"),
+        ([-1, 1, 2], "must lie from 0 to 9999"),
+        ([1, 2, 10_000], "must lie from 0 to 9999"),
+    ],
+)
+def test_an_order_is_checked(order: list[int], rule: str) -> None:
+    """What a history has is what a table of it can be read back as."""
+    history = read_history({"match": [1, 2, 3], "player": [1, 1, 1], "rank": [0, 0, 0]})
+    with pytest.raises(InvalidDataError, match=rule):
+        replace(history, order=np.array(order))
+    with pytest.raises(InvalidDataError, match="must be absent where there are times"):
+        replace(history, order=np.array([1, 2, 3]), time=np.array([1, 2, 3]))

@@ -6,17 +6,22 @@ import math
 
 import pytest
 
-from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.errors import ApproximationWarning, InvalidParameterError, NotFoundError
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.registry import make_system
 
 
 def test_text_is_read_as_the_type_of_the_parameter() -> None:
-    system = make_system(
-        "elo-mmr",
-        {"rho": "inf", "split_ties": "yes", "opponents": "500", "remembered": "none", "beta": None},
-    )
-    assert system == EloMMR(rho=math.inf, split_ties=True, opponents=500)
+    with pytest.warns(ApproximationWarning):
+        system = make_system(
+            "elo-mmr",
+            {
+                **{"rho": "inf", "split_ties": "yes", "opponents": "500"},
+                **{"remembered": "none", "beta": None},
+            },
+        )
+    with pytest.warns(ApproximationWarning):
+        assert system == EloMMR(rho=math.inf, split_ties=True, opponents=500)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from equipoise.rating.replay import predict, replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.team_glicko2 import TeamGlicko2, statistics_of
+from equipoise.rating.what_if import what_if
 from rating.histories import Contest, examples, history_of, rate
 from rating.team_matches import (
     PLAYERS,
@@ -189,7 +190,8 @@ def test_three_teams_are_refused() -> None:
         replay(TeamGlicko2(), history)
     pool = replay(TeamGlicko2(), history_of_teams([match_of([1.0], [1.0])])).state
     with pytest.raises(InvalidParameterError, match="team"):
-        predict(TeamGlicko2(), pool, [[0], [1], [2]])
+        what_if(TeamGlicko2(), pool, [[0], [1], [2]])
+    assert predict(TeamGlicko2(), pool, [[0], [1], [2]]).by == "team mean"
 
 
 def test_a_match_of_one_team_is_counted_and_changes_nothing() -> None:

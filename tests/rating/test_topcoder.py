@@ -129,7 +129,7 @@ def test_the_chance_to_win_is_that_of_two_normal_performances() -> None:
 
 @examples(200)
 @given(
-    contests(timed=None, weighted=True, max_contests=8),
+    contests(timed=None, weighted=True, capped=True, max_contests=8),
     st.floats(0.05, 0.95),
     st.floats(0.05, 0.95),
     st.sampled_from([800.0, 1500.0, 1990.0, 2490.0]),
@@ -138,7 +138,7 @@ def test_the_chance_to_win_is_that_of_two_normal_performances() -> None:
 def test_every_rating_equals_that_of_the_slow_reference(
     played: list[Contest], noob: float, limit: float, initial: float, rate_all_ties: bool
 ) -> None:
-    """Duels, ties, weights, caps, high ratings, contests that are skipped (READINGS B7, B12)."""
+    """Duels, ties, weights, caps, high ratings, ceilings, contests that are skipped (B7, B8)."""
     options = {
         "weight_noob": noob,
         "weight_limit": limit,
@@ -149,7 +149,8 @@ def test_every_rating_equals_that_of_the_slow_reference(
     state, trace = run(TopCoder(**options), played)
     start = 0
     for contest in played:
-        done = slow.rate(contest.players, contest.ranks, contest.weight)
+        ceiling = math.inf if contest.ceiling is None else contest.ceiling
+        done = slow.rate(contest.players, contest.ranks, contest.weight, ceiling)
         rows = slice(start, start + len(contest.players))
         for name, column in trace.items():
             expected = getattr(done, name) if done else math.nan

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from equipoise.data.history import History
 from equipoise.rating.registry import make_system
+from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from reference import weng_lin as slow
@@ -143,3 +144,21 @@ def test_what_plackett_luce_gives_it_takes() -> None:
     match.deviation[:] = 100.0
     state = match.rated(make_system("plackett-luce"))
     assert float(np.sum(state.column("rating") - match.rating)) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_ratings_any_distance_apart_are_rated() -> None:
+    """A heavy match throws ratings 100,000 points apart; the next ones are rated all the same."""
+    count = 8
+    history = History(
+        match_ids=np.arange(count),
+        player_ids=np.arange(3),
+        offsets=np.arange(count + 1) * 3,
+        player=np.tile([0, 1, 2], count),
+        team=np.tile([0, 1, 2], count),
+        rank=np.concatenate([np.roll([0, 1, 2], m) for m in range(count)]),
+        weight=np.where(np.arange(count) % 4 == 0, 1e9, 1.0),
+    )
+    for model in MODELS:
+        ratings = replay(make_system(model), history).ratings
+        assert np.all(np.isfinite(ratings.rating))
+        assert np.all(ratings.deviation > 0)

@@ -156,7 +156,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         what_if(system, pool, field, 5)
     with pytest.raises(InvalidParameterError, match="places must be from 1 to 3; got 4"):
         what_if(system, pool, field, places=[4])
-    with pytest.raises(InvalidParameterError, match="before the last match of the state"):
+    with pytest.raises(InvalidParameterError, match="before the last match of"):
         what_if(system, pool, field, at=107.0)
     with pytest.raises(InvalidParameterError, match="nobody may be named twice in a match; 1 is"):
         what_if(system, pool, [[0], [1], [1]])
@@ -168,7 +168,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         what_if(system, pool, [[0]])
     with pytest.raises(InvalidParameterError, match="of at least one player each"):
         what_if(system, pool, [[0], []])
-    with pytest.raises(InvalidParameterError, match="of at most 1 players for elo-mmr; got 2"):
+    with pytest.raises(InvalidParameterError, match="of at most 1 player for elo-mmr; got 2"):
         what_if(system, pool, [[0, 1], [2]])
     with pytest.raises(InvalidParameterError, match="at most 2 for glicko2; got 3"):
         lineup(Glicko2(), pool, field)

@@ -233,3 +233,65 @@ class Backtest:
         for count in counts:
             edge = max(edge for edge in (0, 1, 5, 10, 25, 100) if edge <= count)
             self.by_earlier.setdefault(edge, {}).setdefault(name, Total()).add(value, 1)
+
+
+class Groups:
+    """Metrics by experience: every pair and player of every match, one after the other.
+
+    A pair is a player and another team; it is in the group of the less experienced of the player
+    and that team's most experienced member. It weighs one over the number of the player's
+    opponents; of those that are scored by sampled opponents one over their number.
+    """
+
+    STARTS = (0, 1, 5)
+
+    def __init__(self, matches: Sequence[Sequence[Team]], first: int, as_authors: bool) -> None:
+        self.as_authors, self.normal, self.all_pairs = as_authors, False, 32
+        names = ("pair_inversion", "rank_deviation", "log_loss", "brier")
+        self.means = [{name: Total() for name in names} for _ in self.STARTS]
+        self.players = [0, 0, 0]
+        self._matches, self._first = matches, first
+
+    def group(self, earlier: int) -> int:
+        return sum(earlier >= start for start in self.STARTS) - 1
+
+    def run(self) -> Groups:
+        earlier: dict[object, int] = {}
+        for number, match in enumerate(self._matches):
+            tied = len({team.rank for team in match}) == 1
+            if len(match) < 2 or (len(match) > 2 and tied):
+                continue
+            if number >= self._first:
+                had = [[earlier.get(player, 0) for player in team.players] for team in match]
+                for i, mine in enumerate(had):
+                    for one in mine:
+                        self._add(number, match, i, one, [max(others) for others in had])
+            for team in match:
+                for player in team.players:
+                    earlier[player] = earlier.get(player, 0) + 1
+        return self
+
+    def _add(
+        self, number: int, match: Sequence[Team], i: int, had: int, best: Sequence[int]
+    ) -> None:
+        own = self.means[self.group(had)]
+        self.players[self.group(had)] += 1
+        if len({team.rank for team in match}) > 1:
+            own["rank_deviation"].add(rank_deviation(match, i, self.as_authors), 1)
+            for j in range(len(match)):
+                if j != i:
+                    pair = self._right(match[i], match[j])
+                    group = self.means[self.group(min(had, best[j]))]
+                    group["pair_inversion"].add(pair, 1 / (len(match) - 1))
+        met = opponents(match, i, number, self.all_pairs)
+        for j in met:
+            group = self.means[self.group(min(had, best[j]))]
+            group["log_loss"].add(log_loss(match[i], match[j], self.normal), 1 / len(met))
+            group["brier"].add(brier(match[i], match[j], self.normal), 1 / len(met))
+
+    def _right(self, one: Team, other: Team) -> float:
+        if one.rank == other.rank:
+            return 100.0
+        if one.centre == other.centre:
+            return 100.0 if self.as_authors else 50.0
+        return 100.0 * ((one.centre > other.centre) == (one.rank < other.rank))

@@ -58,7 +58,11 @@ class SlowTopCoder:
         return self.players.setdefault(name, new)
 
     def rate(
-        self, names: Sequence[Hashable], ranks: Sequence[int], weight: float = 1.0
+        self,
+        names: Sequence[Hashable],
+        ranks: Sequence[int],
+        weight: float = 1.0,
+        ceiling: float = math.inf,
     ) -> Round | None:
         """Rate one contest; None where it changes nothing."""
         n = len(names)
@@ -80,7 +84,7 @@ class SlowTopCoder:
             first = sum(rank < ranks[i] for rank in ranks)
             last = sum(rank <= ranks[i] for rank in ranks) - 1
             a = (1 + first + last) / 2
-            performance = mu + c * (inverse(e / n) - inverse(a / n))
+            performance = min(mu + c * (inverse(e / n) - inverse(a / n)), ceiling)
             after = self.moved(before[i], performance, weight)
             self.players[name] = after
             done.expected.append(1 - (e - 0.5) / (n - 1))

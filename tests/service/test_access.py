@@ -11,7 +11,7 @@ import pytest
 from equipoise.client import Client
 from equipoise.errors import AccessError, ConflictError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
+from equipoise.messages.pools import PoolChange, PoolRequest
 from equipoise.messages.service_requests import BalanceRequest, PredictRequest
 from service.serving import ONCE, Service
 
@@ -43,6 +43,7 @@ AMENDS: list[tuple[str, Callable[[Client, str], object]]] = [
     ("reinstate", lambda c, p: c.reinstate(p, "a", preview=True)),
     ("replay", lambda c, p: c.replay(p)),
     ("create", lambda c, p: c.create_pool(p, PoolRequest(system="elo"))),
+    ("change", lambda c, p: c.change_pool(p, PoolChange(late="reject"))),
 ]
 ALL = [*READS, *WRITES, *AMENDS]
 

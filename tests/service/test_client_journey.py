@@ -108,7 +108,16 @@ def test_calculations_are_answered(service: Service) -> None:
 
 
 def test_seasons_end(service: Service, pool: str) -> None:
-    ended = service.admin.end_season(pool, SeasonRequest(season="2025-1"))
+    request = SeasonRequest(season="2025-1")
+    shown = service.admin.preview_season(pool, request)
+    assert service.admin.seasons(pool).seasons == []
+    ended = service.admin.end_season(pool, request)
+    assert (shown.archive, shown.players, shown.matches, shown.centre) == (
+        ended.archive,
+        ended.players,
+        ended.matches,
+        ended.centre,
+    )
     assert ended.archive == f"{pool}.2025-1"
     assert [one.season for one in service.admin.seasons(pool).seasons] == ["2025-1"]
     assert service.admin.pool(ended.archive).closed is not None

@@ -177,3 +177,22 @@ def test_a_closed_sqlite_database_is_one_file(tmp_path: Path) -> None:
         connection.execute(text("DELETE FROM keys"))
     store.close()
     assert [path.name for path in tmp_path.iterdir()] == ["one.db"]
+
+
+def test_reads_of_one_moment_belong_together(database_url: str) -> None:
+    """Each may open the store anew; nothing can be written on the way."""
+    store = open_store(database_url)
+    count = text("SELECT count(*) FROM keys")
+    add = text("INSERT INTO keys (id, name, role, hash, created) VALUES (1, 'k', 'r', :hash, 0)")
+    with store.moment() as moment:
+        with moment.read() as reading:
+            assert reading.execute(count).scalar() == 0
+        with store.write() as writing:
+            writing.execute(add, {"hash": b"x"})
+        with moment.read() as reading:
+            assert reading.execute(count).scalar() == 0
+        with pytest.raises(RuntimeError, match="cannot be written to"), moment.write():
+            pass
+    with store.read() as reading:
+        assert reading.execute(count).scalar() == 1
+    store.close()

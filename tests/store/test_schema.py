@@ -72,9 +72,8 @@ def test_questions_of_every_request_are_answered_from_indexes(sqlite_url: str) -
         "SELECT * FROM log WHERE pool = 1 AND kind = 'match' AND (time, seq) > (1, 2) "
         "ORDER BY time, seq LIMIT 9": "ix_log_position",
         "SELECT player, ordering FROM ratings WHERE pool = 1 AND generation = 1 AND "
-        "provisional = 0 AND (ordering, player) > (1.0, 'a') ORDER BY ordering, player LIMIT 9": (
-            "ix_ratings_leaderboard"
-        ),
+        "disqualified = 0 AND provisional = 0 AND (ordering, player) > (1.0, 'a') "
+        "ORDER BY ordering, player LIMIT 9": ("ix_ratings_leaderboard"),
         "SELECT * FROM changes WHERE pool = 1 AND (time, seq) >= (1, 2) AND generation < 3 "
         "ORDER BY time, seq, player, generation LIMIT 9": "PRIMARY KEY",
     }

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, inspect
+from alembic import command
+from sqlalchemy import MetaData, create_engine, inspect
 
 from equipoise.messages.matches import MatchRequest, PostedMessage, TeamRequest
+from equipoise.messages.pools import PoolChange
 from equipoise.messages.seasons import SeasonRequest
-from equipoise.store import migrating
-from equipoise.store.connection import open_store
+from equipoise.rating.draws import DRAWS
+from equipoise.store import checkpoints, migrating
+from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import list_keys
-from equipoise.store.migrating import CURRENT, schema_version
+from equipoise.store.migrating import CURRENT, configuration, schema_version
+from equipoise.store.pools import START, Position, get_pool
 from equipoise.store.schema import metadata
 from equipoise.workflows import replay_claims, replaying
+from equipoise.workflows.amended_log import counted_piece
 from equipoise.workflows.pool_reading import leaderboard, player_history
-from equipoise.workflows.pools import create_pool, pool_message
+from equipoise.workflows.pool_settings import change_settings
+from equipoise.workflows.pools import create_pool, pool_message, pool_messages
 from equipoise.workflows.posting import Post, post_matches
 from equipoise.workflows.replaying import rerate, tend_pool
 from equipoise.workflows.seasons import end_season
 from equipoise.workflows.verifying import verify_pool
 from trials.first_schema import NOW, SETTINGS, make_schema
+from trials.saved_database import restore
 from workflows.pool_trials import Trial, duel
+
+#: Tables of schema 0003 as the code of that time filled them, one object a table.
+_PREVIOUS = Path(__file__).parent.parent / "trials" / "schema_0003.json"
 
 
 def test_a_database_of_the_first_version_goes_on(first_schema_url: str) -> None:
@@ -134,6 +147,64 @@ def test_pools_in_every_condition_are_upgraded(
     store.close()
 
 
+def _previous(url: str) -> None:
+    """Fill an empty database with what the code of schema 0003 wrote."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        settings = configuration()
+        settings.attributes["connection"] = connection
+        command.upgrade(settings, "0003")
+    tables = MetaData()
+    tables.reflect(engine)
+    flags = {"needs_replay", "garbage", "provisional"}
+    with engine.begin() as connection:
+        for name, stored in json.loads(_PREVIOUS.read_text()).items():
+            rows = []
+            for values in stored["rows"]:
+                row = dict(zip(stored["columns"], values, strict=True))
+                for column, value in row.items():
+                    if isinstance(value, dict):
+                        row[column] = base64.b64decode(value["bytes"])
+                    elif column in flags:
+                        row[column] = bool(value)
+                if name != "outbox":
+                    # The database numbers pools and keys itself, from 1 as before.
+                    row.pop("id", None)
+                rows.append(row)
+            if rows:
+                connection.execute(tables.tables[name].insert(), rows)
+    engine.dispose()
+
+
+def test_a_database_of_the_version_before_goes_on(database_url: str) -> None:
+    """Who is disqualified is marked, what waits is replayed, settings can be changed."""
+    _previous(database_url)
+    store = open_store(database_url)
+    pools = ["ladder", "league", "league.one", "untimed"]
+    assert [one.pool for one in pool_messages(store)] == pools
+    for pool in pools:
+        found = verify_pool(store, pool)
+        assert found.identical, found.differences
+    board = leaderboard(store, "ladder", provisional=True).players
+    assert {row.player for row in board if row.disqualified} == {"ana", "cyd"}
+    assert [row.disqualified for row in board] == [False] * 4 + [True] * 2
+    for pool, others in (("league", {"ben", "cyd", "dee"}), ("league.one", {"ben", "cyd"})):
+        *listed, last = leaderboard(store, pool).players
+        assert {row.player for row in listed if row.place} == others
+        assert (last.player, last.place, last.disqualified) == ("ana", None, True)
+    tend_pool(store, "ladder", owner="tester", stop=lambda: False)
+    change_settings(store, "ladder", PoolChange(late="append", placement_matches=0), NOW)
+    more = MatchRequest("new", [TeamRequest(["ben"], 0), TeamRequest(["gus"], 1)], time=1)
+    (answer,) = post_matches(store, "ladder", [Post([more], told=False)], NOW)
+    assert isinstance(answer, PostedMessage)
+    for pool in pools:
+        rerate(store, pool)
+        tend_pool(store, pool, owner="tester", stop=lambda: False)
+        found = verify_pool(store, pool)
+        assert found.identical, found.differences
+    store.close()
+
+
 def test_sqlite_sorts_large_tables_in_files_while_it_upgrades(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,4 +220,102 @@ def test_sqlite_sorts_large_tables_in_files_while_it_upgrades(
     with store.read() as connection:
         seen.append(connection.exec_driver_sql("PRAGMA temp_store").scalar())
     assert seen == [1, 2]
+    store.close()
+
+
+def test_a_database_with_states_of_version_1_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its checkpoints and the seed of its season are read, and what follows from them is the same.
+
+    The file was written by the code before version 2 of saved states: a ladder after a season of
+    its own, and contests, each with checkpoints.
+    """
+    packed = Path(__file__).parent / "states_version_1.db.gz"
+    (tmp_path / "old.db").write_bytes(gzip.decompress(packed.read_bytes()))
+    store = open_store(f"sqlite:///{tmp_path / 'old.db'}")
+    began: list[Position] = []
+    monkeypatch.setattr(
+        "equipoise.workflows.checkpointing.counted_piece",
+        lambda *given: began.append(given[-1]) or counted_piece(*given),
+    )
+    for name in ("ladder", "ladder.one", "contests"):
+        assert verify_pool(store, name).identical
+    for name, match, checkpoint in (
+        ("contests", "m21", (1_641_600_000_000, 20)),
+        ("ladder", "m26", (2_073_600_000_000, 10)),
+        ("ladder", "m16", START),
+    ):
+        pool = Trial.__new__(Trial)
+        pool.store, pool.name = store, name
+        began.clear()
+        pool.void(match)
+        pool.settle()
+        assert began[0] == checkpoint
+        assert pool.is_sound()
+    store.close()
+
+
+def _draws(store: Store, pool: str) -> list[float]:
+    """Return the sums that a pool keeps of its two-team matches."""
+    with store.read() as connection:
+        found = get_pool(connection, pool).shared.get(DRAWS)
+    return [] if found is None else found.tolist()
+
+
+def test_a_database_of_schema_0003_counts_draws_from_its_upgrade_on(
+    database_url: str, tmp_path: Path
+) -> None:
+    """It was written by that version, with checkpoints, voids, a season and a replay to come.
+
+    Whatever becomes of matches before and after, the log gives the sums that are stored.
+    """
+    restore(database_url, "0003", tmp_path)
+    store = open_store(database_url)
+    pools = ["duels", "waiting", "untimed", "teams", "contests", "season", "season.one"]
+    for name in pools:
+        with store.read() as connection:
+            record = get_pool(connection, name)
+        assert record.draws_from == record.last_seq + 1
+        assert verify_pool(store, name).identical
+        assert _draws(store, name) == []
+        tend_pool(store, name, owner="tester", stop=lambda: False)
+        assert verify_pool(store, name).identical
+        assert _draws(store, name) == []
+    duels = Trial.__new__(Trial)
+    duels.store, duels.name = store, "duels"
+    for number in range(60):
+        teams = [TeamRequest(["ana"], 0), TeamRequest(["ben"], number % 3 and 1)]
+        duels.post(MatchRequest(f"new{number}", teams, time=1000 + number))
+    matches, drawn, spread = _draws(store, "duels")
+    assert (matches, drawn) == (60, 20)
+    assert verify_pool(store, "duels").identical
+    # A replay from a checkpoint that has seen them.
+    tend_pool(store, "duels", owner="tester", stop=lambda: False)
+    duels.post(duel("extra", "ana", "ben", 2000))
+    with store.read() as connection:
+        seen = checkpoints.last_before(connection, 1, (2_000_000_000, 0))
+    assert seen is not None
+    assert seen.position[0] == 1_059_000_000
+    duels.void("extra")
+    assert duels.replay()
+    assert _draws(store, "duels") == [matches, drawn, spread]
+    assert verify_pool(store, "duels").identical
+    # Not one that counts: its going changes what was expected of those that do.
+    duels.void("m3")
+    assert duels.replay()
+    assert _draws(store, "duels")[:2] == [60, 20]
+    assert _draws(store, "duels")[2] != spread
+    assert verify_pool(store, "duels").identical
+    # One that counts; and one that came late, whose place is among those that do not.
+    duels.void("new3")
+    duels.post(duel("late", "ana", "cyd", 15))
+    assert duels.replay()
+    assert _draws(store, "duels")[:2] == [60, 19]
+    assert verify_pool(store, "duels").identical
+    stored = _draws(store, "duels")
+    rerate(store, "duels")
+    tend_pool(store, "duels", owner="tester", stop=lambda: False)
+    assert _draws(store, "duels") == stored
+    assert verify_pool(store, "duels").identical
     store.close()

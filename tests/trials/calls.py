@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
+from equipoise.messages.pools import PoolChange, PoolRequest
 from equipoise.messages.seasons import SeasonRequest
 from equipoise.messages.service_requests import BalanceRequest, PredictRequest
 
@@ -45,6 +45,10 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
         "POST /v1/performance?format=pgn&anchor=1500&anchor=a%3D9&superiority=true",
     ),
     (lambda c: c.end_season("p", SeasonRequest(season="1")), "POST /v1/pools/p/seasons"),
+    (
+        lambda c: c.preview_season("p", SeasonRequest(season="1")),
+        "POST /v1/pools/p/seasons?preview=true",
+    ),
     (lambda c: c.seasons("p"), "GET /v1/pools/p/seasons"),
     (lambda c: c.webhooks("p"), "GET /v1/pools/p/webhooks"),
     (lambda c: c.create_webhook("p", "https://e.org"), "POST /v1/pools/p/webhooks"),
@@ -52,6 +56,8 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.test_webhook("p", 3), "POST /v1/pools/p/webhooks/3/test"),
     (lambda c: c.audit("p", limit=2), "GET /v1/audit?pool=p&limit=2"),
     (lambda c: c.create_pool("p", PoolRequest()), "PUT /v1/pools/p"),
+    (lambda c: c.change_pool("p", PoolChange(late="append")), "PATCH /v1/pools/p"),
+    (lambda c: c.delete_pool("p", "p"), "DELETE /v1/pools/p?confirm=p"),
     (lambda c: c.post_match("p", duel(1)), "POST /v1/pools/p/matches"),
     (lambda c: c.keys(), "GET /v1/keys"),
     (lambda c: c.create_key("n", "writer", "p"), "POST /v1/keys"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, MetaData, create_engine, select, text
 from equipoise.messages.amendments import ReasonRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.rating.draws import DRAWS
 from equipoise.store.changes import SHOWN, change_row
 from equipoise.store.connection import open_store
 from equipoise.store.keys import create_key
@@ -95,6 +97,10 @@ def _as_it_was(row: dict[str, object]) -> None:
     for name in ("needs_replay", "garbage", "provisional"):
         if name in row:
             row[name] = bool(row[name])
+    if "shared" in row:
+        shared = json.loads(str(row["shared"]))
+        shared.pop(DRAWS, None)
+        row["shared"] = json.dumps(shared)
     if "settings" in row:
         for later in _LATER:
             row["settings"] = str(row["settings"]).replace(later, "")

@@ -74,7 +74,7 @@ def replayed(
     import equipoise
     from equipoise.rating.registry import make_system
 
-    history = equipoise.read_history(_frame(matches))
+    history = _history(matches)
     table = equipoise.replay(make_system(system, parameters), history).ratings.to_polars()
     rows = table.select("player", "rating", "deviation").iter_rows()
     return {player: _standing(rating, deviation) for player, rating, deviation in rows}
@@ -87,7 +87,7 @@ def traced(
     import equipoise
     from equipoise.rating.registry import make_system
 
-    history = equipoise.read_history(_frame(matches))
+    history = _history(matches)
     replay = equipoise.replay(make_system(system, parameters), history, trace=True)
     columns = ("match", "player", "rating_before", "rating", "deviation")
     found: dict[str, dict[str, tuple[str, str, str]]] = {}
@@ -105,6 +105,14 @@ def differences(
     names = sorted({*found, *expected})
     pairs = [(name, found.get(name), expected.get(name)) for name in names]
     return [pair for pair in pairs if pair[1] != pair[2]]
+
+
+def _history(matches: Iterable[MatchRequest]):  # type: ignore[no-untyped-def]  # loaded late
+    """Return matches as a history; a time that is posted as an integer is seconds since 1970."""
+    import equipoise
+
+    frame = _frame(matches)
+    return equipoise.read_history(frame, time_format="s" if "time" in frame.columns else None)
 
 
 def _frame(matches: Iterable[MatchRequest]):  # type: ignore[no-untyped-def]  # Polars is heavy

@@ -31,9 +31,9 @@ def test_an_answer_has_a_tag_and_is_not_sent_twice(served: Served) -> None:
 
 
 def test_a_method_that_is_not_there_is_refused_with_those_that_are(served: Served) -> None:
-    answer = served.ask("DELETE", "/v1/pools/x")
+    answer = served.ask("POST", "/v1/pools/x")
     assert answer.status_code == 405
-    assert answer.headers["allow"] == "PUT, GET, HEAD"
+    assert answer.headers["allow"] == "PUT, GET, PATCH, DELETE, HEAD"
     assert answer.json()["error"]["code"] == "method-not-allowed"
 
 

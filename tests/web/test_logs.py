@@ -7,13 +7,14 @@ import logging
 import sys
 
 from equipoise.web.logs import FIELDS, JsonFormatter
+from equipoise.wording import printable
 
 
 def written(message: str, **more: object) -> dict[str, object]:
     record = logging.LogRecord("equipoise.x", logging.INFO, "", 1, message, (), None)
     setattr(record, FIELDS, more)
     text = JsonFormatter().format(record)
-    assert "\n" not in text
+    assert printable(text) == text
     found: dict[str, object] = json.loads(text)
     return found
 
@@ -32,8 +33,8 @@ def test_a_line_has_time_level_message_and_fields() -> None:
 
 def test_nothing_breaks_a_line() -> None:
     """Line ends are escaped, and halves of characters are written as what they are."""
-    found = written("a\nb", path="\ud800")
-    assert found["message"] == "a\nb"
+    found = written("a\nb\x9b\u202e", path="\ud800")
+    assert found["message"] == "a\nb\x9b\u202e"
     assert found["path"] == "\\ud800"
 
 

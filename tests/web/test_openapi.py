@@ -96,3 +96,10 @@ def test_rules_are_about_fields_that_there_are(shape: str, field: str) -> None:
     found = DOCUMENT["components"]["schemas"][shape]["properties"][field]
     choices = [one for one in (found, *found.get("anyOf", ())) if one.get("type") == kind]
     assert any(rules.items() <= one.items() for one in choices)
+
+
+def test_a_team_has_a_rank_or_a_score() -> None:
+    team = DOCUMENT["components"]["schemas"]["TeamRequest"]
+    assert team["required"] == ["players"]
+    assert team["oneOf"] == [{"required": ["rank"]}, {"required": ["score"]}]
+    assert {"type": "number"} in team["properties"]["score"]["anyOf"]

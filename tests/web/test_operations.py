@@ -37,6 +37,29 @@ def test_a_season_ends_and_its_archive_is_read_with_the_same_keys(served: Served
     assert {pool, archive} <= names
 
 
+def test_the_end_of_a_season_is_shown_before_it_is_done(served: Served) -> None:
+    """What is shown is what is then done; nothing is done, and only administrators may look."""
+    pool = served.pool()
+    path = f"/v1/pools/{pool}/seasons"
+    served.post(f"/v1/pools/{pool}/matches", duel("1"))
+    request = {"season": "s1", "reset": "soft", "keep": 0.25}
+    shown = served.post(f"{path}?preview=true", request)
+    assert shown.status_code == 200, shown.text
+    assert served.get(path).json() == {"seasons": []}
+    assert (
+        served.post(f"{path}?preview=true", request, served.key("writer", pool)).status_code == 403
+    )
+    assert served.post(f"{path}?preview=perhaps", request).status_code == 422
+    done = served.post(path, request).json()
+    for name in ("archive", "players", "matches", "centre", "widen", "keep", "towards"):
+        assert shown.json()[name] == done[name], name
+    board = served.get(f"/v1/pools/{pool}/leaderboard?provisional=true").json()["players"]
+    begins = {one["player"]: one["rating"] for one in shown.json()["sample"]}
+    assert begins == {one["player"]: one["rating"] for one in board}
+    assert served.post(f"{path}?preview=true", request).status_code == 409
+    assert served.post(f"/v1/pools/{pool}.s1/seasons?preview=true", request).status_code == 409
+
+
 @pytest.mark.parametrize(
     "content",
     [

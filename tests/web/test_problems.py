@@ -38,7 +38,7 @@ def refused(shape: Any, content: bytes, line: int | None = None) -> Exception:
             MatchRequest,
             b'{"match":1,"teams":[{"players":[],"rank":"a"}]}',
             "teams[0].rank",
-            "must be a whole number",
+            "must be a whole number or null",
             "text",
         ),
         (MatchRequest, b'{"match":1}', "teams", "must be given", "nothing"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from equipoise.workflows import pool_reading
+from equipoise.workflows.deleting import pools_to_clear
 from web.conftest import Serve, Served, duel
 
 ODD_IDS = ["a/b", "..", ".", "é", "a b", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
@@ -31,6 +33,112 @@ def test_a_pool_is_made_once(served: Served) -> None:
     other = served.put("/v1/pools/once", {"system": "elo"})
     assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
     assert problems(served.put("/v1/pools/UPPER", {"system": "nothing"}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "rule", "got"),
+    [
+        ({"system": "elo", "parameters": {"k": -1}}, "parameters.k", "must be", "-1"),
+        ({"system": "elo", "parameters": {"k": "x"}}, "parameters.k", "must be a number", "'x'"),
+        ({"system": "elo", "parameters": {"kk": 1}}, "parameters.kk", "elo has no parameter", ""),
+        ({"system": "eloo"}, "system", "", "eloo"),
+    ],
+)
+def test_a_pool_that_cannot_be_made_names_the_setting(
+    served: Served, settings: dict[str, Any], field: str, rule: str, got: str
+) -> None:
+    answer = served.put("/v1/pools/cannot-be", settings)
+    assert answer.status_code == 422
+    error = answer.json()["error"]
+    assert error["message"].startswith("The pool could not be created: 1 problem")
+    (problem,) = error["problems"]
+    assert problem["field"] == field
+    assert problem["rule"].startswith(rule)
+    assert problem["got"].startswith(got)
+
+
+def test_settings_are_changed_in_their_place(served: Served) -> None:
+    """By an admin of the pool; the refusal of what cannot be changed names it."""
+    pool = served.pool(late="reject")
+    path = f"/v1/pools/{pool}"
+    served.post(f"{path}/matches", duel("1", time=100))
+    late = duel("2", time=50)
+    assert served.post(f"{path}/matches", late).status_code == 422
+    again = served.put(path, {"system": "elo", "late": "append"})
+    assert again.status_code == 409
+    assert again.json()["error"]["message"] == (
+        f"Pool '{pool}' already exists with different settings: late is 'reject', you sent "
+        f"'append'. Use PATCH /v1/pools/{pool} to change it."
+    )
+    assert served.ask("PATCH", path, served.key("writer", pool), json={}).status_code == 403
+    key = served.key("admin", pool)
+    changed = served.ask("PATCH", path, key, json={"late": "append", "public": True})
+    assert (changed.status_code, changed.json()["late"]) == (200, "append")
+    assert served.get(path, None).json() == changed.json()
+    posted = served.post(f"{path}/matches", late).json()
+    assert (posted["time"], posted["played"]) == (100, 50)
+    told = served.get(f"{path}/amendments").json()["amendments"]
+    assert [(one["kind"], one["settings"]) for one in told] == [
+        ("settings", {"late": "append", "public": True})
+    ]
+    refused = served.ask("PATCH", path, json={"parameters": {"k": 10}})
+    assert refused.status_code == 409
+    assert "parameters.k is 32.0, you sent 10.0" in refused.json()["error"]["message"]
+    assert problems(served.ask("PATCH", path, json={"late": "never"})) == [(None, "late")]
+    assert problems(served.ask("PATCH", path, json={"unknown": 1})) == [(None, "unknown")]
+
+
+def test_a_pool_is_deleted_with_a_key_for_all_pools(served: Served) -> None:
+    """And its name repeated; the background clears its rows."""
+    pool = served.pool()
+    path = f"/v1/pools/{pool}"
+    key = served.key("admin", pool)
+    served.post(f"{path}/matches", duel("1", time=100))
+    assert served.ask("DELETE", f"{path}?confirm={pool}", key).status_code == 403
+    assert problems(served.ask("DELETE", path)) == [(None, "confirm")]
+    assert served.ask("DELETE", f"{path}?confirm=other").status_code == 422
+    gone = served.ask("DELETE", f"{path}?confirm={pool}")
+    assert (gone.status_code, gone.json()["matches"]) == (200, 1)
+    assert served.get(path).status_code == 404
+    assert served.get("/v1/pools", key).status_code == 401
+    assert served.ask("DELETE", f"{path}?confirm={pool}").status_code == 404
+    deadline = time.monotonic() + 30
+    while pools_to_clear(served.store):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert served.put(path, {"system": "glicko"}).json()["matches"] == 0
+    line = served.get(f"/v1/audit?pool={pool}").json()["entries"][1]
+    assert (line["what"], line["detail"]["matches"]) == ("pool.deleted", 1)
+
+
+def test_who_is_disqualified_is_marked_and_last(served: Served) -> None:
+    """Or by rating among the others, where that is asked for."""
+    pool = served.pool()
+    path = f"/v1/pools/{pool}"
+    served.post(f"{path}/matches", duel("1", time=100))
+    served.post(f"{path}/players/a/disqualify")
+
+    def seen(query: str) -> list[Any]:
+        rows = served.get(f"{path}/leaderboard{query}").json()["players"]
+        return [(one["place"], one["player"], one["disqualified"]) for one in rows]
+
+    assert seen("") == [(1, "b", False), (None, "a", True)]
+    assert seen("?disqualified=ranked") == [(1, "a", True), (2, "b", False)]
+    wrong = served.get(f"{path}/leaderboard?disqualified=first").json()["error"]["problems"][0]
+    assert (wrong["field"], wrong["rule"]) == ("disqualified", "must be one of last, ranked")
+    alone = served.post(f"{path}/players/b/disqualify", {"match": "1"}).json()
+    assert (alone["match"], alone["player"], alone["since"]) == ("1", "b", None)
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
+def test_a_pool_says_what_its_approximation_costs(served: Served) -> None:
+    """In its answers, for as long as it is there; a pool that computes exactly has no notes."""
+    few = {"system": "elo-mmr", "parameters": {"opponents": 5}}
+    made = served.put("/v1/pools/few", few)
+    (note,) = made.json()["notes"]
+    assert note.startswith("elo-mmr with opponents=5 is for reproducing published figures only")
+    assert served.get("/v1/pools/few").json()["notes"] == [note]
+    assert served.put("/v1/pools/exact", {"system": "elo-mmr"}).json()["notes"] == []
 
 
 def test_a_match_is_answered_with_what_it_changed(served: Served) -> None:

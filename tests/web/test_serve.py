@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -16,9 +17,12 @@ pytest.importorskip("uvicorn")
 
 import httpx
 
+from equipoise.cli.databases import opened
 from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.messages.keys import KeyRequest
 from equipoise.web.serve import serve
 from equipoise.web.settings import ServiceSettings
+from equipoise.workflows.keys import make_key
 
 PROGRAM = """
 import sys
@@ -55,6 +59,30 @@ def test_it_listens_answers_and_ends_when_asked(tmp_path: Path, workers: int) ->
     assert all(event["level"] != "error" for event in events)
 
 
+def test_an_approximation_adds_no_plain_line_to_the_log(tmp_path: Path) -> None:
+    """A pool says it in its notes; the command line would print a warning."""
+    database = f"sqlite:///{tmp_path / 'service.db'}"
+    with opened(database, create=True) as store:
+        key = make_key(store, KeyRequest(name="admin", role="admin"), 0).secret
+    command = [sys.executable, "-m", "equipoise", "serve", "--database", database, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())
+        assert found is not None
+        try:
+            made = httpx.put(
+                f"{found[0]}/v1/pools/few",
+                json={"system": "elo-mmr", "parameters": {"opponents": 5}},
+                headers={"authorization": f"Bearer {key}"},
+                timeout=120,
+            )
+            assert made.json()["notes"], made.text
+        finally:
+            process.send_signal(signal.SIGTERM)
+            rest, _ = process.communicate(timeout=120)[::-1]
+    assert all(json.loads(line)["message"] for line in rest.splitlines())
+
+
 def test_it_says_why_it_cannot_listen(tmp_path: Path) -> None:
     settings = ServiceSettings(database=f"sqlite:///{tmp_path / 'service.db'}")
     with socket.socket() as taken:
@@ -70,3 +98,80 @@ def test_it_says_what_is_wrong_with_the_database(tmp_path: Path) -> None:
     """Once, before any process is started."""
     with pytest.raises(NotFoundError):
         serve(ServiceSettings(database=f"sqlite:///{tmp_path / 'nowhere' / 'x.db'}"), port=0)
+
+
+FAILING = """
+import sys
+import equipoise.web.serve as serving
+from equipoise.web.settings import ServiceSettings
+
+serving._FACTORY = sys.argv[2]
+serving.serve(ServiceSettings(database=sys.argv[1]), port=0, workers=2)
+"""
+
+WORKER = """
+import os, threading
+
+def ends():
+    "An application whose process ends soon after it has started."
+    threading.Timer(0.2, os._exit, [7]).start()
+    return application
+
+def raises():
+    raise RuntimeError("no application")
+
+async def application(scope, receive, send):
+    if scope["type"] == "lifespan":
+        while True:
+            kind = (await receive())["type"]
+            await send({"type": kind + ".complete"})
+"""
+
+
+@pytest.mark.parametrize(("factory", "said"), [("ends", "status 7"), ("raises", "status 1")])
+def test_it_stops_where_a_worker_keeps_ending(tmp_path: Path, factory: str, said: str) -> None:
+    """With status 1 and the reason, so that whatever started it sees the failure."""
+    (tmp_path / "worker.py").write_text(WORKER)
+    database = f"sqlite:///{tmp_path / 'service.db'}"
+    ended = subprocess.run(
+        [sys.executable, "-c", FAILING, database, f"worker:{factory}"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ended.returncode == 1
+    messages = [
+        json.loads(line)["message"] for line in ended.stderr.splitlines() if line.startswith("{")
+    ]
+    last = [one for one in messages if "the service stops" in one]
+    assert len(last) == 1
+    assert said in last[0]
+    # Of two workers one has ended five times, and was started again four times.
+    assert 4 <= sum("worker process" in one and "ended with" in one for one in messages) <= 8
+
+
+def test_a_worker_that_ends_now_and_then_is_started_again(tmp_path: Path) -> None:
+    """A crash of one process does not end the service."""
+    command = [sys.executable, "-c", PROGRAM, f"sqlite:///{tmp_path / 'service.db'}", "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())
+        assert found is not None
+        try:
+            assert httpx.get(f"{found[0]}/healthz", timeout=120).status_code == 200
+            workers = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+            if not workers.exists():
+                pytest.skip("needs /proc to find the workers")
+            first = [int(one) for one in workers.read_text().split()]
+            killed = max(first)
+            os.kill(killed, signal.SIGKILL)
+            for line in process.stderr:
+                if "ended with signal SIGKILL" in line:
+                    break
+            assert httpx.get(f"{found[0]}/healthz", timeout=120).status_code == 200
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=120)
+    assert process.returncode == 0

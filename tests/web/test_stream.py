@@ -175,3 +175,25 @@ def test_a_fault_in_the_middle_is_told_without_its_trace(
     assert found[1]["error"]["code"] == "internal"
     assert "secret" not in str(found)
     assert "secret" in caplog.text
+
+
+def test_fields_that_the_pool_does_not_use_are_named_piece_by_piece(serve: Serve) -> None:
+    """Of a match alone and of an array too; scores make places as ranks do."""
+    served = serve(chunk_lines=2)
+    pool = served.pool()
+    leaver = {"player": "b", "share": 0.5}
+    teams = [{"players": ["a"], "score": 1}, {"players": [leaver], "score": 2.5}]
+    odd = {"match": "odd", "teams": teams, "time": 3}
+    plain = [duel(str(i), time=i) for i in range(3)]
+    found = told(served.stream(pool, lines(*plain, odd)))
+    assert [line.get("unused") for line in found] == [None, ["share"]]
+    array = served.post(f"/v1/pools/{pool}/matches", [odd]).json()
+    assert (array["known"], array["unused"]) == (1, ["share"])
+    one = served.ask("GET", f"/v1/pools/{pool}/matches/odd").json()
+    assert one["unused"] == ["share"]
+    assert [team["rank"] for team in one["teams"]] == [2, 1]
+    both = {**odd, "match": "both", "teams": [{**team, "rank": 1} for team in teams]}
+    refused = served.post(f"/v1/pools/{pool}/matches", both)
+    assert refused.status_code == 422
+    assert [one["field"] for one in refused.json()["error"]["problems"]] == ["score", "score"]
+    assert "share" in served.ask("GET", f"/v1/pools/{pool}").json()["unused"]

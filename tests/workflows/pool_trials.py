@@ -69,16 +69,18 @@ class Trial:
         return self._amend(amending.correct_match, str(request.match), request, more)
 
     def disqualify(
-        self, player: str, since: int | str | None = None, **more: Any
+        self, player: str, since: int | str | None = None, match: str | None = None, **more: Any
     ) -> AmendmentMessage:
         """Disqualify a player."""
-        return self._amend(amending.disqualify, player, DisqualifyRequest(since), more)
+        request = DisqualifyRequest(since, match=match)
+        return self._amend(amending.disqualify, player, request, more)
 
     def reinstate(
-        self, player: str, since: int | str | None = None, **more: Any
+        self, player: str, since: int | str | None = None, match: str | None = None, **more: Any
     ) -> AmendmentMessage:
         """Reinstate a player."""
-        return self._amend(amending.reinstate, player, DisqualifyRequest(since), more)
+        request = DisqualifyRequest(since, match=match)
+        return self._amend(amending.reinstate, player, request, more)
 
     def _amend(
         self, how: Callable[..., AmendmentMessage], name: str, said: Any, more: Mapping[str, Any]

@@ -30,12 +30,14 @@ from equipoise.workflows import amended_log, exchange, importing
 from equipoise.workflows.amending import correct_match, disqualify, restore_match, void_match
 from equipoise.workflows.exchange import export_bytes, export_file
 from equipoise.workflows.importing import ImportRequest, import_pool
+from equipoise.workflows.pool_reading import leaderboard
 from equipoise.workflows.pools import create_pool, pool_message
 from equipoise.workflows.posting import Post, post_matches
 from equipoise.workflows.reading import HistoryRequest, with_performance
 from equipoise.workflows.replaying import replay_pool
 from equipoise.workflows.seasons import end_season
 from equipoise.workflows.verifying import verify_pool
+from workflows.pool_trials import Trial, duel
 from workflows.posted_history import NOW, STATISTICS, fill, team_season
 
 ROOT = Path(__file__).parents[2]
@@ -57,8 +59,8 @@ def store(sqlite_url: str) -> Iterator[Store]:
     found.close()
 
 
-def from_file(path: Path | str, **more: Any) -> ImportRequest:
-    return ImportRequest(history=HistoryRequest(source=str(path)), **more)
+def from_file(path: Path | str, time_format: str | None = None, **more: Any) -> ImportRequest:
+    return ImportRequest(history=HistoryRequest(source=str(path), time_format=time_format), **more)
 
 
 def fill_eventful(store: Store) -> None:
@@ -219,7 +221,10 @@ def test_the_matches_that_count_are_a_history_that_rates_alike(
     found = pl.read_parquet(tmp_path / "ratings.parquet")
     wanted = rated.to_polars().with_columns(pl.col("player").cast(pl.String))
     columns = ["player", "rating", "deviation", "matches"]
-    assert_frame_equal(found.select(columns), wanted.select(columns), check_exact=True)
+    # Who is disqualified comes after all others in the table of the pool.
+    assert found["disqualified"].to_list() == sorted(found["disqualified"].to_list())
+    found, wanted = (one.select(columns).sort("player") for one in (found, wanted))
+    assert_frame_equal(found, wanted, check_exact=True)
 
 
 def test_statistics_shares_and_teams_survive(store: Store, tmp_path: Path) -> None:
@@ -246,6 +251,58 @@ def test_statistics_shares_and_teams_survive(store: Store, tmp_path: Path) -> No
     )
     assert done.matches == season.matches
     assert stored(store, "again")[1:4] == stored(store, "teams")[1:4]
+
+
+def test_scores_survive_in_a_log_and_are_places_in_a_table(store: Store, tmp_path: Path) -> None:
+    create_pool(store, "points", PoolRequest(), NOW)
+    scores = {"a": 1.5, "b": 1.5, "c": 9.0}
+    teams = [TeamRequest([name], score=score) for name, score in scores.items()]
+    post_matches(store, "points", [Post([MatchRequest("m", teams, time=5)])], NOW)
+    path = tmp_path / "points.ndjson"
+    export_file(store, "points", "log", str(path))
+    import_pool(store, "again", from_file(path, create=True), NOW)
+    assert stored(store, "again") == stored(store, "points")
+    assert '"score":1.5' in stored(store, "again")[0][0].content
+    export_file(store, "points", "log", str(tmp_path / "points.csv"))
+    assert pl.read_csv(tmp_path / "points.csv")["rank"].to_list() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_a_history_by_scores_is_imported_with_its_places(
+    store: Store, tmp_path: Path, lower: bool
+) -> None:
+    """What `at_home` says counts as `elo` reads it, "No" too."""
+    path = tmp_path / "scores.csv"
+    path.write_text("match,player,score,at_home\n1,a,3,No\n1,b,4,Yes\n2,a,5,No\n2,b,5,No\n")
+    history = HistoryRequest(source=str(path), lower_score_is_better=lower)
+    done = import_pool(store, "scores", ImportRequest(history=history, create=True), NOW)
+    assert done.history is not None
+    assert any("score decides the places" in note for note in done.history.notes)
+    first, second = (msgspec.json.decode(one.content) for one in stored(store, "scores")[0])
+    assert [team["rank"] for team in first["teams"]] == ([0, 1] if lower else [1, 0])
+    assert [team["rank"] for team in second["teams"]] == [0, 0]
+    at_home = [one["at_home"] for team in first["teams"] for one in team["players"]]
+    assert at_home == [False, True]
+
+
+def test_what_the_pool_does_not_use_is_said_or_refused(store: Store, tmp_path: Path) -> None:
+    """Refused before the pool is made, or anything is recorded."""
+    path = tmp_path / "shares.csv"
+    path.write_text("match,player,rank,share,kills\n1,a,0,0.5,3\n1,b,1,1,4\n")
+    history = HistoryRequest(source=str(path), strict=True)
+    settings = {"system": "elo", "statistics": {"kills": 1.0}}
+    request = ImportRequest(history=history, create=True, settings=settings)
+    line = "elo does not use share, --stat: no rating depends on them"
+    with pytest.raises(InvalidParameterError, match=line):
+        import_pool(store, "shares", request, NOW)
+    with pytest.raises(NotFoundError):
+        pool_message(store, "shares")
+    done = import_pool(store, "shares", from_file(path, create=True, settings=settings), NOW)
+    assert done.history is not None
+    assert line in done.history.notes
+    again = ImportRequest(history=history)
+    with pytest.raises(InvalidParameterError, match="does not use share"):
+        import_pool(store, "shares", again, NOW)
 
 
 def test_columns_that_mean_something_else_are_named_apart(store: Store, tmp_path: Path) -> None:
@@ -330,6 +387,16 @@ def damaged(lines: list[bytes], number: int, **changed: object) -> bytes:
     return b"\n".join([*lines[:number], msgspec.json.encode(line), *lines[number + 1 :], b""])
 
 
+def test_options_of_histories_are_refused_for_a_log(store: Store, tmp_path: Path) -> None:
+    """A log is imported as it is: an option that did nothing would mislead."""
+    fill(store, "contests", eq.read_history(CONTESTS).slice(0, 5), PoolRequest())
+    path = tmp_path / "log.ndjson"
+    export_file(store, "contests", "log", str(path))
+    history = HistoryRequest(source=str(path), synonyms="s.csv", since="2024-01-01")
+    with pytest.raises(InvalidParameterError, match=r"leave out --from, --synonyms: a log"):
+        import_pool(store, "copy", ImportRequest(history=history, create=True), NOW)
+
+
 def test_a_damaged_log_records_nothing(store: Store, tmp_path: Path) -> None:
     """Cut short, out of order, of a later version, or with entries that are none."""
     fill(store, "contests", eq.read_history(CONTESTS).slice(0, 5), PoolRequest())
@@ -341,7 +408,7 @@ def test_a_damaged_log_records_nothing(store: Store, tmp_path: Path) -> None:
         (whole[:-200], "must be an entry of a log"),
         (b"\n".join(lines[:-1]) + b"\n", "as its first line says, 5; got 4"),
         (damaged(lines, 3, seq=9), "must be 3: entries are numbered"),
-        (damaged(lines, 0, equipoise_log=2), "the version of logs"),
+        (damaged(lines, 0, equipoise_log=3), "the versions of logs"),
         (damaged(lines, 0, entries="many"), "must be the head"),
         (damaged(lines, 2, kind="party"), "must be an entry"),
         (damaged(lines, 2, received="yesterday"), "must be an entry"),
@@ -382,7 +449,9 @@ def test_a_pool_is_made_as_it_is_asked_for(store: Store, tmp_path: Path) -> None
     assert (found.system, found.parameters["k"], found.times) == ("elo", 16.0, "none")
     assert found.public
     import_pool(store, "duels", from_file(path, create=True, settings=settings), NOW)
-    with pytest.raises(ConflictError, match="set otherwise"):
+    with pytest.raises(
+        ConflictError, match="already exists with different settings: system is 'elo'"
+    ):
         import_pool(
             store, "duels", from_file(path, create=True, settings={"system": "glicko"}), NOW
         )
@@ -395,11 +464,11 @@ def test_what_does_not_fit_the_pool_is_refused(store: Store, tmp_path: Path) -> 
     path.write_text("match,time,player,rank\nold,5,a,0\nold,5,b,1\n")
     with pytest.raises(NotFoundError, match="no pool 'none', and it is not to be made"):
         import_pool(store, "none", from_file(path), NOW)
-    with pytest.raises(InvalidDataError, match="must be a file"):
+    with pytest.raises(InvalidDataError, match="no such file or directory"):
         import_pool(store, "none", from_file(tmp_path / "no.csv", create=True), NOW)
     fill(store, "contests", eq.read_history(CONTESTS), PoolRequest())
     with pytest.raises(InvalidDataError, match="match old, time: must not be before the last"):
-        import_pool(store, "contests", from_file(path), NOW)
+        import_pool(store, "contests", from_file(path, time_format="s"), NOW)
     path.write_text("match,player,rank\n1,a,0\n1,b,1\n")
     with pytest.raises(InvalidParameterError, match="the pool has times, and the history none"):
         import_pool(store, "contests", from_file(path), NOW)
@@ -422,3 +491,96 @@ def test_an_amendment_that_contradicts_the_pool_is_told_with_its_line(
     export_file(store, "a", "log", str(path))
     with pytest.raises(ConflictError, match=r"a\.ndjson, line 5: match '2' is void already"):
         import_pool(store, "b", from_file(path), NOW)
+
+
+@pytest.mark.parametrize("first", [1, 45_322, 20_240_131, 94_694_399, 2_024_013_100, -86_400])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "ndjson"])
+def test_tables_of_a_pool_are_read_back_whatever_its_seconds_are(
+    store: Store, tmp_path: Path, first: int, suffix: str
+) -> None:
+    """Over HTTP an integer is seconds since 1970; a table says so where a reader would not."""
+    times = [first, first + 1, first + 2]
+    matches = [
+        MatchRequest(
+            match=f"m{number}",
+            teams=[TeamRequest(["ann"], number % 2), TeamRequest(["bob"], 1 - number % 2)],
+            time=time,
+        )
+        for number, time in enumerate(times)
+    ]
+    create_pool(store, "early", PoolRequest(system="elo"), NOW)
+    post_matches(store, "early", [Post(matches)], NOW)
+    expected = [time * 1_000_000 for time in times]
+    if suffix != "ndjson":  # the log as lines of JSON is no table
+        path = tmp_path / f"log.{suffix}"
+        export_file(store, "early", "log", str(path))
+        assert eq.read_history(path).time.tolist() == expected
+    path = tmp_path / f"changes.{suffix}"
+    export_file(store, "early", "changes", str(path))
+    format = "jsonl" if suffix == "ndjson" else suffix
+    assert eq.read_history(str(path), format=format).time.tolist() == expected
+    path = tmp_path / "ratings.parquet"
+    export_file(store, "early", "ratings", str(path))
+    last = pl.read_parquet(path)["last_time"]
+    # The last one may be plain where the first was not.
+    last = last * 1_000_000 if last.dtype == pl.Int64 else last.to_physical()
+    assert last.unique().to_list() == expected[-1:]
+
+
+def test_an_order_comes_into_a_pool_without_times_only(store: Store, tmp_path: Path) -> None:
+    """In its order; the pool with times says how the numbers become seconds."""
+    path = tmp_path / "rounds.csv"
+    path.write_text("match,time,player,rank\nb,2,x,0\nb,2,y,1\na,1,x,1\na,1,y,0\n")
+    done = import_pool(store, "rounds", from_file(path, create=True), NOW)
+    assert done.matches == 2
+    with store.read() as connection:
+        record = get_pool(connection, "rounds")
+        assert [one.match for one in log.whole_log(connection, record.id)] == ["a", "b"]
+    assert pool_message(store, "rounds").times == "none"
+    create_pool(store, "timed", PoolRequest(), NOW)
+    with pytest.raises(InvalidParameterError, match="--time-format s"):
+        import_pool(store, "timed", from_file(path), NOW)
+    assert import_pool(store, "timed", from_file(path, time_format="s"), NOW).matches == 2
+
+
+def test_a_log_of_the_version_before_is_imported(store: Store) -> None:
+    """Version 1 knew neither changed settings nor disqualifications from one match."""
+    path = Path(__file__).parent.parent / "trials" / "log_1.ndjson"
+    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
+    found = import_pool(store, "ladder", request, NOW)
+    assert (found.matches, found.amendments, found.pending) == (21, 5, False)
+    board = leaderboard(store, "ladder", provisional=True).players
+    assert {row.player for row in board if row.disqualified} == {"ana", "cyd"}
+    assert verify_pool(store, "ladder").identical
+
+
+def test_the_table_of_ratings_says_who_is_disqualified(store: Store, tmp_path: Path) -> None:
+    """After all others, in a column that is there only where somebody is."""
+    pool = Trial(store)
+    pool.post(duel("a", "ana", "ben", 1), duel("b", "ana", "cyd", 2))
+    plain, marked = tmp_path / "plain.csv", tmp_path / "marked.csv"
+    export_file(store, pool.name, "ratings", str(plain))
+    pool.disqualify("ana")
+    export_file(store, pool.name, "ratings", str(marked))
+    assert "disqualified" not in pl.read_csv(plain).columns
+    table = pl.read_csv(marked)
+    assert table["player"].to_list() == ["cyd", "ben", "ana"]
+    assert table["disqualified"].to_list() == [False, False, True]
+
+
+def test_a_disqualification_from_one_match_is_carried_over(store: Store, tmp_path: Path) -> None:
+    """With its match, in the log of one pool and of another."""
+    pool = Trial(store)
+    teams = [TeamRequest([name], rank) for rank, name in enumerate(["ana", "ben", "cyd"])]
+    pool.post(MatchRequest("a", teams, time=1), duel("b", "ana", "cyd", 2))
+    pool.disqualify("ana", match="a")
+    pool.settle()
+    path = tmp_path / "log.ndjson"
+    export_file(store, pool.name, "log", str(path))
+    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
+    found = import_pool(store, "other", request, NOW)
+    assert found.amendments == 1
+    again = import_pool(store, "other", request, NOW)
+    assert (again.amendments, again.known_amendments) == (0, 1)
+    there = leaderboard(store, "other").players
+    assert {row.player: row.rating for row in there} == pool.ratings()

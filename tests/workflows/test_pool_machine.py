@@ -355,7 +355,10 @@ class PoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def pages_add_up(self) -> None:
-        """See that pages list every player once, best first, and histories every match."""
+        """See that pages list every player once, best first, and histories every match.
+
+        Those who are disqualified come after all others.
+        """
         rows, cursor = [], None
         while True:
             page = leaderboard(self.store, self.pool.name, cursor=cursor, limit=2)
@@ -363,7 +366,7 @@ class PoolMachine(RuleBasedStateMachine):
             cursor = page.next
             if cursor is None:
                 break
-        shown = [(-row.rating, row.player) for row in rows]
+        shown = [(row.disqualified, -row.rating, row.player) for row in rows]
         assert shown == sorted(shown)
         assert len({row.player for row in rows}) == len(rows)
         for row in rows:

@@ -8,6 +8,10 @@ from equipoise.errors import InvalidParameterError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.players import LeaderboardMessage
 from equipoise.store.connection import Store
+from equipoise.workflows.cursors import cursor_out
+from equipoise.workflows.match_preview import posted_match
+from equipoise.workflows.pool_explaining import explain_player
+from equipoise.workflows.pool_people import rating_course
 from equipoise.workflows.pool_reading import (
     leaderboard,
     match,
@@ -15,7 +19,7 @@ from equipoise.workflows.pool_reading import (
     player,
     player_history,
 )
-from workflows.pool_trials import Trial, duel
+from workflows.pool_trials import NOW, Trial, duel
 
 
 def ladder(store: Store, players: int = 9, **settings: object) -> Trial:
@@ -190,3 +194,100 @@ def test_limits_of_pages_are_bounded(sqlite_store: Store) -> None:
     cursor = leaderboard(sqlite_store, pool.name, limit=1).next
     with pytest.raises(InvalidParameterError, match="either cursor or around"):
         leaderboard(sqlite_store, pool.name, cursor=cursor, around="ada")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4, 100])
+@pytest.mark.parametrize("provisional", [False, True])
+def test_who_is_disqualified_comes_last_without_a_place(
+    store: Store, limit: int, provisional: bool
+) -> None:
+    """On pages forwards, backwards and around anybody; `ranked` gives the order by ratings."""
+    pool = ladder(store)
+    asked = {"limit": limit, "provisional": provisional, "inactive": True}
+    every = leaderboard(store, pool.name, **{**asked, "limit": 1000})  # type: ignore[arg-type]
+    by_rating = [row.player for row in every.players]
+    pool.disqualify("p0", since=0)
+    pool.disqualify("p4")
+    pool.disqualify("p2")
+    pool.reinstate("p2")
+    whole = leaderboard(store, pool.name, **{**asked, "limit": 1000})  # type: ignore[arg-type]
+    names = [row.player for row in whole.players]
+    barred = {"p0", "p4"}
+    assert names == [one for one in by_rating if one not in barred] + ["p0", "p4"]
+    assert [row.place for row in whole.players] == [*range(1, len(names) - 1), None, None]
+    assert {row.player for row in whole.players if row.disqualified} == barred
+    top = leaderboard(store, pool.name, **asked)  # type: ignore[arg-type]
+    assert pages(pool, top, "next", **asked) == names
+    last = top
+    while last.next is not None:
+        last = leaderboard(store, pool.name, cursor=last.next, **asked)  # type: ignore[arg-type]
+    assert pages(pool, last, "previous", **asked) == names
+    places = {row.player: row.place for row in whole.players}
+    for name in names:
+        page = leaderboard(store, pool.name, around=name, **asked)  # type: ignore[arg-type]
+        assert {row.player: row.place for row in page.players}.items() <= places.items()
+        assert name in [row.player for row in page.players]
+        after, before = pages(pool, page, "next", **asked), pages(pool, page, "previous", **asked)
+        assert before[: len(before) - len(page.players)] + after == names
+    ranked = {**asked, "disqualified": "ranked"}
+    first = leaderboard(store, pool.name, **ranked)  # type: ignore[arg-type]
+    assert pages(pool, first, "next", **ranked) == by_rating
+    all_ranked = leaderboard(store, pool.name, **{**ranked, "limit": 1000}).players  # type: ignore[arg-type]
+    assert [row.place for row in all_ranked] == list(range(1, len(names) + 1))
+    assert {row.player for row in all_ranked if row.disqualified} == barred
+    assert player(store, pool.name, "p0").place is None
+    assert player(store, pool.name, by_rating[0]).place == 1
+    assert pool.is_sound()
+    pool.settle()
+    assert pool.is_sound()
+    # p0 may be rated in nothing, so that the others moved.
+    assert "p0" not in pool.ratings()
+
+
+def test_a_cursor_of_an_earlier_version_leads_on(store: Store) -> None:
+    """It knew nothing of those who are disqualified."""
+    pool = ladder(store)
+    first = leaderboard(store, pool.name, limit=2, provisional=True)
+    row = first.players[-1]
+    old = cursor_out((False, -row.display, row.player, 3))
+    page = leaderboard(store, pool.name, limit=2, provisional=True, cursor=old)
+    assert page == leaderboard(store, pool.name, limit=2, provisional=True, cursor=first.next)
+    assert [one.place for one in page.players] == [3, 4]
+
+
+def test_a_newcomer_who_is_disqualified_to_come_is_marked_at_once(store: Store) -> None:
+    """The first rating of one who may play until then."""
+    pool = Trial(store)
+    pool.disqualify("new", since=100)
+    pool.post(duel("a", "new", "bob", 10))
+    rows = leaderboard(store, pool.name).players
+    assert [(row.player, row.place, row.disqualified) for row in rows] == [
+        ("bob", 1, False),
+        ("new", None, True),
+    ]
+    assert pool.is_sound()
+
+
+def test_a_match_without_a_time_says_that_it_was_received(store: Store) -> None:
+    """In every answer; a match that was rated later than it was played says when that was."""
+    pool = Trial(store, late="append")
+    pool.post(duel("a", "ana", "ben", 100), duel("b", "ben", "ana", None))
+    now = NOW // 1_000_000
+    (late,) = pool.post(duel("c", "ana", "ben", 50))
+    assert (late.time, late.played) == (now, 50)
+    lines = {one.match: (one.time, one.played) for one in matches(store, pool.name).matches}
+    assert lines == {"a": (100, 100), "b": (now, None), "c": (now, 50)}
+    assert match(store, pool.name, "b").played is None
+    history = player_history(store, pool.name, "ana").matches
+    assert {one.match: (one.time, one.played) for one in history} == lines
+    assert rating_course(store, pool.name, "ana", most=10).played == [True, False, True]
+    assert explain_player(store, pool.name, "ana", "b").played is None
+    assert explain_player(store, pool.name, "ana", "a").played == 100
+    # A correction without a time leaves it so, one with a time gives it one.
+    pool.correct(posted_match(store, pool.name, "b"))
+    pool.settle()
+    assert match(store, pool.name, "b").played is None
+    pool.correct(duel("b", "ben", "ana", 200))
+    pool.settle()
+    assert (match(store, pool.name, "b").time, match(store, pool.name, "b").played) == (200, 200)
+    assert pool.is_sound()

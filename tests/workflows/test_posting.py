@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 
 import equipoise as eq
@@ -270,3 +271,157 @@ def test_minus_zero_is_zero(store: Store) -> None:
     assert [str(team.players[0].performance) for team in seen.teams] == ["0.0", "0.0"]
     assert again == seen
     assert pool.is_sound()
+
+
+def scored(match: str, time: int, *scores: float, **more: object) -> MatchRequest:
+    """Return a match of players a, b, c, ... by their scores."""
+    teams = [
+        TeamRequest([name], score=score) for name, score in zip("abcdef", scores, strict=False)
+    ]
+    return MatchRequest(match=match, teams=teams, time=time, **more)  # type: ignore[arg-type]
+
+
+def ranked(match: str, time: int, *ranks: int) -> MatchRequest:
+    """Return a match of players a, b, c, ... by their ranks."""
+    teams = [TeamRequest([name], rank) for name, rank in zip("abcdef", ranks, strict=False)]
+    return MatchRequest(match=match, teams=teams, time=time)
+
+
+def test_scores_make_the_places(store: Store) -> None:
+    """The highest is first, and equal ones tie; ratings are those of the same places by rank."""
+    pool = Trial(store, late="replay")
+    posted = [scored("1", 10, 7, 9.5, 7, -2), scored("3", 30, 0, -0.0), ranked("4", 40, 2, 1, 2)]
+    seen = pool.post(*posted)
+    assert [[team.rank for team in one.teams] for one in seen] == [[2, 1, 2, 4], [1, 1], [2, 1, 2]]
+    pool.post(scored("2", 20, 1, 2, 3))
+    pool.settle()
+    assert pool.is_sound()
+    same = [ranked("1", 10, 2, 1, 2, 3), ranked("2", 20, 3, 2, 1), ranked("3", 30, 1, 1), posted[2]]
+    assert pool.ratings() == rated_alone(store, same)
+
+
+def test_the_same_scores_again_change_nothing(store: Store) -> None:
+    """Scores are kept as they were posted: other scores in the same order are other content."""
+    pool = Trial(store)
+    (seen,) = pool.post(scored("1", 10, 3, 1, 0))
+    assert pool.post(scored("1", 10, 3.0, 1.0, -0.0)) == [seen]
+    for other in (scored("1", 10, 4, 1, 0), ranked("1", 10, 1, 2, 3)):
+        assert isinstance(pool.refused(other), ConflictError)
+    pool.correct(scored("1", 10, 1, 3, 0))
+    pool.settle()
+    assert [team.rank for team in match(store, pool.name, "1").teams] == [2, 1, 3]
+    pool.disqualify("b")
+    pool.settle()
+    assert pool.is_sound()
+
+
+@pytest.mark.parametrize(
+    ("teams", "told"),
+    [
+        (
+            [TeamRequest(["a"], 1, score=2.0), TeamRequest(["b"], 2, score=1.0)],
+            [
+                ("score", "must not stand beside rank", "score 2 and rank 1"),
+                ("score", "must not stand beside rank", "score 1 and rank 2"),
+            ],
+        ),
+        (
+            [TeamRequest(["a"], 1), TeamRequest(["b"], score=1.0)],
+            [("score", "must be given for all teams of a match or for none", "a team with a rank")],
+        ),
+        (
+            [TeamRequest(["a"], score=2.0), TeamRequest(["b"])],
+            [("score", "must be given for all teams of a match", "1 of 2 teams with a score")],
+        ),
+        (
+            [TeamRequest(["a"], 1), TeamRequest(["b"])],
+            [("rank", "or score for all of them", "a team without a rank")],
+        ),
+        (
+            [TeamRequest(["a"], score=math.inf), TeamRequest(["b"], score=2.0**54)],
+            [("score", "from -2^53 to 2^53", "inf"), ("score", "from -2^53", str(2.0**54))],
+        ),
+    ],
+)
+def test_all_teams_have_a_rank_or_all_a_score(
+    sqlite_store: Store, teams: list[TeamRequest], told: list[tuple[str, str, str]]
+) -> None:
+    refused = Trial(sqlite_store).refused(MatchRequest("m", teams, time=1))
+    assert isinstance(refused, InvalidDataError)
+    for problem, (field, rule, got) in zip(refused.problems, told, strict=True):
+        assert (problem.field, problem.got) == (field, got)
+        assert rule in problem.rule
+
+
+def test_what_the_system_does_not_use_of_a_match_is_told(store: Store) -> None:
+    """With every answer about the match, in the order of the columns."""
+    pool = Trial(store, system="glicko")
+    teams = [
+        TeamRequest(
+            [ParticipationRequest("a", share=0.5, side="home", statistics={"kills": 3})], 0
+        ),
+        TeamRequest([ParticipationRequest("b", performance=2.0)], 1),
+    ]
+    odd = MatchRequest("odd", teams, time=1, weight=2.0, performance_ceiling=1500.0)
+    (seen,) = pool.post(odd)
+    unused = ["performance_ceiling", "performance", "share", "side", "statistics"]
+    assert seen.unused == unused
+    assert match(store, pool.name, "odd").unused == unused
+    plain = duel("plain", "a", "b", 2)
+    assert pool.answer(odd, plain, told=False) == PostedMessage(1, 1, 2, unused)
+    (seen,) = pool.post(plain)
+    assert seen.unused == []
+    assert b"unused" not in msgspec.json.encode(seen)
+
+
+def _told(name: str) -> ParticipationRequest:
+    return ParticipationRequest(name, statistics={"kills": 3.0}, share=0.5, role="tank")
+
+
+def test_a_match_of_which_all_is_used_says_nothing(store: Store) -> None:
+    pool = Trial(
+        store, system="team-glicko2", statistics={"kills": 1.0}, parameters={"roles": True}
+    )
+    teams = [TeamRequest([_told(name)], rank) for rank, name in enumerate("ab")]
+    (seen,) = pool.post(MatchRequest("m", teams, time=1, weight=0.5))
+    assert seen.unused == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "unused"),
+    [
+        (
+            {"system": "elo"},
+            [
+                "performance_ceiling",
+                "performance",
+                "share",
+                "role",
+                "side",
+                "at_home",
+                "statistics",
+            ],
+        ),
+        (
+            {"system": "elo", "parameters": {"home_advantage": 50}, "statistics": {"kills": 1.0}},
+            ["performance_ceiling", "performance", "share", "role", "statistics"],
+        ),
+        (
+            {"system": "elo-mmx", "parameters": {"rho": 0.5}},
+            ["performance", "share", "role", "side", "at_home", "statistics", "parameters.rho"],
+        ),
+        (
+            {
+                "system": "team-glicko2",
+                "statistics": {"kills": 1.0},
+                "parameters": {"roles": True},
+            },
+            ["performance_ceiling", "side", "at_home"],
+        ),
+    ],
+)
+def test_a_pool_says_what_it_does_not_use(
+    sqlite_store: Store, settings: dict[str, object], unused: list[str]
+) -> None:
+    pool = Trial(sqlite_store, **settings)
+    assert pool_message(sqlite_store, pool.name).unused == unused

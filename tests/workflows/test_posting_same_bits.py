@@ -26,6 +26,9 @@ from equipoise.workflows.verifying import verify_pool
 from test_every_system import VARIANTS, Variant, system_of
 from workflows.pool_trials import NOW
 
+#: Systems with `opponents` say what that costs, once each.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
+
 DAY = 86_400_000_000
 
 #: With what the variants of all systems leave off: sides, roles, and matches without times.

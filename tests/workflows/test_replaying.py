@@ -25,9 +25,9 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replaying, "_NEARLY", 2)
 
 
-def filled(store: Store, matches: int = 12, **settings: object) -> Trial:
+def filled(store: Store, matches: int = 12, name: str = "trial", **settings: object) -> Trial:
     """Return a pool with duels m0, m1, ... a second apart."""
-    pool = Trial(store, **{"late": "replay", **settings})
+    pool = Trial(store, name, **{"late": "replay", **settings})
     names = ["ada", "bob", "cyd", "dan"]
     played = [(names[number % 4], names[(number + 1) % 4]) for number in range(matches)]
     pool.post(*(duel(f"m{number}", *two, number) for number, two in enumerate(played)))

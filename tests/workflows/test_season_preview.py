@@ -91,7 +91,7 @@ def test_what_could_not_be_done_is_not_shown(store: Store) -> None:
     ladder(store)
     with pytest.raises(NotFoundError):
         preview_season(store, "nowhere", SeasonRequest(season="s1"))
-    with pytest.raises(InvalidDataError, match="problems: 1"):
+    with pytest.raises(InvalidDataError, match="season could not be ended: 1 problem"):
         preview(store, season="s" * 40, settings=SeasonSettings(placement_matches=-1))
     with pytest.raises(InvalidDataError):
         preview(store, settings=SeasonSettings(system="elo"))

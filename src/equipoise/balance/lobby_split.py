@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.balance.objective import parts_of, sum_difference
 from equipoise.balance.packing import MOST_TRIED, NoPlacementError
@@ -25,7 +26,7 @@ from equipoise.balance.possible import impossible
 from equipoise.balance.solve import Effort, RowTeams, Solution, solve
 from equipoise.balance.task import Task, centred, units_of
 from equipoise.data.lobby import Lobby
-from equipoise.data.split import Balance, Constraint, Split
+from equipoise.data.split import Balance, Constraint, ConstraintKind, Split
 from equipoise.errors import ConvergenceError, require
 
 #: "mean": J of [TG2]_ (48). "sum": the largest difference of the sums of effective ratings.
@@ -56,6 +57,7 @@ class _Balancing:
         return Split(teams=named, **parts._asdict())
 
 
+@checks_arguments("uncertainty_weight", "objective", "time_limit")
 def balance(
     lobby: Lobby,
     teams: int = 2,
@@ -213,22 +215,31 @@ def _constraints(
         start[list(team)] = number
     effort = replace(effort, steps=effort.steps // _COST_SHARE)
     found = []
-    for name, without in _relaxed(asked, task, rules):
+    for kind, rows, label, without in _relaxed(asked, task, rules):
+        about = Constraint(
+            kind=kind,
+            players=tuple(asked.ids[list(rows)].tolist()),
+            label=label,
+            status="held",
+            objective_without=None,
+        )
         if without is None:
-            found.append(Constraint(name=name, status="waived", objective_without=least))
+            found.append(replace(about, status="waived", objective_without=least))
             continue
         other = None
         if costs and effort.in_time():
             solved = solve(without, effort, 1, start)
             other = None if solved is None else min(asked.split(solved.splits[0]).objective, least)
-        found.append(Constraint(name=name, status="held", objective_without=other))
+        found.append(replace(about, objective_without=other))
     return tuple(found)
 
 
 def _relaxed(
     asked: _Balancing, task: Task, rules: tuple[bool, bool]
-) -> Iterator[tuple[str, Task | None]]:
-    """Yield every constraint and the task without it; None where it is waived.
+) -> Iterator[tuple[ConstraintKind, tuple[int, ...], str | None, Task | None]]:
+    """Yield the kind, rows and label of every constraint, and the task without it or None.
+
+    The task is None where the constraint is waived.
 
     All else stays as it is kept: top players who are together as a party need not be apart
     without it.
@@ -237,24 +248,22 @@ def _relaxed(
     kept = replace(task, top=False, avoid=task.avoid + top_pairs)
     if rules[0]:
         held = task.top and len(top_pairs) == task.teams * (task.teams - 1) // 2
-        yield "top-two", replace(task, top=False) if held else None
+        top = tuple(range(task.teams))
+        yield "top-two", top, None, replace(task, top=False) if held else None
     if rules[1] and task.larger_teams:
-        yield "uneven", replace(kept, uneven=False) if task.uneven else None
+        yield "uneven", (0,), None, replace(kept, uneven=False) if task.uneven else None
     for name, rows in _named_groups(lobby.party, asked.order):
         if len(rows) > 1:
-            yield (
-                f"party:{name}",
-                replace(kept, parties=tuple(party for party in task.parties if party != rows)),
-            )
-    for _, rows in _named_groups(lobby.team, asked.order):
+            others = tuple(party for party in task.parties if party != rows)
+            yield "party", rows, name, replace(kept, parties=others)
+    for name, rows in _named_groups(lobby.team, asked.order):
         for row in rows:
             locks = [tuple(r for r in lock if r != row) for lock in task.locks]
             without = replace(kept, locks=tuple(lock for lock in locks if lock))
-            yield f"lock:{asked.ids[row]}", without
+            yield "lock", (row,), name, without
     for pair in task.avoid:
-        name = ";".join(str(asked.ids[row]) for row in pair)
-        others = tuple(other for other in task.avoid if other != pair)
-        yield f"avoid:{name}", replace(kept, avoid=others + top_pairs)
+        rest = tuple(other for other in task.avoid if other != pair)
+        yield "avoid", pair, None, replace(kept, avoid=rest + top_pairs)
 
 
 def _top_pairs(task: Task) -> tuple[tuple[int, int], ...]:
@@ -289,4 +298,13 @@ def _answer(asked: _Balancing, solution: Solution, constraints: tuple[Constraint
         gap=best.objective - bound,
         compared=solution.compared,
         stopped=solution.stopped,
+        notes=_notes(asked.lobby),
     )
+
+
+def _notes(lobby: Lobby) -> tuple[str, ...]:
+    """Return what to say of a lobby in which no deviation is known."""
+    if lobby.deviation.any():
+        return ()
+    by = "rating" if np.array_equal(lobby.strength, lobby.rating) else "effective rating"
+    return (f"The lobby has no deviations: it is balanced by {by} alone (deviation 0).",)

@@ -12,6 +12,7 @@ from equipoise.balance.task import Task, units_of
 from equipoise.balance.two_sides import ContradictionError, knots_of
 from equipoise.data.lobby import Lobby
 from equipoise.errors import InvalidDataError
+from equipoise.wording import counted
 
 #: Players named in a sentence.
 _NAMED = 6
@@ -72,7 +73,7 @@ def _too_large_together(task: Task, ids: Sequence[str]) -> str:
     rows = units.rows[int(np.argmax(units.size))]
     return (
         f"{_listed([ids[row] for row in rows])} must stay together through parties and locks: "
-        f"{len(rows)} players, but the largest team has {task.largest} places"
+        f"{counted(len(rows), 'player')}, but the largest team has {counted(task.largest, 'place')}"
     )
 
 

@@ -13,6 +13,7 @@ from equipoise.balance.matched import Matched, missing_of
 from equipoise.balance.methods import Outcome
 from equipoise.data.rebalanced import Method
 from equipoise.data.ruleset import RebalanceRequest
+from equipoise.wording import counted
 
 #: Players of a match up to which strict rulesets are rebalanced by combination (READINGS D5).
 COMBINED = 12
@@ -62,7 +63,7 @@ def notes_of(matched: Matched, outcome: Outcome, teams: int, below: bool) -> Ite
     yield from _attribute_notes(matched.request)
     if teams < rules.max_number and not below:
         yield (
-            f"{teams} of at most {rules.max_number} teams: of more, not all would have "
+            f"{teams} of at most {counted(rules.max_number, 'team')}: of more, not all would have "
             f"{_range(rules.player_min_number, rules.player_max_number)} players"
         )
     assert outcome.team_of is not None
@@ -117,8 +118,9 @@ def listing_notes(listing: Listing, most: int) -> Iterator[str]:
     """Yield what there is to know about a list of sequences."""
     if listing.stranded:
         yield (
-            f"{listing.stranded:,} sequences leave somebody without a place, or a team below its "
-            "minimum, and are not listed"
+            f"{counted(listing.stranded, 'sequence leaves', 'sequences leave')} somebody without "
+            "a place, or a team below its minimum, and "
+            f"{'is' if listing.stranded == 1 else 'are'} not listed"
         )
     if not listing.complete:
         yield f"the list ends after {most:,} sequences: there are more"

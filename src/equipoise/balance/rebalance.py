@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import get_args
 
+from equipoise.arguments import checks_arguments
 from equipoise.balance.board import Placed
 from equipoise.balance.listing import listing
 from equipoise.balance.matched import Matched
@@ -44,6 +45,7 @@ _NEXT: dict[Method, tuple[Method, ...]] = {
 }
 
 
+@checks_arguments("method", "time_limit")
 def rebalance(
     request: RebalanceRequest,
     *,

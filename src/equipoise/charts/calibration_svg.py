@@ -6,6 +6,7 @@ from equipoise.charts import svg
 from equipoise.charts.markup import Markup, decimals
 from equipoise.charts.scale import Scale
 from equipoise.data.backtest import Calibration
+from equipoise.wording import counted
 
 #: Pixels: the square, and the strip of bars below it.
 _LEFT, _TOP, _SIDE, _BARS = 46.0, 8.0, 292.0, 36.0
@@ -84,5 +85,5 @@ def _curve(found: Calibration, x: Scale, y: Scale) -> list[Markup]:
 def _told(expected: float, observed: float, count: float) -> str:
     return (
         f"expected {decimals(100 * expected, 1)} %, observed {decimals(100 * observed, 1)} %, "
-        f"{count:,.0f} participations"
+        f"{counted(round(count), 'participation')}"
     )

@@ -10,6 +10,7 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.ratings import Ratings
 from equipoise.errors import InvalidDataError
+from equipoise.wording import counted
 
 #: Percentiles that are marked, beside the median.
 PERCENTILES = (5, 25, 75, 95)
@@ -61,7 +62,9 @@ def distribution(
     if not len(rating):
         most = int(ratings.matches.max(initial=0))
         raise InvalidDataError(
-            [], f"no player has {min_matches} rated matches: the busiest has {most}"
+            [],
+            f"no player has {counted(min_matches, 'rated match', 'rated matches')}: the busiest "
+            f"has {most}",
         )
     edges = _round_edges(rating)
     return Distribution(

@@ -8,6 +8,7 @@ from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span,
 from equipoise.charts.distribution import Distribution, share_above
 from equipoise.charts.labels import shortened
 from equipoise.charts.ticks import round_numbers
+from equipoise.wording import printable
 
 _LETTERS = 20
 _LEAST_COLUMNS, _LEAST_ROWS, _MOST_ROWS = 20, 5, 14
@@ -61,7 +62,7 @@ def _table(found: Distribution) -> list[Row]:
     words = [f"{name} {at:.0f}" for name, at in sorted(marks.items(), key=lambda mark: mark[1])]
     lines = [[Span(f"mean {found.mean:.0f}   " + "   ".join(words), "")]]
     for number, place in enumerate(found.places):
-        name = shortened(str(place.player), _LETTERS)
+        name = shortened(printable(str(place.player)), _LETTERS)
         text = f"{name} {place.rating:.0f}, {share_above(place.above)}"
         lines.append([Span(text, COLOURS[number % len(COLOURS)])])
     return lines

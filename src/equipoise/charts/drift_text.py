@@ -13,6 +13,7 @@ from equipoise.charts.drift_panels import Line, Panel, drift_panels
 from equipoise.charts.labels import shortened, spread_out
 from equipoise.charts.ticks import round_moments, round_numbers
 from equipoise.data.drift import Drift
+from equipoise.wording import printable
 
 _LETTERS = 20
 _LEAST_COLUMNS, _LEAST_ROWS = 20, 3
@@ -76,9 +77,10 @@ def _frame(panels: tuple[Panel, Panel], heights: tuple[int, int], columns: int) 
 def _labels(panel: Panel) -> list[str]:
     """Return what stands beside each line: its letter if there are several, and its label."""
     several = len(panel.lines) > 1
+    names = [shortened(printable(line.label), _LETTERS) for line in panel.lines]
     return [
-        f" {_letter(line) + ' ' if several else ''}{shortened(line.label, _LETTERS)} {line.end}"
-        for line in panel.lines
+        f" {_letter(line) + ' ' if several else ''}{name} {line.end}"
+        for name, line in zip(names, panel.lines, strict=True)
     ]
 
 

@@ -17,6 +17,7 @@ from equipoise.charts.performance_list import (
     score_text,
 )
 from equipoise.data.performance_series import PerformanceSeries
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,7 +136,7 @@ def _set_axis(axes: Axes, series: PerformanceSeries, shown: int, width: float) -
 
     axes.xaxis.set_major_locator(MaxNLocator(nbins=max(int(0.6 * width), 2), integer=True))
     left_out = series.players - shown
-    more = f"  (and {left_out} more players)" if left_out else ""
+    more = f"  (and {counted(left_out, 'more player')})" if left_out else ""
     axes.set_xlabel(f"rating{more}")
 
 

@@ -18,6 +18,7 @@ from equipoise.charts.performance_list import (
 )
 from equipoise.charts.ticks import round_numbers
 from equipoise.data.performance_series import PerformanceSeries
+from equipoise.wording import counted, printable
 
 #: Letters of a name, and of the chart between names and numbers at least.
 _LETTERS, _LEAST_COLUMNS = 22, 16
@@ -62,7 +63,7 @@ def performance_rows(
     """
     rows = listed(series)
     marks = _UNICODE if glyphs.braille else _ASCII
-    names = [shortened(series.names[row], _LETTERS) for row in rows.tolist()]
+    names = [shortened(printable(series.names[row]), _LETTERS) for row in rows.tolist()]
     scores = [score_text(series.points[row], series.games[row]) for row in rows.tolist()]
     numbers = [_plain(rating_text(series, row), glyphs) for row in rows.tolist()]
     left, middle, right = (max(map(len, texts)) for texts in (names, scores, numbers))
@@ -153,6 +154,6 @@ def _legend(
             lines[-1].append(Span("   ", ""))
         lines[-1] += [Span(mark, colour), Span(f" {name}", "dim")]
     if len(rows) < series.players:
-        more = f"and {series.players - len(rows)} more players"
+        more = f"and {counted(series.players - len(rows), 'more player')}"
         lines.append([Span(" " * indent + more, "dim")])
     return [joined(line) for line in lines]

@@ -20,6 +20,7 @@ from equipoise.charts.rating_series import (
     visible_range,
 )
 from equipoise.charts.ticks import round_moments, round_numbers
+from equipoise.wording import printable
 
 #: Letters of a name beside its line.
 _LETTERS = 20
@@ -86,7 +87,7 @@ def _labels(series: Sequence[RatingSeries]) -> list[str]:
     """Return what stands beside each line: its letter if there are several, name and rating."""
     return [
         f" {_letter(number) + ' ' if len(series) > 1 else ''}"
-        f"{shortened(str(one.player), _LETTERS)} {one.rating[-1]:.0f}"
+        f"{shortened(printable(str(one.player)), _LETTERS)} {one.rating[-1]:.0f}"
         for number, one in enumerate(series)
     ]
 

@@ -16,6 +16,7 @@ from equipoise.charts.class_layout import (
     class_layout,
 )
 from equipoise.data.performance_series import ClassGraph
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +90,7 @@ def _notes(graph: ClassGraph, shown: ClassGraph) -> Iterable[str]:
         yield "arrows without a number: one game"
     left_out = len(graph.classes) - len(shown.classes)
     if left_out:
-        yield f"and {left_out} more classes"
+        yield f"and {counted(left_out, 'more class', 'more classes')}"
 
 
 def _draw_box(axes: Axes, box: Box) -> None:

@@ -11,6 +11,7 @@ from equipoise.arrays import Floats
 from equipoise.charts import theme
 from equipoise.charts.tuning_surface import Axis, Surface
 from equipoise.data.tuning import Tuning, Value
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,14 +57,19 @@ def tuning_figure(found: Tuning, *, title: str) -> Figure:
 
 
 def _subtitle(found: Tuning, surface: Surface) -> str:
-    words = [f"{found.metric} on {found.matches:,} matches, {len(found.trials):,} trials"]
+    words = [
+        f"{found.metric} on {counted(found.matches, 'match', 'matches')}, "
+        f"{counted(len(found.trials), 'trial')}"
+    ]
     better = "higher" if found.higher_is_better else "lower"
     words.append(f"{better} is better; outlined: the best")
     if _shows_given(found, surface):
         words.append("cross: as given")
     left_out = len(found.choices) - MOST_PANELS
     if left_out > 0:
-        words.append(f"{left_out} more parameters are not shown")
+        words.append(
+            counted(left_out, "more parameter is not shown", "more parameters are not shown")
+        )
     return ", ".join(words)
 
 

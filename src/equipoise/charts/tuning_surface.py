@@ -138,7 +138,7 @@ def _cell(parameters: Mapping[str, Value], across: Axis, up: Axis) -> Sequence[i
 
 
 def _is_number(value: Value) -> TypeGuard[float]:
-    return value is not None and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _order(value: Value) -> tuple[bool, float]:

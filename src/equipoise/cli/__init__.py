@@ -6,7 +6,10 @@ Heavy libraries are imported inside the commands, so that `equipoise --help` ans
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from equipoise.errors import EquipoiseError, exit_status
 
@@ -22,21 +25,29 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from equipoise.cli.application import application
-    from equipoise.cli.report import report_error, report_system_error, report_usage_error
+    from equipoise.cli.report import (
+        report_error,
+        report_system_error,
+        report_usage_error,
+        say,
+    )
 
     as_json = "--json" in arguments
     try:
-        status = application(
-            args=_with_default_values(arguments), prog_name="equipoise", standalone_mode=False
-        )
+        with _approximations_said():
+            status = application(
+                args=_with_default_values(arguments), prog_name="equipoise", standalone_mode=False
+            )
     except EquipoiseError as error:
         report_error(error, as_json)
         return exit_status(error)
     except typer.Abort:
-        print("stopped", file=sys.stderr)  # noqa: T201  # the command line speaks here
+        say("stopped")
         return 130
     except typer.TyperException as error:
-        report_usage_error(error.format_message(), as_json)
+        # Without any arguments the message is the help, of several lines.
+        is_help = type(error).__name__ == "NoArgsIsHelpError"
+        report_usage_error(error.format_message(), as_json, is_help=is_help)
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output has seen enough (head, less).
@@ -47,6 +58,28 @@ def run(arguments: Sequence[str]) -> int:
         report_system_error(error, as_json)
         return 1
     return status if isinstance(status, int) else 0
+
+
+@contextmanager
+def _approximations_said() -> Iterator[None]:
+    """Print each `ApproximationWarning` as one line on standard error, and only once."""
+    from equipoise.cli.report import say
+    from equipoise.errors import ApproximationWarning
+
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
+        if not issubclass(category, ApproximationWarning):
+            shown_before(message, category, *place, **named)
+        elif str(message) not in said:
+            said.add(str(message))
+            say(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        shown_before = warnings.showwarning
+        warnings.simplefilter("always", ApproximationWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _with_default_values(arguments: Sequence[str]) -> list[str]:

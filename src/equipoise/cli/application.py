@@ -42,7 +42,9 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"equipoise {version('equipoise')}")
+        from equipoise.cli.report import print_lines
+
+        print_lines(f"equipoise {version('equipoise')}")
         raise typer.Exit
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,18 +63,22 @@ def drift(
         bool,
         typer.Option("--no-band", help="Leave the spread of the ratings out of the chart in FILE."),
     ] = False,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the chart.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Chart title.")] = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="For large matches; never changes a number. [default: all]"),
     ] = None,
     column: options.Column = None,
     stat: options.Stat = None,
+    lower_score_is_better: options.LowerScore = False,
     skip_bad: options.SkipBad = None,
     since: options.Since = None,
     until: options.Until = None,
+    time_format: options.TimeFormat = None,
     where: options.Where = None,
+    synonyms: options.Synonyms = None,
     format_: options.Format = None,
+    strict: options.Strict = False,
     as_json: options.Json = False,
 ) -> None:
     """Show how the ratings of the active players rise or fall, and what moves them.
@@ -86,7 +89,7 @@ def drift(
     """
     from equipoise._jit import watch_compilation
     from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say
+    from equipoise.cli.report import print_json, progress, say, say_compiled
     from equipoise.numeric.workers import available_cores
     from equipoise.workflows import drift as work
     from equipoise.workflows.settings import read_settings
@@ -100,10 +103,14 @@ def drift(
             format_=format_,
             column=column,
             stat=stat,
+            lower_score_is_better=lower_score_is_better,
+            strict=strict,
             skip_bad=skip_bad,
             where=where,
+            synonyms=synonyms,
             since=since,
             until=until,
+            time_format=time_format,
         ),
         active_days=active_days,
         active_matches=active_matches,
@@ -125,22 +132,21 @@ def drift(
     _print(answer, title, details, to_file=output is not None)
     if output is not None:
         say(f"{'drew' if work.is_chart(output) else 'wrote'} {output}")
-    if compilation.kernels:
-        say(f"Compiled {compilation.kernels} kernels in {compilation.seconds:.1f} s.")
+    say_compiled(compilation)
 
 
 def _print(answer: DriftAnswer, title: str | None, details: bool, to_file: bool) -> None:
     """Print chart and table where no file was asked for, and on standard error the rest."""
     from equipoise.cli.drift_tables import drift_lines, ends_table, moments_table
     from equipoise.cli.reading import reading_lines
-    from equipoise.cli.report import print_table, say
-    from equipoise.cli.terminal import print_rows, sheet
+    from equipoise.cli.report import print_chart, print_lines, print_table, say
+    from equipoise.cli.terminal import sheet
     from equipoise.workflows.drift import message_of, text_of
 
     told = message_of(answer)
     if not to_file:
-        print_rows(text_of(answer, title=title, **sheet()._asdict()))
-        sys.stdout.write("\n")
+        print_chart(text_of(answer, title=title, **sheet()._asdict()))
+        print_lines("")
         print_table(
             *(moments_table(told) if details or len(told.systems) == 1 else ends_table(told))
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
@@ -69,7 +68,7 @@ def incentives(
         typer.Option(
             metavar="N",
             show_default=False,
-            help="Of the random plans among those tried. [default: 0]",
+            help="Random seed of the plans that are drawn. [default: 0]",
         ),
     ] = 0,
     output: Annotated[
@@ -91,18 +90,22 @@ def incentives(
     details: Annotated[
         bool, typer.Option("--details", help="Print the matches that are thrown as well.")
     ] = False,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the chart.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Chart title.")] = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, help="For large matches; never changes a number. [default: all]"),
     ] = None,
     column: options.Column = None,
     stat: options.Stat = None,
+    lower_score_is_better: options.LowerScore = False,
     skip_bad: options.SkipBad = None,
     since: options.Since = None,
     until: options.Until = None,
+    time_format: options.TimeFormat = None,
     where: options.Where = None,
+    synonyms: options.Synonyms = None,
     format_: options.Format = None,
+    strict: options.Strict = False,
     as_json: options.Json = False,
 ) -> None:
     """Search for players who would have ended higher by doing worse, and how.
@@ -113,7 +116,7 @@ def incentives(
     """
     from equipoise._jit import watch_compilation
     from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say
+    from equipoise.cli.report import print_json, progress, say, say_compiled
     from equipoise.evaluate.incentives import Effort
     from equipoise.numeric.workers import available_cores
     from equipoise.workflows import incentives as work
@@ -128,10 +131,14 @@ def incentives(
             format_=format_,
             column=column,
             stat=stat,
+            lower_score_is_better=lower_score_is_better,
+            strict=strict,
             skip_bad=skip_bad,
             where=where,
+            synonyms=synonyms,
             since=since,
             until=until,
+            time_format=time_format,
         ),
         players=tuple(player or ()),
         others=cast(Literal["frozen", "replayed"], others),
@@ -155,27 +162,26 @@ def incentives(
     for verb, path in (("wrote", output), ("drew", chart)):
         if path is not None:
             say(f"{verb} {path}")
-    if compilation.kernels:
-        say(f"Compiled {compilation.kernels} kernels in {compilation.seconds:.1f} s.")
+    say_compiled(compilation)
 
 
 def _print(answer: IncentivesAnswer, details: bool) -> None:
     """Print chart and tables where no file was asked for, and on standard error the rest."""
     from equipoise.cli.incentives_tables import incentives_lines, players_table, thrown_table
     from equipoise.cli.reading import reading_lines
-    from equipoise.cli.report import print_table, say
-    from equipoise.cli.terminal import print_rows, sheet
+    from equipoise.cli.report import print_chart, print_lines, print_table, say
+    from equipoise.cli.terminal import sheet
     from equipoise.workflows.incentives import message_of, text_of
 
     told, request = message_of(answer), answer.request
     gained = any(one.thrown for system in told.systems for one in system.players)
     if request.output is None:
         if gained and request.chart is None:
-            print_rows(text_of(answer, title=request.title, **sheet()._asdict()))
-            sys.stdout.write("\n")
+            print_chart(text_of(answer, title=request.title, **sheet()._asdict()))
+            print_lines("")
         print_table(*players_table(told))
         if details and gained:
-            sys.stdout.write("\n")
+            print_lines("")
             print_table(*thrown_table(told))
     for line in (*incentives_lines(told), *reading_lines(told.history)):
         say(line)

@@ -34,14 +34,8 @@ def backtest(
             "are learned from. [default: 0%]",
         ),
     ] = "0%",
-    min_history: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            show_default=False,
-            help="Score only players with so many earlier matches. [default: 5]",
-        ),
-    ] = 5,
+    min_history: options.MinHistory = None,
+    min_total: options.MinTotal = None,
     ties_as_authors: Annotated[
         bool,
         typer.Option(
@@ -49,12 +43,13 @@ def backtest(
             help="Count pairs predicted equal as correct, as the authors of Elo-MMR do.",
         ),
     ] = False,
+    least_difference: options.LeastDifference = None,
     details: Annotated[
         bool,
         typer.Option(
             "--details",
-            help="Also print intervals, differences, slices and calibration; always so on a "
-            "terminal.",
+            help="Also print scores by experience, intervals, differences, slices and "
+            "calibration on standard output; always so on a terminal.",
         ),
     ] = False,
     resamples: Annotated[
@@ -89,21 +84,27 @@ def backtest(
     ] = None,
     column: options.Column = None,
     stat: options.Stat = None,
+    lower_score_is_better: options.LowerScore = False,
     skip_bad: options.SkipBad = None,
     until: options.Until = None,
+    time_format: options.TimeFormat = None,
     where: options.Where = None,
+    synonyms: options.Synonyms = None,
     format_: options.Format = None,
+    strict: options.Strict = False,
     as_json: options.Json = False,
 ) -> None:
     """Compare how well rating systems predict a history.
 
     Each match is predicted from the ratings before it, scored, and only then learned from. The
-    last row is what is reached without ratings.
+    last row shows what is reached without ratings. The first table is about players with five or
+    more earlier matches (--min-history), the second about newcomers, players with few matches, and
+    all; without --details the second goes to standard error.
     """
     from equipoise._jit import watch_compilation
     from equipoise.cli.command_line import command_line
     from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say
+    from equipoise.cli.report import print_json, progress, say, say_compiled
     from equipoise.numeric.workers import available_cores
     from equipoise.workflows import backtest as work
     from equipoise.workflows.settings import read_settings
@@ -117,13 +118,19 @@ def backtest(
             format_=format_,
             column=column,
             stat=stat,
+            lower_score_is_better=lower_score_is_better,
+            strict=strict,
             skip_bad=skip_bad,
             where=where,
+            synonyms=synonyms,
             until=until,
+            time_format=time_format,
         ),
         first=first,
-        min_history=min_history,
+        min_history=work.chosen_history(min_history, min_total),
+        min_total=min_total,
         ties_as_authors=ties_as_authors,
+        least_differences=work.least_differences(least_difference or []),
         resamples=resamples,
         confidence=confidence,
         seed=seed,
@@ -144,8 +151,7 @@ def backtest(
     _print(answer, table=output is None, details=details or (output is None and _on_terminal()))
     if report is not None:
         say(f"wrote {report}")
-    if compilation.kernels:
-        say(f"Compiled {compilation.kernels} kernels in {compilation.seconds:.1f} s.")
+    say_compiled(compilation)
 
 
 def _on_terminal() -> bool:
@@ -154,15 +160,29 @@ def _on_terminal() -> bool:
 
 def _print(answer: BacktestMessage, table: bool, details: bool) -> None:
     """Print the tables that are wanted, and on standard error what was scored."""
-    from equipoise.cli.backtest_tables import detail_tables, main_table, scoring_lines
+    from equipoise.cli.backtest_tables import (
+        BY_EXPERIENCE,
+        detail_tables,
+        groups_table,
+        main_table,
+        scoring_lines,
+    )
     from equipoise.cli.reading import reading_lines
-    from equipoise.cli.report import print_table, say
+    from equipoise.cli.report import plain_lines, print_lines, print_table, say
 
     if table:
         print_table(*main_table(answer))
     if details:
+        print_lines("", BY_EXPERIENCE)
+        print_table(*groups_table(answer))
         for title, columns, rows, numeric in detail_tables(answer):
-            sys.stdout.write(f"\n{title}\n")
+            print_lines("", title)
             print_table(columns, rows, numeric)
-    for line in (*scoring_lines(answer), *reading_lines(answer.history)):
+    for line in scoring_lines(answer):
+        say(line)
+    if not details:
+        # Standard output is one table where it goes to another program.
+        for line in (f"{BY_EXPERIENCE}:", *plain_lines(*groups_table(answer))):
+            say(line)
+    for line in reading_lines(answer.history):
         say(line)

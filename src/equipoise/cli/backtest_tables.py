@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from equipoise.wording import counted
+
 if TYPE_CHECKING:
-    from equipoise.messages.backtest import BacktestMessage
+    from equipoise.messages.backtest import BacktestMessage, DifferenceMessage, GroupMessage
 
 #: Columns, rows, and which columns are numbers.
 Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[str]], set[str]]
 TitledTable: TypeAlias = tuple[str, Sequence[str], Sequence[Sequence[str]], set[str]]
 
+#: Title of the table of groups.
+BY_EXPERIENCE = "By earlier matches of the less experienced of each pair"
 #: (metric, its column, digits behind the point)
 _METRICS = (
     ("pair_inversion", "pair_inv", 3),
@@ -49,11 +53,19 @@ def main_table(answer: BacktestMessage) -> Table:
 
 def detail_tables(answer: BacktestMessage) -> Iterator[TitledTable]:
     """Yield the tables below it, those that have anything to say."""
-    share = f"{100 * answer.scoring.confidence:g} % of {answer.scoring.resamples:,} resamples"
+    share = (
+        f"{100 * answer.scoring.confidence:g} % of {counted(answer.scoring.resamples, 'resample')}"
+    )
     if answer.scoring.resamples:
         yield f"Intervals ({share})", *_intervals(answer)
     if answer.differences:
-        yield f"Differences, first less second ({share})", *difference_table(answer)
+        whom = answer.scoring.for_whom
+        yield f"Differences for {whom}, first less second ({share})", *difference_table(answer)
+        if any(group.differences for group in answer.groups):
+            yield (
+                f"Differences by earlier matches, first less second ({share})",
+                *group_differences_table(answer),
+            )
     yield "By earlier matches of the player", *_slices(answer, "earlier")
     yield "By players or teams of the match", *_slices(answer, "size")
     yield "Calibration", *_calibration(answer)
@@ -63,19 +75,28 @@ def scoring_lines(answer: BacktestMessage) -> list[str]:
     """Return what was scored, and what was not."""
     scoring, scored = answer.scoring, answer.systems[0]
     lines = [
-        f"scored {scored.matches:,} of {answer.history.matches:,} matches, "
-        f"{scored.participations:,} of {answer.history.participations:,} participations"
+        f"scored {scored.matches:,} of {counted(answer.history.matches, 'match', 'matches')}, "
+        f"{scored.participations:,} of "
+        f"{counted(answer.history.participations, 'participation')}"
     ]
     if scoring.learned:
-        lines.append(f"the first {scoring.learned:,} matches were only learned from")
-    if scoring.min_history:
+        learned = counted(scoring.learned, "match was", "matches were")
+        lines.append(f"the first {learned} only learned from")
+    if scoring.min_total is not None:
         lines.append(
-            f"players with fewer than {scoring.min_history} earlier matches are not scored"
+            f"players with fewer than {counted(scoring.min_total, 'match', 'matches')} in the "
+            "whole history are scored only in the table by earlier matches"
+        )
+    elif scoring.min_history:
+        lines.append(
+            "players with fewer than "
+            f"{counted(scoring.min_history, 'earlier match', 'earlier matches')} are scored only "
+            "in the table by earlier matches"
         )
     if scoring.undecided:
         lines.append(
-            f"{scoring.undecided:,} of the matches are left with one tie: they count for log_loss, "
-            "brier and calibration only"
+            f"{counted(scoring.undecided, 'match is', 'matches are')} left with one tie: only "
+            "log_loss, brier and calibration count them"
         )
     return lines
 
@@ -98,20 +119,67 @@ def _intervals(answer: BacktestMessage) -> Table:
 
 def difference_table(answer: BacktestMessage) -> Table:
     """Return a row for every pair of systems and metric."""
-    columns = ["first", "second", "metric", "difference", "lower", "upper"]
     rows = [
-        [
-            one.first,
-            one.second,
-            column,
-            _signed(one.metrics[metric], digits),
-            *(_signed(bound, digits) for bound in one.intervals.get(metric, [None, None])),
-        ]
+        _difference(one, metric, column, digits)
         for one in answer.differences
         for metric, column, digits in _shown(answer)
         if one.metrics[metric] is not None
     ]
-    return columns, rows, {"difference", "lower", "upper"}
+    return _DIFFERENCE, rows, _NUMBERS
+
+
+def group_differences_table(answer: BacktestMessage) -> Table:
+    """Return a row for every group, pair of systems and metric."""
+    rows = [
+        [_span(group), *_difference(one, metric, column, digits)]
+        for group in answer.groups
+        for one in group.differences
+        for metric, column, digits in _METRICS
+        if one.metrics.get(metric) is not None
+    ]
+    return ["earlier", *_DIFFERENCE], rows, _NUMBERS
+
+
+_DIFFERENCE = ["first", "second", "metric", "difference", "lower", "upper", "that is"]
+_NUMBERS = {"difference", "lower", "upper"}
+
+
+def _difference(one: DifferenceMessage, metric: str, column: str, digits: int) -> list[str]:
+    bounds = one.intervals.get(metric, [None, None])
+    return [
+        one.first,
+        one.second,
+        column,
+        _signed(one.metrics[metric], digits),
+        *(_signed(bound, digits) for bound in bounds),
+        one.judgements[metric],
+    ]
+
+
+def groups_table(answer: BacktestMessage) -> Table:
+    """Return a row for every group and system."""
+    columns = ["earlier", "participations", "system", "pair_inv", "rank_dev", "log_loss", "brier"]
+    rows = [
+        [
+            _span(group),
+            f"{group.participations}",
+            one.label,
+            _number(one.pair_inversion, 3),
+            _number(one.rank_deviation, 3),
+            _number(one.log_loss, 5),
+            _number(one.brier, 5),
+        ]
+        for group in answer.groups
+        for one in group.systems
+    ]
+    return columns, rows, set(columns) - {"earlier", "system"}
+
+
+def _span(group: GroupMessage) -> str:
+    """Return in few letters how many earlier matches a group had."""
+    if group.last is None:
+        return f"{group.first} or more" if group.first else "all"
+    return str(group.first) if group.first == group.last else f"{group.first} to {group.last}"
 
 
 def _slices(answer: BacktestMessage, by: str) -> Table:

@@ -19,8 +19,8 @@ def balance(
         str | None,
         typer.Argument(
             metavar="LOBBY",
-            help="Who waits: .csv, .tsv, .parquet, .json or .jsonl with columns player, rating, "
-            "deviation, effective_rating or form; optional party, team (locked) and avoid (ids "
+            help="Who waits: .csv, .tsv, .parquet, .json or .jsonl with columns player and rating; "
+            "optional deviation, effective_rating or form, party, team (locked) and avoid (ids "
             "separated by ;). Or - for standard input (with --format).",
             show_default=False,
         ),
@@ -29,12 +29,32 @@ def balance(
         str | None,
         typer.Option(metavar="FILE", help="Ratings by `equipoise rate`, instead of LOBBY."),
     ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.npz", help="A state saved by `equipoise rate --save`, instead of LOBBY."
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Time of the match, with --state. [default: time of the last match]",
+        ),
+    ] = None,
+    time_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="How --at is written, as `equipoise rate` takes it: iso, s, ms, ...",
+        ),
+    ] = None,
     players: Annotated[
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="Who waits, with --ratings. An id with a comma in it goes in double quotes, as in "
-            "CSV.",
+            help="Who waits, with --state or --ratings. An id with a comma in it goes in double "
+            "quotes, as in CSV.",
         ),
     ] = None,
     teams: Annotated[int | None, typer.Option(min=2, help="Number of teams. [default: 2]")] = None,
@@ -82,7 +102,8 @@ def balance(
     The difference of mean effective ratings, plus 0.8 times the difference of uncertainty, is made
     as small as it can be. Parties stay together, locked players and players who avoid each other
     apart. The two best are on different sides, and where sizes differ the best is in the smaller
-    team, unless a party makes that impossible.
+    team, unless a party makes that impossible. With --state the chances are those of `equipoise
+    predict`, and players who are not in the state are newcomers.
     """
     from equipoise.cli.balance_text import print_balance
     from equipoise.cli.report import print_json
@@ -91,6 +112,9 @@ def balance(
     answer = balance_lobby(
         BalanceRequest(
             lobby=sys.stdin.buffer if lobby == "-" else lobby,
+            state=state,
+            at=at,
+            time_format=time_format,
             ratings=sys.stdin.buffer if ratings == "-" else ratings,
             players=None if players is None else _ids(players),
             format=format_,

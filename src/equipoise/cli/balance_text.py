@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from equipoise.cli.report import print_table, say
+from equipoise.cli.report import print_lines, print_table, say
+from equipoise.data.prediction import ESTIMATE, TEAM_MEAN
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.data.split import Constraint, Split
@@ -22,12 +23,15 @@ def print_balance(answer: BalanceAnswer, *, uncertainty_weight: float, by_sum: b
     for number in range(len(answer.balance.teams)):
         _print_team(answer, number)
     lines = [
+        *_chance_lines(answer),
         *_fairness(answer, uncertainty_weight, by_sum),
         *_constraint_lines(answer, by_sum),
         *_proof(answer, by_sum),
     ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    print_lines(*lines)
     _print_alternatives(answer.balance.alternatives, by_sum)
+    for note in (*answer.balance.notes, *answer.notes):
+        say(note)
     if answer.balance.stopped:
         say("The search was ended by --time-limit; more time may find fairer teams.")
 
@@ -40,11 +44,10 @@ def _print_team(answer: BalanceAnswer, number: int) -> None:
     mean = float(lobby.strength[rows].mean())
     locked = sorted({lobby.team[row] for row in rows} - {None}) if lobby.team is not None else []
     name = f"Team {number + 1}" + (f" ({locked[0]})" if locked else "")
-    chance = 100 * answer.win_probability[number]
-    wins = "wins" if len(answer.balance.teams) == 2 else "beats another with"
-    sys.stdout.write(f"{name}: {len(team)} players, mean {mean:.1f}, {wins} {chance:.1f} %\n")
+    size = counted(len(team), "player")
+    print_lines(f"{name}: {size}, mean {mean:.1f}, {_chance(answer, number)}")
     columns = {
-        "player": [str(one) for one in team],
+        "player": [f"{one} (new)" if one in lobby.newcomers else str(one) for one in team],
         "effective": [f"{lobby.strength[row]:.1f}" for row in rows],
         "rating": [f"{lobby.rating[row]:.1f}" for row in rows],
         "deviation": [f"{lobby.deviation[row]:.1f}" for row in rows],
@@ -53,7 +56,32 @@ def _print_team(answer: BalanceAnswer, number: int) -> None:
     if lobby.party is not None:
         columns["party"] = [lobby.party[row] or "" for row in rows]
     print_table(list(columns), [list(row) for row in zip(*columns.values(), strict=True)], numbers)
-    sys.stdout.write("\n")
+    print_lines("")
+
+
+def _chance(answer: BalanceAnswer, number: int) -> str:
+    """Return what is expected of a team, in words."""
+    expects = answer.prediction
+    if len(answer.balance.teams) > 2:
+        return f"beats another team in {100 * expects.expected[number]:.1f} % of cases"
+    chances = expects.expected if expects.win is None else expects.win
+    return f"wins {100 * chances[number]:.1f} %"
+
+
+def _chance_lines(answer: BalanceAnswer) -> list[str]:
+    """Return the chance of a draw, and by what the chances are; nothing where that is as usual."""
+    expects = answer.prediction
+    lines = []
+    if expects.draw is not None:
+        how = ", estimated from earlier draws" if expects.draw_by == ESTIMATE else ""
+        lines.append(f"A draw has a chance of {100 * expects.draw:.1f} %{how}.")
+    if answer.at is not None or expects.by != TEAM_MEAN:
+        lines.append(f"Chances from {expects.by}{_as_of(answer)}.")
+    return lines
+
+
+def _as_of(answer: BalanceAnswer) -> str:
+    return "" if answer.at is None else f", as of {answer.at}"
 
 
 def _fairness(answer: BalanceAnswer, weight: float, by_sum: bool) -> list[str]:
@@ -72,6 +100,8 @@ def _fairness(answer: BalanceAnswer, weight: float, by_sum: bool) -> list[str]:
 def _proof(answer: BalanceAnswer, by_sum: bool) -> list[str]:
     """Return how sure it is that there are no fairer teams."""
     found = answer.balance
+    if found.compared == 1:
+        return ["There is only one way to split."]
     if found.compared is not None:
         return [f"All {found.compared:,} ways to split were compared: none is fairer."]
     if found.gap == 0:
@@ -105,23 +135,17 @@ def _constraint_lines(answer: BalanceAnswer, by_sum: bool) -> list[str]:
 
 def _in_words(constraint: Constraint, teams: int) -> str:
     """Return what a constraint asks for."""
-    kind, _, of = constraint.name.partition(":")
-    if kind == "top-two":
-        return f"the top {'two' if teams == 2 else teams} in different teams"
-    if kind == "uneven":
-        return "the top player in a smaller team"
-    if kind == "party":
-        return f"party {of} together"
-    if kind == "lock":
-        return f"{of} in the team locked to"
-    return f"{' and '.join(of.split(';'))} apart"
+    from equipoise.data.split import constraint_in_words
+
+    pieces = constraint_in_words(constraint.kind, constraint.players, constraint.label, teams)
+    return "".join(text for text, _ in pieces)
 
 
 def _print_alternatives(splits: tuple[Split, ...], by_sum: bool) -> None:
     """Print the next best splits: of two teams the first, of more only how fair they are."""
     if not splits:
         return
-    sys.stdout.write("\nNext best\n")
+    print_lines("", "Next best")
     rows = []
     for split in splits:
         cells = [f"{split.objective:.2f}"]

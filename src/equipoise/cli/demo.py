@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,48 +31,40 @@ def demo(
     run on a machine also compiles, up to a minute, once.
     """
     from equipoise.cli import run
-    from equipoise.cli.report import print_json
+    from equipoise.cli.report import print_json, print_styled
     from equipoise.workflows.demo import STEPS, tour
 
     if as_json:
         print_json(tour(run, keep=keep))
         return
-    _write(
+    print_styled(
         f"A tour of Equipoise in {len(STEPS)} steps, some seconds in all. If this is the first run "
         "on this machine, the numerical kernels are compiled on the way, once: up to a minute more."
     )
     done = tour(run, keep=keep, announce=_announce, show=_show)
-    _write("")
-    _write(f"That took {done.seconds:.1f} s. `equipoise COMMAND --help` says more of each command.")
+    print_styled("")
+    print_styled(f"That took {done.seconds:.1f} s. `equipoise COMMAND --help` says more about it.")
     if keep is None:
-        _write("`equipoise demo --keep FOLDER` leaves the files of the tour there, to go on from.")
+        print_styled(
+            "`equipoise demo --keep FOLDER` keeps the files of the tour there for later use."
+        )
     else:
-        _write(f"The files of the tour are in {keep}.")
+        print_styled(f"The files of the tour are in {keep}.")
 
 
 def _announce(number: int, step: Step) -> None:
     """Print what a step is about and its command."""
-    _write("")
-    _write(f"{number}. {step.words}", "bold")
-    _write("")
-    _write(f"   $ {step.command}", "cyan")
-    _write("")
+    from equipoise.cli.report import print_styled
+
+    print_styled("")
+    print_styled(f"{number}. {step.words}", "bold")
+    print_styled("")
+    print_styled(f"   $ {step.command}", "cyan")
+    print_styled("")
 
 
 def _show(text: str) -> None:
     """Print what a step printed."""
-    sys.stdout.write(text)
+    from equipoise.cli.report import print_lines
 
-
-def _write(text: str, style: str = "") -> None:
-    """Print words, wrapped, in a style where a terminal has it."""
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.text import Text
-
-        Console(highlight=False, markup=False).print(Text(text, style))
-        return
-    import textwrap
-
-    sys.stdout.write(textwrap.fill(text, 100) + "\n")
-    sys.stdout.flush()
+    print_lines(*text.removesuffix("\n").split("\n"))

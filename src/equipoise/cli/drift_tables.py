@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from equipoise.wording import counted
+
 if TYPE_CHECKING:
     from equipoise.messages.drift import DriftMessage, DriftPointMessage, DriftSystemMessage
 
@@ -62,12 +64,15 @@ def ends_table(answer: DriftMessage) -> Table:
 
 def drift_lines(answer: DriftMessage) -> list[str]:
     """Return what was looked at, in words."""
+    from equipoise.data.drift import ActivityWindow
+
     first, last = answer.systems[0].points[0], answer.systems[0].points[-1]
-    window = answer.window
+    window = ActivityWindow(
+        "days" if answer.window.unit == "days" else "matches", answer.window.length
+    )
     lines = [
-        f"{len(answer.systems[0].points)} moments from match {first.matches:,} to "
-        f"{last.matches:,}; active players have played in the last {window.length:,.10g} "
-        f"{window.unit}"
+        f"{counted(len(answer.systems[0].points), 'moment')} from match {first.matches:,} to "
+        f"{last.matches:,}; active players have played in the last {window}"
     ]
     for one in answer.systems:
         name = f"{one.label}: " if len(answer.systems) > 1 else ""
@@ -93,10 +98,12 @@ def _at_end(one: DriftSystemMessage, field: str) -> Any:
 
 
 def _time(time: Any) -> str:
-    """Return a moment to the minute, or the day."""
+    """Return a moment to the minute, or the day; of an order without dates, its number."""
     from datetime import UTC, datetime
 
-    if isinstance(time, int):
+    from equipoise.data.times import LAST_ORDER
+
+    if isinstance(time, int) and time > LAST_ORDER:
         time = datetime.fromtimestamp(time, UTC)
     return f"{time:%Y-%m-%d %H:%M}" if isinstance(time, datetime) else str(time)
 

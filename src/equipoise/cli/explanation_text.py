@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from equipoise.cli.report import print_table
+from equipoise.cli.report import print_lines, print_table
+from equipoise.data.times import LAST_ORDER
 from equipoise.messages.explain import ExplainMessage, RememberedMessage
 
 #: Opponents, and remembered performances, that are shown one by one.
@@ -16,15 +16,16 @@ OPPONENTS, REMEMBERED = 10, 10
 
 def print_explanation(found: ExplainMessage) -> None:
     """Print what happened in a sentence, then the parts of the change and where they come from."""
-    _line(summary(found))
+    print_lines(summary(found))
     _print_contributions(found)
     _print_quantities(found)
     _print_opponents(found)
     _print_remembered(found)
     if found.least_change is not None and found.largest_change is not None:
-        _line(
-            f"\nWhatever had happened in this match, the rating would have changed by no less than "
-            f"{found.least_change:+.2f} and no more than {found.largest_change:+.2f} points."
+        print_lines(
+            "",
+            f"Whatever had happened in this match, the rating would have changed by no less than "
+            f"{found.least_change:+.2f} and no more than {found.largest_change:+.2f} points.",
         )
 
 
@@ -87,7 +88,7 @@ def _print_contributions(found: ExplainMessage) -> None:
         for one, part in zip(found.contributions, parts, strict=True)
     ]
     rows.append(["change of rating", f"{change:+.2f}", ""])
-    _line()
+    print_lines("")
     print_table(["what", "points", "why"], rows, {"points"})
 
 
@@ -108,7 +109,7 @@ def _print_quantities(found: ExplainMessage) -> None:
         ]
         for one in found.quantities
     ]
-    _line("\nOn the way")
+    print_lines("", "On the way")
     print_table(["number", "value", "unit", "meaning"], rows, {"value"})
 
 
@@ -131,7 +132,7 @@ def _print_opponents(found: ExplainMessage) -> None:
     ]
     moved = "performance" if found.remembered else "rating"
     which = "Opponents whose results mattered most" if found.teams > 2 else "The opponent"
-    _line(f"\n{which}; effect: points on the {moved}")
+    print_lines("", f"{which}; effect: points on the {moved}")
     columns = ["opponent", "place", "rating", "deviation", "result", "expected", "effect"]
     print_table(columns, rows, set(columns) - {"opponent", "result"})
 
@@ -160,7 +161,10 @@ def _print_remembered(found: ExplainMessage) -> None:
         for (name, some), share, change in zip(groups.items(), shares, changes, strict=True)
     ]
     rows.append(["all", "", f"{found.rating:.2f}", "100.00 %", f"{_change(found):+.2f}"])
-    _line("\nThe new rating is the mean of these; points: weight x (performance - rating before)")
+    print_lines(
+        "",
+        "The new rating is the mean of these; points: weight x (performance - rating before)",
+    )
     columns = ["match", "date", "performance", "weight", "points"]
     print_table(columns, rows, {"performance", "weight", "points"})
 
@@ -179,13 +183,11 @@ def _change(found: ExplainMessage) -> float:
 
 
 def _date(time: int | str | None, lead: str = "") -> str:
-    """Return the day of a time, with `lead` before it; empty where there is none."""
+    """Return the day of a time, or its number in an order without dates, after `lead`."""
     if time is None:
         return ""
+    if isinstance(time, int) and 0 <= time <= LAST_ORDER:
+        return lead + str(time)
     if isinstance(time, int):
         return lead + datetime.fromtimestamp(time, UTC).date().isoformat()
     return lead + time[:10]
-
-
-def _line(text: str = "") -> None:
-    sys.stdout.write(text + "\n")

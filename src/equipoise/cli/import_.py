@@ -50,23 +50,28 @@ def import_(
     ] = False,
     column: options.Column = None,
     stat: options.Stat = None,
+    lower_score_is_better: options.LowerScore = False,
     skip_bad: options.SkipBad = None,
     since: options.Since = None,
     until: options.Until = None,
+    time_format: options.TimeFormat = None,
     where: options.Where = None,
+    synonyms: options.Synonyms = None,
     format_: options.Format = None,
+    strict: options.Strict = False,
     database: options.Database = options.DATABASE,
     as_json: options.Json = False,
 ) -> None:
     """Bring matches into a pool, rated and recorded as if they were posted.
 
     What is there already is left alone, so an import that was cut off is simply run again. Of a
-    file in which anything is wrong nothing is recorded.
+    file that cannot be read nothing is recorded. Where the pool refuses a record of a log, all
+    records before it are kept.
     """
     from equipoise._jit import watch_compilation
     from equipoise.cli.databases import opened
     from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say
+    from equipoise.cli.report import print_json, progress, say, say_compiled
     from equipoise.workflows.clock import now as clock
     from equipoise.workflows.importing import ImportRequest, import_pool
     from equipoise.workflows.settings import read_settings
@@ -78,17 +83,21 @@ def import_(
         format_=format_,
         column=column,
         stat=stat,
+        lower_score_is_better=lower_score_is_better,
+        strict=strict,
         skip_bad=skip_bad,
         where=where,
+        synonyms=synonyms,
         since=since,
         until=until,
+        time_format=time_format,
     )
     settings = _settings(system, told, set_ or [], history.statistics, late, public)
     _check_usage(settings, create)
     request = ImportRequest(history=history, create=create, settings=settings)
     with (
         opened(database, create=create) as store,
-        watch_compilation(lambda: say("Compiling for this machine, once ...")),
+        watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation,
         progress("importing") as show,
     ):
         done = import_pool(store, pool, request, clock(), show)
@@ -97,6 +106,7 @@ def import_(
         return
     for line in _lines(done):
         say(line)
+    say_compiled(compilation)
 
 
 def _settings(
@@ -141,15 +151,17 @@ def _check_usage(settings: dict[str, object], create: bool) -> None:
 def _lines(done: ImportMessage) -> list[str]:
     """Return what was recorded, and what was not."""
     from equipoise.cli.reading import reading_lines
+    from equipoise.wording import counted
 
     made = ", which was made" if done.created else ""
-    lines = [f"{done.matches:,} matches recorded in pool {done.pool}{made} ({done.seconds:.2f} s)"]
+    matches = counted(done.matches, "match", "matches")
+    lines = [f"{matches} recorded in pool {done.pool}{made} ({done.seconds:.2f} s)"]
     counts = (
-        (done.amendments, "amendments recorded"),
-        (done.known_matches, "matches were there before"),
-        (done.known_amendments, "amendments were there before"),
+        (done.amendments, "amendment recorded", "amendments recorded"),
+        (done.known_matches, "match was already there", "matches were already there"),
+        (done.known_amendments, "amendment was already there", "amendments were already there"),
     )
-    lines += [f"{count:,} {what}" for count, what in counts if count]
+    lines += [counted(count, *what) for count, *what in counts if count]
     if done.pending:
         lines.append("ratings await a replay that the service is at")
     return lines if done.history is None else [*lines, *reading_lines(done.history)]

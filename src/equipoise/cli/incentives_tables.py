@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from equipoise.wording import counted
+
 if TYPE_CHECKING:
     from equipoise.messages.incentives import (
         IncentiveMessage,
@@ -56,8 +58,8 @@ def thrown_table(answer: IncentivesMessage) -> Table:
 
 def incentives_lines(answer: IncentivesMessage) -> list[str]:
     """Return in words how far was looked, and what that proves."""
-    last = f"the last {answer.last_matches:,} rated matches of each player"
-    tried = f"at most {answer.budget:,} plans a player"
+    last = f"the last {counted(answer.last_matches, 'rated match', 'rated matches')} of each player"
+    tried = f"at most {counted(answer.budget, 'plan')} a player"
     if answer.replays is not None:
         tried += f", {answer.replays:,} of them with everything replayed"
     lines = [f"Worse places in {last}; {tried}."]
@@ -67,7 +69,8 @@ def incentives_lines(answer: IncentivesMessage) -> list[str]:
         lines.append(f"{name}{_told(best)}, found in {system.seconds:.1f} s")
         failed = sum(one.failed for one in system.players)
         if failed:
-            lines.append(f"{name}{failed:,} plans leave {system.system} without a rating")
+            plans = counted(failed, "plan leaves", "plans leave")
+            lines.append(f"{name}{plans} the player without a rating by {system.system}")
     if not all(one.complete for system in answer.systems for one in system.players):
         lines.append(
             "A gain is there to be had, and may be larger: not all plans were tried. "
@@ -80,8 +83,8 @@ def _told(best: IncentiveMessage) -> str:
     """Return the largest gain of a system in words."""
     if not best.thrown:
         return "no plan gains anything"
-    matches = "match" if best.thrown == 1 else "matches"
-    return f"{best.player} gains {_points(best.gain)} points by throwing {best.thrown:,} {matches}"
+    thrown = counted(best.thrown, "match", "matches")
+    return f"{best.player} gains {_points(best.gain)} points by throwing {thrown}"
 
 
 def _points(value: float, sign: str = "") -> str:
@@ -102,7 +105,9 @@ def _time(match: PlannedMatchMessage) -> str:
     """Return a moment to the minute, or the day."""
     from datetime import UTC, datetime
 
+    from equipoise.data.times import LAST_ORDER
+
     time = match.time
-    if isinstance(time, int):
+    if isinstance(time, int) and time > LAST_ORDER:
         time = datetime.fromtimestamp(time, UTC)
     return f"{time:%Y-%m-%d %H:%M}" if isinstance(time, datetime) else str(time)

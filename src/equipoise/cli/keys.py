@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -58,7 +57,7 @@ def create(
     It goes into the header `Authorization: Bearer SECRET` of every request.
     """
     from equipoise.cli.databases import opened
-    from equipoise.cli.report import print_json, say
+    from equipoise.cli.report import print_json, print_lines, say
     from equipoise.messages.keys import KeyRequest
     from equipoise.workflows.clock import now as clock
     from equipoise.workflows.keys import make_key
@@ -70,7 +69,7 @@ def create(
     if as_json:
         print_json(made)
         return
-    sys.stdout.write(made.secret + "\n")
+    print_lines(made.secret)
     until = "" if made.key.expires is None else f", until {made.key.expires}"
     say(
         f"Key {made.key.key}, {made.key.role} of {made.key.pool or 'all pools'}{until}. "

@@ -23,7 +23,13 @@ System: TypeAlias = Annotated[
 ]
 Set: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the system; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the system; repeatable. `equipoise systems SYSTEM` lists them. "
+        "(opponents of elo-mmr and elo-mmx is for reproducing published figures only: with it a "
+        "worse place can earn a higher rating.)",
+    ),
 ]
 Parameters: TypeAlias = Annotated[
     str | None,
@@ -41,6 +47,13 @@ Stat: TypeAlias = Annotated[
         metavar="NAME=WEIGHT", help="Weight of a statistic in the performance; repeatable."
     ),
 ]
+LowerScore: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--lower-score-is-better",
+        help="Where the column score decides the places, the lowest score is first.",
+    ),
+]
 SkipBad: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -55,9 +68,34 @@ Since: TypeAlias = Annotated[
 Until: TypeAlias = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Only matches before this time.")
 ]
+Restart: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--restart",
+        help="With --resume: rate from the beginning; HISTORY must have all matches of the state.",
+    ),
+]
+TimeFormat: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMAT",
+        help="How times are written: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
+    ),
+]
 Where: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN=VALUE", help="Only matches with this value; repeatable."),
+]
+Synonyms: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Names that mean one player: columns name, same_as."),
+]
+Strict: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse columns and options that the system does not use, not only name them.",
+    ),
 ]
 Format: TypeAlias = Annotated[
     str | None,
@@ -77,7 +115,36 @@ SetOfLabel: TypeAlias = Annotated[
         "--set",
         metavar="[LABEL.]NAME=VALUE",
         help="A parameter of the system so labelled; repeatable. The label of one without is its "
-        "name.",
+        "name. (opponents of elo-mmr and elo-mmx is for reproducing published figures only: with "
+        "it a worse place can earn a higher rating.)",
+    ),
+]
+MinHistory: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--min-history",
+        min=0,
+        show_default=False,
+        help="Score only players with at least this many earlier matches. [default: 5]",
+    ),
+]
+MinTotal: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--min-total",
+        min=0,
+        show_default=False,
+        help="Instead of --min-history: score only players with at least this many matches in the "
+        "whole history, later ones included, which is another reading of the Elo-MMR paper.",
+    ),
+]
+LeastDifference: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--least-difference",
+        metavar="METRIC=VALUE",
+        help="Differences of METRIC below VALUE do not matter, whatever their interval; "
+        "repeatable. [default: 0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
     ),
 ]
 Database: TypeAlias = Annotated[
@@ -95,6 +162,13 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, error
 
 #: Database of commands that are told of none.
 DATABASE = "sqlite:///equipoise.db"
+
+
+def skip_bad_games(given: str | None) -> bool:
+    """Return whether `--skip-bad` is given for games. Raises : InvalidParameterError."""
+    if given not in (None, "matches"):
+        raise InvalidParameterError(f"--skip-bad takes no value for games; got {given!r}")
+    return given is not None
 
 
 def skip_bad_choice(given: str | None) -> Literal["matches", "rows"] | None:

@@ -84,10 +84,7 @@ def performance(
         list[str] | None,
         typer.Option(metavar="linear|recursive", help="Further columns; repeatable."),
     ] = None,
-    synonyms: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Names that mean one player: columns name, same_as."),
-    ] = None,
+    synonyms: options.Synonyms = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 1 where no equilibrium exists.")
     ] = False,
@@ -109,6 +106,14 @@ def performance(
         str | None,
         typer.Option(help="Name of the tournament in the chart. [default: that of the file]"),
     ] = None,
+    skip_bad: Annotated[
+        str | None,
+        typer.Option(
+            "--skip-bad",
+            metavar="",
+            help="Leave out games in which anything is wrong; they are counted and listed.",
+        ),
+    ] = None,
     column: options.Column = None,
     since: Annotated[
         str | None, typer.Option("--from", metavar="TIME", help="Only games from this time on.")
@@ -116,6 +121,7 @@ def performance(
     until: Annotated[
         str | None, typer.Option("--until", metavar="TIME", help="Only games before this time.")
     ] = None,
+    time_format: options.TimeFormat = None,
     where: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Only games with this tag or column; repeatable."),
@@ -156,7 +162,9 @@ def performance(
             where=assignments(where or [], "--where"),
             since=since,
             until=until,
+            time_format=time_format,
             synonyms=synonyms,
+            skip_bad=options.skip_bad_games(skip_bad),
             anchor=average,
             anchors=held,
             select=select,

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.cli.report import print_table, say
+from equipoise.cli.reading import problem_lines
+from equipoise.cli.report import print_lines, print_table, say
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
+    from equipoise.data.reading import GamesReading
     from equipoise.data.tournament import Superiority, TournamentPerformance
     from equipoise.workflows.performance import PerformanceAnswer
 
@@ -47,14 +50,15 @@ def print_performance(answer: PerformanceAnswer) -> None:
     found = answer.performance
     _print_players(found)
     if found.superiority is not None:
-        sys.stdout.write("\n")
+        print_lines("")
         _print_superiority(found, found.superiority)
-    sys.stdout.write("\n")
+    print_lines("")
     # That an equilibrium exists is said by what it promises.
     reasons = found.reasons[1:] if found.exists else found.reasons
     lines = [*_certificate(found), *_labels(found), *reasons]
-    sys.stdout.write("\n".join(lines) + "\n")
-    for line in (*_left_out(answer), *_unrated(found), *answer.reading.notes):
+    print_lines(*lines)
+    reading = answer.reading
+    for line in (*_skipped(reading), *_left_out(answer), *_unrated(found), *reading.notes):
         say(line)
 
 
@@ -78,7 +82,8 @@ def _print_players(found: TournamentPerformance) -> None:
     numbers = {"", "class", *(head for head, _ in _NUMBERS.values())}
     print_table(columns, cells, numbers)
     if len(shown) < len(table):
-        say(f"... and {len(table) - len(shown):,} more players; --output FILE keeps them all.")
+        more = counted(len(table) - len(shown), "more player")
+        say(f"... and {more}; --output FILE keeps them all.")
 
 
 def _cell(name: str, value: object) -> str:
@@ -113,10 +118,8 @@ def _certificate(found: TournamentPerformance) -> list[str]:
         return [f"Expected and actual points differ by up to {worst:.0e}: more than is promised."]
     every = "every score" if found.exists else "the scores of all who have one"
     exception = " but those of the players held" if len(free) < len(rated) else ""
-    return [
-        f"The PPRs predict {every}{exception}: expected and actual points differ by at most "
-        f"{worst:.0e}.".replace("0e+00", "nothing at all")
-    ]
+    how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
+    return [f"The PPRs predict {every}{exception}: expected and actual points {how}."]
 
 
 def _labels(found: TournamentPerformance) -> list[str]:
@@ -146,14 +149,15 @@ def _labels(found: TournamentPerformance) -> list[str]:
             f"{100 * nu / (2 + nu):.1f} % of their games."
         )
     if not math.isnan(_some_error(found)):
-        coin = ", each game a coin of its own" if math.isnan(found.draw_parameter) else ""
-        lines.append(f"Error bars hold with {100 * found.confidence:g} % confidence{coin}.")
+        spread = ", for results that vary as these did" if math.isnan(found.draw_parameter) else ""
+        lines.append(f"Error bars hold with {100 * found.confidence:g} % confidence{spread}.")
     rated = np.isfinite(one.class_ppr if apart else one.ppr)
     missing = int(np.sum(rated & np.isnan(one.error)))
     if missing:
         lines.append(
-            f"{missing:,} players have no error bar: one of a large component costs a system of "
-            "equations (name players with --player), and games that weigh too unevenly allow none."
+            f"{counted(missing, 'player has', 'players have')} no error bar: one of a large "
+            "component costs a system of equations (name players with --player), and games that "
+            "weigh too unevenly allow none."
         )
     return lines
 
@@ -161,6 +165,14 @@ def _labels(found: TournamentPerformance) -> list[str]:
 def _some_error(found: TournamentPerformance) -> float:
     """Return some error bar, NaN if there is none."""
     return next((one for one in found.standing.error.tolist() if not math.isnan(one)), math.nan)
+
+
+def _skipped(reading: GamesReading) -> list[str]:
+    """Return how many results were skipped on request, and what is wrong with them."""
+    if not reading.problems:
+        return []
+    results = counted(reading.skipped, "bad result was", "bad results were")
+    return [f"{results} skipped", *problem_lines(reading.problems)]
 
 
 def _left_out(answer: PerformanceAnswer) -> list[str]:
@@ -176,8 +188,8 @@ def _unrated(found: TournamentPerformance) -> list[str]:
     if not unrated or np.isnan(one.average_opponent).all():
         return []
     return [
-        f"{unrated:,} players have no rating before the tournament: games against them count for "
-        "the PPR, and not for TPR, CPR and FIDE's number."
+        f"{counted(unrated, 'player has', 'players have')} no rating before the tournament: games "
+        "against them count for the PPR, and not for TPR, CPR and FIDE's number."
     ]
 
 
@@ -185,7 +197,7 @@ def _print_superiority(found: TournamentPerformance, matrix: Superiority) -> Non
     """Print the probabilities that a row's player is better than a column's, in percent."""
     names = [str(found.player_ids[row]) for row in matrix.rows.tolist()]
     shown = names[:_MATRIX]
-    sys.stdout.write("How probable it is, in percent, that a row is better than a column\n")
+    print_lines("How probable it is, in percent, that a row is better than a column")
     heads = [str(place) for place in range(1, len(shown) + 1)]
     rows = [
         [heads[i], name, *(_percent(matrix.probability[i, j]) for j in range(len(shown)))]

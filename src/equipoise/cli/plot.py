@@ -67,11 +67,15 @@ def plot(
     ] = None,
     column: options.Column = None,
     stat: options.Stat = None,
+    lower_score_is_better: options.LowerScore = False,
     skip_bad: options.SkipBad = None,
     since: options.Since = None,
     until: options.Until = None,
+    time_format: options.TimeFormat = None,
     where: options.Where = None,
+    synonyms: options.Synonyms = None,
     format_: options.Format = None,
+    strict: options.Strict = False,
     as_json: options.Json = False,
 ) -> None:
     """Draw players' ratings through a history, or how the ratings of all are spread.
@@ -95,10 +99,14 @@ def plot(
             format_=format_,
             column=column,
             stat=stat,
+            lower_score_is_better=lower_score_is_better,
+            strict=strict,
             skip_bad=skip_bad,
             where=where,
+            synonyms=synonyms,
             since=since,
             until=until,
+            time_format=time_format,
         ),
         players=tuple(player or ()),
         spread=distribution,
@@ -129,7 +137,8 @@ def plot(
 
 def _print_chart(shown: Plot) -> None:
     """Print a chart as wide as the terminal, in colours on one and plain in a pipe."""
-    from equipoise.cli.terminal import print_rows, sheet
+    from equipoise.cli.report import print_chart
+    from equipoise.cli.terminal import sheet
     from equipoise.workflows.drawing import text_of
 
-    print_rows(text_of(shown, **sheet()._asdict()))
+    print_chart(text_of(shown, **sheet()._asdict()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise.cli import options
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.messages.predict import Outcome, PredictedTeam, PredictMessage, WhatIfMessage
@@ -49,6 +50,13 @@ def predict(
         str | None,
         typer.Option(metavar="TIME", help="When they meet. [default: time of the last match]"),
     ] = None,
+    time_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="How --at is written: iso, s, ms, ..., as for `equipoise rate`.",
+        ),
+    ] = None,
     home: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +67,7 @@ def predict(
         bool, typer.Option("--places", help="Sample the distribution of every team's place.")
     ] = False,
     samples: Annotated[int, typer.Option(min=1, help="Matches to sample for --places.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sampling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the sampling.")] = 0,
     if_ranked: Annotated[
         bool,
         typer.Option("--if-ranked", help="What each place would do to a player's rating, exactly."),
@@ -72,11 +80,11 @@ def predict(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Say what to expect of a match between players of a saved state.
+    """Say what to expect of a match between players of a saved state, and newcomers.
 
-    Expected scores, and in small fields the chance of every pair. With --places the chance of
-    each place, with --if-ranked the change of rating for each place: there the others finish in
-    the order of their ratings.
+    Prints expected scores, for two teams the chances of a win and of a draw, and in small fields
+    the chance of every pair. --places adds the chance of each place, --if-ranked the change of
+    rating for each place, if the others finish in the order of their ratings.
     """
     from equipoise._jit import watch_compilation
     from equipoise.cli.report import print_json, progress, say
@@ -87,6 +95,7 @@ def predict(
         teams=team or [],
         field=sys.stdin if field == "-" else field,
         at=at,
+        time_format=time_format,
         home=home,
         samples=samples if places else None,
         seed=seed,
@@ -101,6 +110,8 @@ def predict(
     if as_json:
         print_json(answer)
         return
+    for note in answer.notes:
+        say(note)
     order = _best_first(answer)
     shown = order[:SHOWN] if sys.stdout.isatty() else order
     _print_teams(answer, shown)
@@ -118,14 +129,15 @@ def _best_first(answer: PredictMessage) -> list[int]:
 
 
 def _name(team: PredictedTeam) -> str:
-    """Return the team's players as one word of a table."""
-    name = ", ".join(str(one.player) for one in team.players)
+    """Return the team's players as one word of a table; newcomers are marked."""
+    names = [f"{one.player} (new)" if one.newcomer else str(one.player) for one in team.players]
+    name = ", ".join(names)
     return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
 
 
 def _print_teams(answer: PredictMessage, order: list[int]) -> None:
     """Print a row a team: its rating, expected score and the place that follows from it."""
-    from equipoise.cli.report import print_table
+    from equipoise.cli.report import print_lines, print_table
 
     teams = [answer.teams[i] for i in order]
     columns = {
@@ -140,15 +152,21 @@ def _print_teams(answer: PredictMessage, order: list[int]) -> None:
     print_table(list(columns), rows, set(list(columns)[1:]))
     if answer.win is not None:
         (first, second), draw = answer.win, answer.draw or 0.0
-        sys.stdout.write(
-            f"\n{_name(answer.teams[0])} wins {100 * first:.1f} %, draw {100 * draw:.1f} %, "
-            f"{_name(answer.teams[1])} wins {100 * second:.1f} %\n"
+        how = " (estimated from earlier draws)" if answer.draw_by == "estimate" else ""
+        print_lines(
+            "",
+            f"{_name(answer.teams[0])} wins {100 * first:.1f} %, draw {100 * draw:.1f} %, "
+            f"{_name(answer.teams[1])} wins {100 * second:.1f} %{how}",
+        )
+    if answer.by == "team mean":
+        print_lines(
+            "", f"{answer.system} cannot rate these teams, which are compared by team mean."
         )
 
 
 def _print_places(answer: PredictMessage, order: list[int]) -> None:
     """Print how the places of the teams are distributed, where that was asked for."""
-    from equipoise.cli.report import print_table
+    from equipoise.cli.report import print_lines, print_table
 
     named = [(_name(answer.teams[i]), answer.teams[i].places) for i in order]
     sampled = [(name, places) for name, places in named if places is not None]
@@ -163,18 +181,19 @@ def _print_places(answer: PredictMessage, order: list[int]) -> None:
         chances = [getattr(places, name) for _, places in sampled]
         if chances[0] is not None:
             columns[name] = [f"{100 * chance:.1f} %" for chance in chances]
-    sys.stdout.write(f"\nPlaces in {answer.samples:,} sampled matches (seed {answer.seed})\n")
+    sampled_from = counted(answer.samples or 0, "sampled match", "sampled matches")
+    print_lines("", f"Places in {sampled_from} (seed {answer.seed})")
     rows = [list(row) for row in zip(*columns.values(), strict=True)]
     print_table(list(columns), rows, set(list(columns)[1:]))
 
 
 def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
     """Print the chances of all pairs, in the order of the first table."""
-    from equipoise.cli.report import print_table
+    from equipoise.cli.report import print_lines, print_table
 
     if answer.pairs is None or len(answer.teams) < 3:
         return
-    sys.stdout.write("\nChance that the row beats the column, in percent\n")
+    print_lines("", "Chance that the row beats the column, in percent")
     columns = ["", *(str(i) for i in range(1, len(order) + 1))]
     rows = []
     for number, i in enumerate(order, start=1):
@@ -185,14 +204,14 @@ def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
 
 def _print_what_if(answer: PredictMessage, tried: WhatIfMessage) -> None:
     """Print the change of rating for each place: a selection of them on a terminal."""
-    from equipoise.cli.report import print_table, say
+    from equipoise.cli.report import print_lines, print_table, say
     from equipoise.workflows.predict import notable_places
 
     teams, expected = len(answer.teams), answer.teams[tried.team].expected_place
     about = f", expected place {expected:.1f}" if teams > 2 else ""
     now = f"{tried.rating_before:.2f}{_plus_minus(tried.deviation_before)}"
-    sys.stdout.write(f"\nWhat each {'place' if teams > 2 else 'result'} would do to ")
-    sys.stdout.write(f"{tried.player}, now {now}{about}\n")
+    each = "place" if teams > 2 else "result"
+    print_lines("", f"What each {each} would do to {tried.player}, now {now}{about}")
     outcomes = tried.outcomes
     if sys.stdout.isatty() and len(outcomes) > SHOWN:
         wanted = {*notable_places(teams), round(expected)}

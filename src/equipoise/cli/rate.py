@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise.cli import options
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.messages.rating import RateSummary
@@ -19,6 +20,9 @@ Example:
 
 #: Rows shown on a terminal; a file or a pipe gets all of them.
 SHOWN = 20
+
+#: Seconds of rating below which a rate per second would be noise.
+_TELLING = 0.01
 
 
 def rate(
@@ -45,6 +49,7 @@ def rate(
             "continued history.",
         ),
     ] = None,
+    restart: options.Restart = False,
     at: Annotated[
         str | None, typer.Option(metavar="TIME", help="Ratings as of this time, decay included.")
     ] = None,
@@ -54,11 +59,15 @@ def rate(
     ] = None,
     column: options.Column = None,
     stat: options.Stat = None,
+    lower_score_is_better: options.LowerScore = False,
     skip_bad: options.SkipBad = None,
     since: options.Since = None,
     until: options.Until = None,
+    time_format: options.TimeFormat = None,
     where: options.Where = None,
+    synonyms: options.Synonyms = None,
     format_: options.Format = None,
+    strict: options.Strict = False,
     as_json: options.Json = False,
 ) -> None:
     """Rate a history of matches.
@@ -67,7 +76,7 @@ def rate(
     """
     from equipoise._jit import watch_compilation
     from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say
+    from equipoise.cli.report import print_json, progress, say, say_compiled
     from equipoise.messages.rating import RateMessage
     from equipoise.numeric.workers import available_cores
     from equipoise.workflows import rating
@@ -81,15 +90,20 @@ def rate(
             format_=format_,
             column=column,
             stat=stat,
+            lower_score_is_better=lower_score_is_better,
+            strict=strict,
             skip_bad=skip_bad,
             where=where,
+            synonyms=synonyms,
             since=since,
             until=until,
+            time_format=time_format,
         ),
         output=output,
         trace=trace,
         save=save,
         resume=resume,
+        restart=restart,
         at=at,
         threads=threads or available_cores(),
     )
@@ -105,8 +119,7 @@ def rate(
         return
     if output is None:
         _print_ratings(answer)
-    if compilation.kernels:
-        say(f"Compiled {compilation.kernels} kernels in {compilation.seconds:.1f} s.")
+    say_compiled(compilation)
     for line in _summary_lines(summary):
         say(line)
 
@@ -128,7 +141,8 @@ def _print_ratings(answer: RateAnswer) -> None:
     numeric = {name for name, kind in table.schema.items() if kind.is_numeric()}
     print_table(table.columns, rows, numeric)
     if len(shown) < len(table):
-        say(f"... and {len(table) - len(shown):,} more players; --output FILE keeps them all.")
+        more = counted(len(table) - len(shown), "more player")
+        say(f"... and {more}; --output FILE keeps them all.")
 
 
 def _summary_lines(summary: RateSummary) -> list[str]:
@@ -136,18 +150,34 @@ def _summary_lines(summary: RateSummary) -> list[str]:
     from equipoise.cli.reading import reading_lines
 
     seconds = summary.seconds
-    rate_per_second = summary.participations / max(seconds["rate"], 1e-9)
+    speed = ""
+    if summary.participations and seconds["rate"] >= _TELLING:
+        speed = f" ({summary.participations / seconds['rate']:,.0f} participations/s)"
     lines = [
-        f"{summary.system}: {summary.matches:,} matches, {summary.participations:,} "
-        f"participations, {summary.players:,} players",
-        f"read {seconds['read']:.2f} s, rated {seconds['rate']:.2f} s "
-        f"({rate_per_second:,.0f} participations/s), wrote {seconds['write']:.2f} s",
+        f"{summary.system}: {counted(summary.matches, 'match', 'matches')}, "
+        f"{counted(summary.participations, 'participation')}, "
+        f"{counted(summary.players, 'player')}",
+        f"read {seconds['read']:.2f} s, rated {seconds['rate']:.2f} s{speed}, "
+        f"wrote {seconds['write']:.2f} s",
     ]
     tied = summary.skipped_all_tied
+    more = ", ..." if len(tied) > 5 else ""
     left_out = (
-        (summary.known_matches, "matches were rated before and skipped"),
-        (len(tied), f"matches in which all tied were skipped ({', '.join(tied[:5])})"),
-        (summary.single, "matches of a single player or team changed nothing"),
+        (
+            summary.known_matches,
+            "match was rated before and skipped",
+            "matches were rated before and skipped",
+        ),
+        (
+            len(tied),
+            f"match in which all tied was skipped ({', '.join(tied)})",
+            f"matches in which all tied were skipped ({', '.join(tied[:5])}{more})",
+        ),
+        (
+            summary.single,
+            "match had a single player or team and changed nothing",
+            "matches had a single player or team and changed nothing",
+        ),
     )
-    lines += [f"{count:,} {what}" for count, what in left_out if count]
+    lines += [counted(count, *what) for count, *what in left_out if count]
     return [*lines, *reading_lines(summary)]

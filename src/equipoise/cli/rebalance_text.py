@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from equipoise.cli.report import print_table
+from equipoise.cli.report import print_lines, print_table
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.data.rebalanced import PartyIds, Rebalance
@@ -20,18 +20,14 @@ _CELL, _ROWS = 60, 200
 def print_rebalance(answer: RebalanceAnswer) -> None:
     """Print why and how, the teams, how even they are, and what was looked at."""
     result = answer.result
-    _say([f"{result.method.capitalize()}: {result.reason}."])
+    print_lines(f"{result.method.capitalize()}: {result.reason}.")
     for number in range(len(result.teams)):
         _print_team(answer, number)
-    _say(["", *_evenness(result), *(f"Note: {note}." for note in result.notes)])
+    print_lines("", *_evenness(result), *(f"Note: {note}." for note in result.notes))
     if result.steps:
         _print_steps(result)
     if result.candidates:
         _print_candidates(result)
-
-
-def _say(lines: Iterable[str]) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
 def _print_team(answer: RebalanceAnswer, number: int) -> None:
@@ -54,8 +50,8 @@ def _print_team(answer: RebalanceAnswer, number: int) -> None:
         f"mean {name} {mean}" for name, mean in zip(names, _means(values), strict=False)
     )
     count = sum(len(ids) for ids in team)
-    players = f"{count} player{'s'[: count != 1]}"
-    _say(["", f"Team {number + 1}: {players}{', ' if means else ''}{means}"])
+    players = counted(count, "player")
+    print_lines("", f"Team {number + 1}: {players}{', ' if means else ''}{means}")
     if rows:
         columns = ["party", "players", *names, ""]
         if not any(row[-1] for row in rows):
@@ -107,7 +103,7 @@ def _bound(result: Rebalance) -> str:
 
 def _print_steps(result: Rebalance) -> None:
     """Print the steps of the greedy method."""
-    _say(["", "Steps"])
+    print_lines("", "Steps")
     rows = [
         [
             str(number),
@@ -125,7 +121,7 @@ def _print_steps(result: Rebalance) -> None:
 
 def _print_candidates(result: Rebalance) -> None:
     """Print every sequence; the one that was chosen is marked."""
-    _say(["", "Sequences"])
+    print_lines("", "Sequences")
     rows = [
         [
             f"{number}{' *' if one == result.best else ''}",
@@ -143,7 +139,7 @@ def _print_candidates(result: Rebalance) -> None:
 
 def _say_more(count: int) -> None:
     if count > _ROWS:
-        _say([f"... and {count - _ROWS:,} more; --json has them all"])
+        print_lines(f"... and {count - _ROWS:,} more; --json has them all")
 
 
 def print_comparison(rows: Sequence[Compared]) -> None:
@@ -162,12 +158,12 @@ def print_comparison(rows: Sequence[Compared]) -> None:
     numbers = {"members", "distance", "gap", "time"}
     print_table(["method", "members", "distance", "gap", "time", ""], cells, numbers)
     if any(row.chosen for row in rows):
-        _say(["", "* the method of the ruleset. The gap is to what no teams can go below."])
+        print_lines("", "* the method of the ruleset. The gap is to what no teams can go below.")
 
 
 def _gap(row: Compared) -> str:
     if row.gap_difference:
-        return f"{row.gap_difference} members"
+        return counted(row.gap_difference, "member")
     return "" if row.gap_distance is None else f"{row.gap_distance:.2f}"
 
 

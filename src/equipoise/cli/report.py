@@ -1,24 +1,85 @@
-"""What the command line prints: tables, progress and errors."""
+"""What the command line prints: lines, tables, charts, JSON, progress and errors.
+
+Everything that reaches a terminal goes through this file, and through `printable`: names and values
+of users may hold characters that control a terminal. No other file of the command line prints.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, InvalidDataError, NoEquilibriumError
+from equipoise.wording import counted, printable, printable_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from equipoise._jit import Compilation
+    from equipoise.charts.canvas import Row
 
 
 def say(text: str) -> None:
     """Print a line for people, beside the results."""
-    print(text, file=sys.stderr)  # noqa: T201  # the command line speaks here
+    sys.stderr.write(printable(text) + "\n")
+
+
+def say_compiled(compilation: Compilation) -> None:
+    """Say how many kernels were compiled, if any: no other time that is shown counts it."""
+    if compilation.kernels:
+        kernels = counted(compilation.kernels, "kernel")
+        say(f"Compiled {kernels} in {compilation.seconds:.1f} s, once for this machine.")
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines of the results."""
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
 
 
 def print_json(message: object) -> None:
     """Print a message as JSON with a newline."""
+    sys.stdout.write(_json(message) + "\n")
+
+
+def print_styled(text: str, style: str = "") -> None:
+    """Print words, wrapped, in a style where a terminal has it."""
+    if sys.stdout.isatty():
+        from rich.text import Text
+
+        _console().print(Text(printable(text), style))
+        return
+    import textwrap
+
+    print_lines(*(textwrap.wrap(printable(text), 100) or [""]))
+    sys.stdout.flush()
+
+
+def print_chart(rows: Sequence[Row]) -> None:
+    """Print the lines of a chart of letters, in colours on a terminal."""
+    if not sys.stdout.isatty():
+        print_lines(*("".join(span.text for span in row).rstrip() for row in rows))
+        return
+    from rich.text import Text
+
+    console = _console()
+    for row in rows:
+        spans = [(printable(span.text), span.colour) for span in row]
+        console.print(Text.assemble(*spans), no_wrap=True)
+
+
+def _console() -> Console:
+    """Return standard output as rich writes to it, with text as it is: no markup, no emoji."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def _json(message: object) -> str:
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(message).decode() + "\n")
+    return printable_json(msgspec.json.encode(message).decode())
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[str]) -> None:
@@ -26,12 +87,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: 
 
     numbers : columns that are aligned to the right
     """
-    cells = [list(columns), *(list(row) for row in rows)]
+    columns = [printable(name) for name in columns]
+    rows = [[printable(text) for text in row] for row in rows]
+    numbers = {printable(name) for name in numbers}
+    cells = [columns, *rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     # A number cut to fit is worse than a line that wraps.
     if sys.stdout.isatty() and sum(widths) + 2 * len(widths) <= _terminal_columns():
         from rich.box import SIMPLE_HEAD
-        from rich.console import Console
         from rich.table import Table
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
@@ -39,8 +102,17 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: 
             table.add_column(column, justify="right" if column in numbers else "left")
         for row in rows:
             table.add_row(*row)
-        Console(highlight=False, markup=False).print(table)
+        _console().print(table)
         return
+    sys.stdout.write("\n".join(plain_lines(columns, rows, numbers)) + "\n")
+
+
+def plain_lines(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[str]
+) -> list[str]:
+    """Return a table as aligned lines; numbers as in `print_table`."""
+    cells = [list(columns), *(list(row) for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     lines = []
     for row in cells:
         aligned = [
@@ -48,7 +120,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: 
             for column, text, width in zip(columns, row, widths, strict=True)
         ]
         lines.append("  ".join(aligned).rstrip())
-    sys.stdout.write("\n".join(lines) + "\n")
+    return lines
 
 
 def _terminal_columns() -> int:
@@ -64,31 +136,40 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     bar = Progress(
-        "{task.description}",
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(stderr=True, emoji=False),
         transient=True,
     )
     with bar:
-        task = bar.add_task(label, total=None)
+        task = bar.add_task(printable(label), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def report_error(error: EquipoiseError, as_json: bool) -> None:
     """Print an error in the user's words, or as the one JSON shape."""
     if as_json:
-        import msgspec
-
         from equipoise.messages.errors import error_message
 
-        say(msgspec.json.encode(error_message(error)).decode())
-    else:
-        say(f"equipoise: {error}")
+        say(_json(error_message(error)))
+        return
+    # These errors list what they found, a line each.
+    listing = isinstance(error, InvalidDataError | NoEquilibriumError)
+    first, *others = str(error).split("\n") if listing else [str(error)]
+    say(f"equipoise: {first}")
+    for line in others:
+        say(line)
 
 
 def report_system_error(error: OSError, as_json: bool) -> None:
@@ -98,8 +179,12 @@ def report_system_error(error: OSError, as_json: bool) -> None:
     _report("system", message, as_json)
 
 
-def report_usage_error(message: str, as_json: bool) -> None:
-    """Print wrong usage of the command line itself."""
+def report_usage_error(message: str, as_json: bool, *, is_help: bool = False) -> None:
+    """Print wrong usage of the command line itself; help is printed line by line."""
+    if is_help and not as_json:
+        for line in message.split("\n"):
+            say(line)
+        return
     _report("wrong-usage", message, as_json)
     if not as_json:
         say("See `equipoise --help` and `equipoise COMMAND --help`.")
@@ -110,8 +195,6 @@ def _report(code: str, message: str, as_json: bool) -> None:
     if not as_json:
         say(f"equipoise: {message}")
         return
-    import msgspec
-
     from equipoise.messages.errors import ErrorBody, ErrorMessage
 
-    say(msgspec.json.encode(ErrorMessage(ErrorBody(code, message, []))).decode())
+    say(_json(ErrorMessage(ErrorBody(code, message, []))))

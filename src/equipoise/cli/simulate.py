@@ -168,6 +168,7 @@ def simulate(
     """
     from equipoise.cli.report import print_json, progress, say
     from equipoise.errors import require
+    from equipoise.wording import counted
     from equipoise.workflows import simulate as workflow
 
     require(not as_json or output is not None, "--output", "given with --json", output)
@@ -208,8 +209,12 @@ def simulate(
         made = workflow.simulate(request, show)
     if as_json:
         print_json(made)
+    size = (
+        counted(made.matches, "contest")
+        if kind == "contests"
+        else counted(made.matches, "match", "matches")
+    )
     say(
-        f"{made.matches:,} {'contests' if kind == 'contests' else 'matches'}, "
-        f"{made.participations:,} participations, {made.players:,} players, seed {made.seed}, "
-        f"{made.seconds:.2f} s"
+        f"{size}, {counted(made.participations, 'participation')}, "
+        f"{counted(made.players, 'player')}, seed {made.seed}, {made.seconds:.2f} s"
     )

@@ -20,7 +20,7 @@ def systems(
     as_json: options.Json = False,
 ) -> None:
     """List the rating systems, or the parameters of one."""
-    from equipoise.cli.report import print_json, print_table
+    from equipoise.cli.report import print_json, print_lines, print_table, say
     from equipoise.errors import NotFoundError
     from equipoise.workflows.systems import list_systems
 
@@ -45,3 +45,8 @@ def systems(
             for parameter in found[0].parameters
         ]
         print_table(["parameter", "type", "default"], rows, set())
+        needs = [f"{name} (with {parameter})" for name, parameter in found[0].needs.items()]
+        say(f"Columns that change its ratings: {', '.join([*found[0].uses, *needs])}.")
+        for parameter in found[0].parameters:
+            if parameter.note:
+                print_lines("", f"{parameter.name} is {parameter.note}.")

@@ -1,12 +1,9 @@
-"""Charts of letters on a terminal or in a pipe."""
+"""How large a chart of letters may be, and what its reader can see."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from equipoise.charts.canvas import Row
+from typing import NamedTuple
 
 #: Of a chart in a pipe, whose width nobody tells.
 _PIPED = (100, 30)
@@ -39,17 +36,3 @@ def sheet() -> Sheet:
         # Whether standard output takes every letter that a chart may use.
         unicode=encoding.lower().startswith("utf"),
     )
-
-
-def print_rows(rows: list[Row]) -> None:
-    """Print the lines of a chart, in colours on a terminal."""
-    if not sys.stdout.isatty():
-        lines = ["".join(span.text for span in row).rstrip() for row in rows]
-        sys.stdout.write("\n".join(lines) + "\n")
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, markup=False)
-    for row in rows:
-        console.print(Text.assemble(*((span.text, span.colour) for span in row)), no_wrap=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -66,7 +65,9 @@ def tune(
     ] = None,
     seed: Annotated[
         int,
-        typer.Option(min=0, show_default=False, help="Of samples and resamples. [default: 0]"),
+        typer.Option(
+            min=0, show_default=False, help="Random seed of samples and resamples. [default: 0]"
+        ),
     ] = 0,
     study: Annotated[
         str | None,
@@ -103,6 +104,7 @@ def tune(
             help="Count pairs predicted equal as correct, as the authors of Elo-MMR do.",
         ),
     ] = False,
+    least_difference: options.LeastDifference = None,
     resamples: Annotated[
         int,
         typer.Option(
@@ -127,7 +129,7 @@ def tune(
         str | None,
         typer.Option(metavar="FILE", help="All trials as a chart: .svg, .png or .pdf."),
     ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the chart.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Chart title.")] = None,
     threads: Annotated[
         int | None,
         typer.Option(
@@ -136,10 +138,14 @@ def tune(
     ] = None,
     column: options.Column = None,
     stat: options.Stat = None,
+    lower_score_is_better: options.LowerScore = False,
     skip_bad: options.SkipBad = None,
     until: options.Until = None,
+    time_format: options.TimeFormat = None,
     where: options.Where = None,
+    synonyms: options.Synonyms = None,
     format_: options.Format = None,
+    strict: options.Strict = False,
     as_json: options.Json = False,
 ) -> None:
     """Search for the parameters with which a system predicts best.
@@ -149,9 +155,11 @@ def tune(
     """
     from equipoise._jit import watch_compilation
     from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say
+    from equipoise.cli.report import print_json, progress, say, say_compiled
     from equipoise.numeric.workers import available_cores
+    from equipoise.wording import counted
     from equipoise.workflows import tune as work
+    from equipoise.workflows.backtest import least_differences
     from equipoise.workflows.searches import choices_of
     from equipoise.workflows.settings import DEFAULT_SYSTEM, chosen_system, read_settings
     from equipoise.workflows.tune_message import message_of
@@ -166,9 +174,13 @@ def tune(
             format_=format_,
             column=column,
             stat=stat,
+            lower_score_is_better=lower_score_is_better,
+            strict=strict,
             skip_bad=skip_bad,
             where=where,
+            synonyms=synonyms,
             until=until,
+            time_format=time_format,
         ),
         choices=choices_of(given.name, grid or [], range_ or [], trials),
         trials=trials,
@@ -177,6 +189,7 @@ def tune(
         seed=seed,
         min_history=min_history,
         ties_as_authors=ties_as_authors,
+        least_differences=least_differences(least_difference or [], metric),
         resamples=resamples,
         confidence=confidence,
         study=study,
@@ -189,17 +202,21 @@ def tune(
         threads=threads or available_cores(),
     )
     with (
-        watch_compilation(lambda: say("Compiling for this machine, once ...")),
+        watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation,
         progress("trials") as show,
         _told_how_to_go_on(study),
     ):
         answer = work.search(
-            given, request, show, lambda count: say(f"the study has {count:,} trials already")
+            given,
+            request,
+            show,
+            lambda count: say(f"the study has {counted(count, 'trial')} already"),
         )
     if as_json:
         print_json(message_of(answer))
     else:
         _print(answer)
+        say_compiled(compilation)
 
 
 @contextmanager
@@ -219,20 +236,28 @@ def _told_how_to_go_on(study: str | None) -> Iterator[None]:
 
 def _print(answer: TuneAnswer) -> None:
     """Print the best trials and the comparison, and on standard error what to make of them."""
-    from equipoise.cli.backtest_tables import difference_table, main_table
+    from equipoise.cli.backtest_tables import (
+        BY_EXPERIENCE,
+        difference_table,
+        groups_table,
+        main_table,
+    )
     from equipoise.cli.reading import reading_lines
-    from equipoise.cli.report import print_table, say
+    from equipoise.cli.report import print_lines, print_table, say
     from equipoise.cli.tune_tables import trials_table, tune_lines
+    from equipoise.wording import counted
     from equipoise.workflows import backtest
     from equipoise.workflows.tune_message import message_of
 
     told = message_of(answer)
     held_out = backtest.message_of(answer.held_out)
-    sys.stdout.write(f"On the first {told.search.first:,} matches\n")
+    print_lines(f"On the first {counted(told.search.first, 'match', 'matches')}")
     print_table(*trials_table(told))
-    sys.stdout.write("\nOn the others\n")
+    print_lines("", "On the others")
     print_table(*main_table(held_out))
-    sys.stdout.write("\nTuned less given\n")
+    print_lines("", BY_EXPERIENCE)
+    print_table(*groups_table(held_out))
+    print_lines("", f"Tuned less given, for {held_out.scoring.for_whom}")
     print_table(*difference_table(held_out))
     for line in (*tune_lines(told), *reading_lines(told.history)):
         say(line)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.cli.backtest_tables import Table
+from equipoise.data.backtest import players_with
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
+    from equipoise.messages.backtest import DifferenceMessage
     from equipoise.messages.tune import TrialMessage, TuneMessage
 
 #: Trials that are printed, the best first; --trials-output has all.
@@ -48,21 +51,23 @@ def tune_lines(told: TuneMessage) -> list[str]:
         lines.append(
             f"at the end of what was tried: {', '.join(edges)}; better values may lie beyond"
         )
-    return [*lines, _held_out(told)]
+    return [*lines, *_held_out(told)]
 
 
 def _counts(told: TuneMessage) -> list[str]:
     search, trials = told.search, told.trials
     lines = [
-        f"{len(trials):,} trials in {search.seconds:.1f} s, each scored on {search.matches:,} of "
-        f"the first {search.first:,} matches"
+        f"{counted(len(trials), 'trial')} in {search.seconds:.1f} s, each scored on "
+        f"{search.matches:,} of the first {counted(search.first, 'match', 'matches')}"
     ]
     if search.recorded:
-        lines.append(f"{search.recorded:,} trials were in the study already")
+        recorded = counted(search.recorded, "trial was", "trials were")
+        lines.append(f"{recorded} in the study already")
     for status, word in (("refused", "refused by the system"), ("failed", "failed")):
         some = [trial for trial in trials if trial.status == status]
         if some:
-            lines.append(f"{len(some):,} trials were {word}; the first: {some[0].reason}")
+            several = counted(len(some), "trial was", "trials were")
+            lines.append(f"{several} {word}; the first: {some[0].reason}")
     return lines
 
 
@@ -76,28 +81,69 @@ def _found(told: TuneMessage) -> str:
     return f"found {settings}: {metric} {best}, with the parameters given {given}"
 
 
-def _held_out(told: TuneMessage) -> str:
-    """Return what the matches say that were not searched on."""
+def _held_out(told: TuneMessage) -> list[str]:
+    """Return what the matches say that were not searched on, and of whom."""
     metric, scored = told.search.metric, told.held_out.systems[0].matches
     verdict = told.held_out.verdict
     if verdict == "same":
-        return "so there is nothing to compare on the others"
+        return ["so there is nothing to compare on the others"]
+    found = told.held_out
+    if found.difference.metrics[metric] is None:
+        return [f"on the others {metric} cannot be computed"]
+    lines = [
+        f"on {counted(scored, 'other match', 'other matches')} {metric} changes by "
+        f"{_change(told, found.difference)}: {_judged(told, verdict, found.difference)}",
+        f"this holds for {found.scoring.for_whom}",
+    ]
+    for group, of_group in zip(found.groups, found.verdicts, strict=True):
+        name = players_with(group.first, group.last)
+        if of_group is None or name == found.scoring.for_whom:
+            continue
+        difference = group.differences[0]
+        lines.append(f"for {name}: {_change(told, difference)}: {_SHORT[of_group]}")
+    return lines
+
+
+#: Verdicts on the players that the search did not look at.
+_SHORT = {
+    "better": "better",
+    "worse": "worse",
+    "open": "which may be chance",
+    "no difference that matters": "no difference that matters",
+}
+
+
+def _judged(told: TuneMessage, verdict: str, difference: DifferenceMessage) -> str:
+    """Return what is to be made of a change."""
+    if verdict != "no difference that matters":
+        return {
+            "better": "better, and hardly by chance",
+            "worse": "worse, and hardly by chance: the first matches misled. Keep those given, or "
+            "search on more",
+            "open": "which may be chance",
+        }[verdict]
+    least = told.held_out.scoring.least_differences[told.search.metric]
+    bounds = [abs(one) for one in difference.intervals[told.search.metric] if one is not None]
+    wide = any(one >= least for one in bounds)
+    more = ", though the interval does not rule out a larger one" if wide else ""
+    return f"no difference that matters (less than {least:g}){more}"
+
+
+def _change(told: TuneMessage, difference: DifferenceMessage) -> str:
+    """Return a change of the metric with its interval; one that rounds to 0 has no sign."""
+    metric = told.search.metric
     digits = DIGITS.get(metric, _OTHERS)
-    apart = told.held_out.difference.metrics[metric]
-    lower, upper = told.held_out.difference.intervals[metric]
-    if apart is None or lower is None or upper is None:
-        return f"on the others {metric} cannot be computed"
     share = 100 * told.held_out.scoring.confidence
-    said = {
-        "better": "better, and hardly by chance",
-        "worse": "worse, and hardly by chance: the first matches misled. Keep those given, or "
-        "search on more",
-        "open": "which may be chance",
-    }[verdict]
-    return (
-        f"on {scored:,} other matches {metric} changes by {apart:+.{digits}f} "
-        f"({share:g} %: {lower:+.{digits}f} to {upper:+.{digits}f}): {said}"
-    )
+
+    def signed(value: float | None) -> str:
+        if value is None:
+            return "unknown"
+        rounded = round(value, digits)
+        return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+
+    lower, upper = difference.intervals[metric]
+    change = signed(difference.metrics[metric])
+    return f"{change} ({share:g} %: {signed(lower)} to {signed(upper)})"
 
 
 def _value(trial: TrialMessage, metric: str) -> str:

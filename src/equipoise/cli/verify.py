@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -29,15 +28,23 @@ def verify(
     """
     from equipoise._jit import watch_compilation
     from equipoise.cli.databases import opened
-    from equipoise.cli.report import print_json, print_table, progress, say
+    from equipoise.cli.report import (
+        print_json,
+        print_lines,
+        print_table,
+        progress,
+        say,
+        say_compiled,
+    )
     from equipoise.messages.pools import VerifyList
+    from equipoise.wording import counted
     from equipoise.workflows.pools import pool_messages
     from equipoise.workflows.verifying import verify_pool
 
     found = []
     with opened(database) as store:
         names = pools or [one.pool for one in pool_messages(store)]
-        with watch_compilation(lambda: say("Compiling for this machine, once ...")):
+        with watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation:
             for name in names:
                 with progress(f"verifying {name}") as show:
                     found.append(verify_pool(store, name, show))
@@ -45,13 +52,14 @@ def verify(
     if as_json:
         print_json(VerifyList(identical, found))
         return 0 if identical else 1
+    say_compiled(compilation)
     rows = [
         [
             one.pool,
             f"{one.matches:,}",
             f"{one.players:,}",
             f"{one.changes:,}",
-            "identical" if one.identical else f"{one.different:,} differences",
+            "identical" if one.identical else counted(one.different, "difference"),
             f"{one.seconds:.2f}",
         ]
         for one in found
@@ -60,7 +68,7 @@ def verify(
     print_table(columns, rows, {"matches", "players", "changes", "seconds"})
     for one in found:
         for sentence in one.differences:
-            sys.stdout.write(f"{one.pool}: {sentence}\n")
+            print_lines(f"{one.pool}: {sentence}")
         if one.different > len(one.differences):
-            sys.stdout.write(f"{one.pool}: and {one.different - len(one.differences):,} more\n")
+            print_lines(f"{one.pool}: and {one.different - len(one.differences):,} more")
     return 0 if identical else 1

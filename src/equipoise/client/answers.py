@@ -83,7 +83,8 @@ def stream_lines(
         line = msgspec.json.decode(text, type=_Line)
         if line.error is not None:
             return lines, error_from(line.error, lines_before)
-        lines.append(StreamLine(line.through + lines_before, line.new, line.known, line.seq))
+        through = line.through + lines_before
+        lines.append(StreamLine(through, line.new, line.known, line.seq, line.unused))
     return lines, None
 
 
@@ -95,6 +96,7 @@ class _Line(msgspec.Struct):
     new: int = 0
     known: int = 0
     seq: int = 0
+    unused: list[str] = []
 
 
 def _invalid_data(body: ErrorBody, lines_before: int) -> EquipoiseError:

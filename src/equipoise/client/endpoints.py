@@ -90,6 +90,8 @@ class Endpoints:
 
     create_pool = Endpoint(log_calls.create_pool)
     pool = Endpoint(log_calls.pool)
+    change_pool = Endpoint(log_calls.change_pool)
+    delete_pool = Endpoint(log_calls.delete_pool)
     pools = Endpoint(log_calls.pools)
     post_match = Endpoint(log_calls.post_match)
     post_matches = Endpoint(log_calls.post_matches)
@@ -116,6 +118,7 @@ class Endpoints:
     balance = Endpoint(reading_calls.balance)
 
     end_season = Endpoint(operation_calls.end_season)
+    preview_season = Endpoint(operation_calls.preview_season)
     seasons = Endpoint(operation_calls.seasons)
     webhooks = Endpoint(operation_calls.webhooks)
     create_webhook = Endpoint(operation_calls.create_webhook)

@@ -25,7 +25,7 @@ from equipoise.messages.matches import (
     PostedMessage,
     StreamLine,
 )
-from equipoise.messages.pools import PoolList, PoolMessage, PoolRequest
+from equipoise.messages.pools import DeletedPool, PoolChange, PoolList, PoolMessage, PoolRequest
 
 
 def create_pool(pool: str, request: PoolRequest) -> Call[PoolMessage]:
@@ -36,6 +36,16 @@ def create_pool(pool: str, request: PoolRequest) -> Call[PoolMessage]:
 def pool(pool: str) -> Call[PoolMessage]:
     """Return a pool as it is set and as it stands."""
     return ask("GET", in_pool(pool), PoolMessage)
+
+
+def change_pool(pool: str, change: PoolChange) -> Call[PoolMessage]:
+    """Change settings of a pool; those that the change leaves out stay."""
+    return ask("PATCH", in_pool(pool), PoolMessage, change)
+
+
+def delete_pool(pool: str, confirm: str) -> Call[DeletedPool]:
+    """Delete a pool for good; confirm : its name once more."""
+    return ask("DELETE", in_pool(pool), DeletedPool, query={"confirm": confirm}, repeatable=False)
 
 
 def pools() -> Call[PoolList]:
@@ -112,12 +122,16 @@ def disqualify(
     since: Moment | None = None,
     reason: str = "",
     *,
+    match: Id | None = None,
     preview: bool = False,
     wait: float | None = None,
 ) -> Call[AmendmentMessage]:
-    """Rate a player no longer from a time on; without one, from now on."""
+    """Stop rating a player from a time on; without one, from now on.
+
+    match : in this match only, instead
+    """
     path = in_pool(pool, "players", player, "disqualify")
-    return _amend("POST", path, DisqualifyRequest(since, reason), preview, wait)
+    return _amend("POST", path, DisqualifyRequest(since, reason, match), preview, wait)
 
 
 def reinstate(
@@ -126,12 +140,13 @@ def reinstate(
     since: Moment | None = None,
     reason: str = "",
     *,
+    match: Id | None = None,
     preview: bool = False,
     wait: float | None = None,
 ) -> Call[AmendmentMessage]:
-    """Rate a disqualified player again from a time on."""
+    """Rate a disqualified player again from a time on; match : only in this one, instead."""
     path = in_pool(pool, "players", player, "reinstate")
-    return _amend("POST", path, DisqualifyRequest(since, reason), preview, wait)
+    return _amend("POST", path, DisqualifyRequest(since, reason, match), preview, wait)
 
 
 def amendment(pool: str, seq: int) -> Call[AmendmentMessage]:

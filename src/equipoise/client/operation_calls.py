@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from equipoise.client.call import Call, ask, in_pool
 from equipoise.messages.audit import AuditPage
-from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
+from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.messages.webhooks import (
     EventKind,
     NewWebhookMessage,
@@ -20,6 +20,12 @@ from equipoise.messages.webhooks import (
 def end_season(pool: str, request: SeasonRequest) -> Call[SeasonMessage]:
     """End a season: the pool becomes an archive, and a new one has its name."""
     return ask("POST", in_pool(pool, "seasons"), SeasonMessage, request)
+
+
+def preview_season(pool: str, request: SeasonRequest) -> Call[SeasonPreview]:
+    """Return what the end of a season would do; the season goes on."""
+    query = {"preview": True}
+    return ask("POST", in_pool(pool, "seasons"), SeasonPreview, request, query=query)
 
 
 def seasons(pool: str) -> Call[SeasonList]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from equipoise.client.call import Call, ask, in_pool
 from equipoise.messages.balance import BalanceMessage
 from equipoise.messages.explain import ExplainMessage
@@ -19,10 +21,12 @@ def leaderboard(
     provisional: bool | None = None,
     inactive: bool | None = None,
     around: Id | None = None,
+    disqualified: Literal["last", "ranked"] | None = None,
 ) -> Call[LeaderboardMessage]:
     """Return a page of the leaderboard.
 
     provisional, inactive : list those players too; around : the page that has this player
+    disqualified : "last" lists them after all others, without a place; "ranked" by rating
     """
     return ask(
         "GET",
@@ -34,6 +38,7 @@ def leaderboard(
             "provisional": provisional,
             "inactive": inactive,
             "around": around,
+            "disqualified": disqualified,
         },
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -28,6 +30,15 @@ METRICS = (*ORDER_METRICS, *SCORE_METRICS)
 
 #: Of the others less is better.
 HIGHER_IS_BETTER = frozenset({"pair_inversion", "pair_inversion_top100", "ndcg"})
+
+#: Metrics of players with so many earlier matches: those that make sense for a part of a match.
+GROUP_METRICS = ("pair_inversion", "rank_deviation", *SCORE_METRICS)
+
+#: Below this a difference of a metric does not matter, whatever its interval says: 0.05 points of
+#: those in percent, 0.0005 of those from 0 to 1 and of the log loss.
+LEAST_DIFFERENCE: Mapping[str, float] = MappingProxyType(
+    {name: 0.0005 if name in ("ndcg", *SCORE_METRICS) else 0.05 for name in METRICS}
+)
 
 #: Label of the row that says what is reached without ratings.
 BASELINE = "baseline"
@@ -108,20 +119,100 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupScores:
+    """How well one system predicted players of a group; fields as those of `SystemScores`."""
+
+    label: str
+    metrics: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Metrics by how many earlier matches players had.
+
+    A pair belongs to the group of the less experienced of the two, a distance between places to
+    that of the player, with places counted in the whole field. Only in the group from 5 on are the
+    places counted again among those who are in it (READINGS B9).
+
+    first, last : earlier matches, both included; last is None where the range is open
+    participations : of players with so many, in the matches that are scored
+    systems : as in the backtest, with `GROUP_METRICS`
+    differences : of all pairs of systems, without the baseline
+    over_baseline : differences of every system from the baseline
+    """
+
+    first: int
+    last: int | None
+    participations: int
+    systems: tuple[GroupScores, ...]
+    differences: tuple[Difference, ...]
+    over_baseline: tuple[Difference, ...]
+
+    @property
+    def everybody(self) -> bool:
+        """Whether it is the group of all."""
+        return self.first == 0 and self.last is None
+
+    def of(self, label: str) -> GroupScores:
+        """Return the scores of one system. Raises : NotFoundError."""
+        return _labelled(self.systems, label)
+
+
+#: What a difference of a metric is worth.
+Judgement: TypeAlias = Literal[
+    "level", "no difference that matters", "beyond noise", "within noise", "not known"
+]
+
+
+def judge(change: float, bounds: Interval, least: float) -> Judgement:
+    """Return what a difference of a metric is worth.
+
+    change : of either sign; bounds : its interval, NaN where nothing was resampled
+    least : a smaller change does not matter, whatever its interval
+    """
+    if change == 0:
+        return "level"
+    if abs(change) < least:
+        return "no difference that matters"
+    lower, upper = bounds
+    if math.isnan(change) or math.isnan(lower) or math.isnan(upper):
+        return "not known"
+    return "beyond noise" if lower > 0 or upper < 0 else "within noise"
+
+
+def players_with(first: int, last: int | None) -> str:
+    """Return in words who has from `first` to `last` earlier matches."""
+    if last is None:
+        return f"players with {first} or more earlier matches" if first else "all players"
+    if first == last == 0:
+        return "players without an earlier match"
+    if first == last:
+        return f"players with {first} earlier match{'' if first == 1 else 'es'}"
+    return f"players with {first} to {last} earlier matches"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Backtest:
     """What a backtest found.
 
     systems : in the order in which they were named, the baseline last
     differences : of all pairs of systems, without the baseline
+    over_baseline : differences of every system from the baseline
     matches, participations : scored, the same for all
     undecided : matches among them that count for expected scores only, being left with one tie
     learned : matches before the first that could be scored
-    min_history, ties_as_authors : how it was scored
+    groups : metrics by how many earlier matches players had: none, 1 to 4, 5 or more, and all;
+        a group of which nothing can be scored is left out
+    min_history, ties_as_authors : how it was scored; min_total : fewest matches of a player in
+        all, None where earlier ones were counted
     confidence, resamples : of the intervals
+    least_differences : metric -> below which a difference does not matter
     """
 
     systems: tuple[SystemScores, ...]
     differences: tuple[Difference, ...]
+    over_baseline: tuple[Difference, ...]
     matches: int
     participations: int
     undecided: int
@@ -130,14 +221,27 @@ class Backtest:
     ties_as_authors: bool
     confidence: float
     resamples: int
+    min_total: int | None = None
+    groups: tuple[Group, ...] = ()
+    least_differences: Mapping[str, float] = field(default_factory=lambda: LEAST_DIFFERENCE)
 
     def of(self, label: str) -> SystemScores:
         """Return the scores of one system. Raises : NotFoundError."""
-        for scores in self.systems:
-            if scores.label == label:
-                return scores
-        known = ", ".join(scores.label for scores in self.systems)
-        raise NotFoundError(f"no system labelled {label!r} in this backtest: there are {known}")
+        return _labelled(self.systems, label)
+
+    @property
+    def for_whom(self) -> str:
+        """Whom the metrics and differences are about, in words."""
+        if self.min_total is None:
+            return players_with(self.min_history, None)
+        return f"players with {self.min_total} or more matches in all"
+
+    def group(self, first: int, last: int | None) -> Group:
+        """Return the metrics of those with so many earlier matches. Raises : NotFoundError."""
+        for one in self.groups:
+            if (one.first, one.last) == (first, last):
+                return one
+        raise NotFoundError(f"nothing was scored of {players_with(first, last)}")
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table with a row a system: metrics, their bounds and the calibration error."""
@@ -153,3 +257,14 @@ class Backtest:
                 row[f"{name}_lower"], row[f"{name}_upper"] = scores.intervals[name]
             rows.append({**row, "matches": self.matches, "participations": self.participations})
         return pl.DataFrame(rows, infer_schema_length=None).fill_nan(None)
+
+
+_Labelled = TypeVar("_Labelled", SystemScores, GroupScores)
+
+
+def _labelled(systems: Sequence[_Labelled], label: str) -> _Labelled:
+    for scores in systems:
+        if scores.label == label:
+            return scores
+    known = ", ".join(scores.label for scores in systems)
+    raise NotFoundError(f"no system labelled {label!r} in this backtest: there are {known}")

@@ -23,6 +23,11 @@ class ActivityWindow(NamedTuple):
     unit: Literal["days", "matches"]
     length: float
 
+    def __str__(self) -> str:
+        """Return the window with its unit: "1 match", "90 days"."""
+        one = "match" if self.unit == "matches" else "day"
+        return f"{self.length:,.10g} {one if self.length == 1 else self.unit}"
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Drift:
@@ -32,7 +37,7 @@ class Drift:
     window : which players are active
     start : mean rating of the players of the first rated match before it, NaN without one
     matches : of the history so far
-    times : of the moments, as the history writes times; None without times
+    times : of the moments, as tables of the history have them; None without times
     active : players who have a rated match in the window
     rating, deviation, spread : of the active: mean rating, mean deviation as it is read at that
         moment, and standard deviation of the ratings; NaN where nobody is active

@@ -6,11 +6,14 @@ balancing, computed when it is read and never stored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats
+from equipoise.errors import require
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,13 @@ class EffectiveRating:
     form_cap_deviations: float = 2.0
     deviation_scale: float = 80.0
     blend: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            require(math.isfinite(value), field.name, "a finite number", value)
 
     def weight(self, deviation: Floats) -> Floats:
         """Return how much recent form counts, w of (39)-(40)."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from equipoise.arguments import as_array, check_fields, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.errors import InvalidDataError, Problem
+from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.wording import counted
 
 #: Largest initial rating and its negative: beyond, a billionth of a point means nothing.
 LARGEST = 1e6
@@ -52,6 +54,8 @@ class Games:
 
     def __post_init__(self) -> None:
         """Take columns as contiguous read-only arrays, and check every rule."""
+        check_fields(self, "coloured")
+        check_values({"player_ids": Collection[Any]}, {"player_ids": self.player_ids})
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "coloured" or value is None:
@@ -59,18 +63,19 @@ class Games:
             kind = {"player_ids": None, "white": np.int64, "black": np.int64}.get(
                 field.name, np.float64
             )
-            array = np.ascontiguousarray(value, dtype=kind)
+            whole = isinstance(value, np.ndarray) and value.dtype == kind
+            given = value if whole or kind is None else as_array(field.name, value, kind)
+            array = np.ascontiguousarray(given, dtype=kind)
             if array is value and array.flags.writeable:
                 array = array.view()
             array.setflags(write=False)
             object.__setattr__(self, field.name, array)
         found = list(self._faults())
         if found:
-            raise InvalidDataError(
-                found, f"{len(found)} problem{'' if len(found) == 1 else 's'} in the games"
-            )
+            raise InvalidDataError(found, f"{counted(len(found), 'problem')} in the games")
 
     @classmethod
+    @checks_arguments()
     def from_arrays(
         cls,
         white: Sequence[Any] | Ids,
@@ -85,9 +90,13 @@ class Games:
 
         white, black : shape (G,), ids; points : of white; weight : games a row, 1 by default
         rating : id -> rating before the tournament
+        Raises : InvalidParameterError, InvalidDataError
         """
         row_of: dict[Any, int] = {}
-        pairs = list(zip(_listed(white), _listed(black), strict=True))
+        whites, blacks = _listed(white), _listed(black)
+        rule = f"as long as white, of {counted(len(whites), 'id')}"
+        require(len(blacks) == len(whites), "black", rule, len(blacks))
+        pairs = list(zip(whites, blacks, strict=True))
         rows = [[row_of.setdefault(one, len(row_of)) for one in pair] for pair in pairs]
         both = np.array(rows, dtype=np.int64).reshape(-1, 2)
         known = rating or {}
@@ -95,8 +104,8 @@ class Games:
             player_ids=id_array(list(row_of)),
             white=both[:, 0],
             black=both[:, 1],
-            points=np.asarray(points, dtype=np.float64),
-            weight=None if weight is None else np.asarray(weight, dtype=np.float64),
+            points=as_array("points", points, np.float64),
+            weight=None if weight is None else as_array("weight", weight, np.float64),
             rating=np.array([known.get(one, np.nan) for one in row_of]) if known else None,
             coloured=coloured,
         )
@@ -138,7 +147,9 @@ class Games:
         """Yield every rule that is broken, with rows from 1."""
         ids = self.player_ids.tolist()
         if len(set(ids)) < len(ids):
-            yield Problem("", None, "player", ONCE, f"{len(ids) - len(set(ids))} ids again")
+            yield Problem(
+                "", None, "player", ONCE, f"{counted(len(ids) - len(set(ids)), 'id')} again"
+            )
         for name in ("white", "black", "points", "weight", "white_rating", "black_rating", "draws"):
             column = getattr(self, name)
             if column is not None and column.shape != (self.rows,):

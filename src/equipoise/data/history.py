@@ -5,22 +5,57 @@ Built once by a reader, checked once, never changed after. Systems see slices of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.errors import InvalidDataError, NotFoundError, Problem
+from equipoise.data.times import (
+    LAST_ORDER,
+    MICROSECONDS_PER_DAY,
+    TimeKind,
+    as_written,
+    table_times,
+)
+from equipoise.errors import (
+    InvalidDataError,
+    InvalidParameterError,
+    NotFoundError,
+    Problem,
+    require,
+)
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: How times were written where they came from, so that they can be written back alike.
-TimeKind: TypeAlias = Literal["seconds", "datetime", "date"]
+__all__ = ["MICROSECONDS_PER_DAY", "History", "TimeKind"]
 
-MICROSECONDS_PER_DAY = 86_400_000_000
+#: Columns that every history has.
+_NEEDED = ("match_ids", "player_ids", "offsets", "player", "team", "rank")
+
+#: Largest weight of a match that readers, posts and replays take. Every system rates what comes
+#: after a match of this weight; from about 1e12 on some equation has no root in float64.
+MOST_WEIGHT = 1e9
+TOO_HEAVY = "must be at most 1e9, so that later matches can still be rated"
+
+#: A `performance_ceiling` beyond this would throw ratings so far apart that the same happens.
+FARTHEST_CEILING = 1e6
+TOO_FAR = "must be from -1e6 to 1e6, so that later matches can still be rated"
+
+#: Performances within a match are squared and summed; beyond this that leaves float64.
+LARGEST_PERFORMANCE = 1e100
+TOO_LARGE = "must be from -1e100 to 1e100"
+
+#: Words of the column `at_home`, in small letters, and of `side` where home is worth something.
+AT_HOME = frozenset({"true", "1", "1.0", "yes"})
+NOT_AT_HOME = frozenset({"false", "0", "0.0", "no"})
+TRUTH = "must be true or false"
+SIDES = ("home", "away", "neutral")
+SIDE = "must be home, away, neutral or empty where home_advantage counts; else give at_home"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -35,8 +70,10 @@ class History:
     rank : shape (N,), place of the player's team, dense from 0 within the match, lower is
         better, equal is a tie
     time : shape (M,), microseconds since 1970-01-01 UTC, never decreasing; None where the
-        history has no times and file order is the order
+        history has no dates
     time_kind : how times were written where they came from
+    order : shape (M,), numbers from 0 to 9999, never decreasing: the order of matches without
+        dates, as of rounds; None with dates, and where file order is the order
     weight : shape (M,), positive; None is 1 for all
     performance_ceiling : shape (M,), NaN where a match has none; None where no match has one
     performance : shape (N,), NaN where absent; None where no player has one
@@ -54,6 +91,7 @@ class History:
     rank: Ints
     time: Ints | None = None
     time_kind: TimeKind = "seconds"
+    order: Ints | None = None
     weight: Floats | None = None
     performance_ceiling: Floats | None = None
     performance: Floats | None = None
@@ -64,7 +102,10 @@ class History:
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check what every system relies upon, in linear time."""
-        for array in self._arrays():
+        for name, array in self._arrays():
+            if not isinstance(array, np.ndarray):
+                got = type(array).__name__
+                raise InvalidParameterError(f"{name} must be a NumPy array; got {got}")
             array.setflags(write=False)
         broken = self._broken_rule()
         if broken:
@@ -116,9 +157,49 @@ class History:
     def times(self) -> Ids | None:
         """Return the time of every match as it was written, shape (M,).
 
-        int64 seconds, datetime64[us] or datetime64[D] after `time_kind`; None without times.
+        int64 seconds, datetime64[us] or datetime64[D] after `time_kind`; the numbers of `order`
+        where there are no dates; None without either.
         """
-        return None if self.time is None else as_written(self.time, self.time_kind)
+        return self.order if self.time is None else as_written(self.time, self.time_kind)
+
+    def table_times(self) -> Ids | None:
+        """Return the time of every match as a table has it, so that it is read back, shape (M,).
+
+        As `times`, but where a reader would refuse the seconds or take them for something else
+        they are datetime64[us].
+        """
+        return self.order if self.time is None else table_times(self.time, self.time_kind)
+
+    def at_home(self, low: int = 0, high: int | None = None) -> Flags | None:
+        """Return whether participations low:high play at home; None where no column says it.
+
+        They do where `at_home` is true, or without such a column where `side` is "home".
+        """
+        if "at_home" in self.attributes:
+            values = self.attributes["at_home"][low:high]
+            if values.dtype != object:
+                return values.astype(np.float64) > 0
+            return np.isin(_words(values), tuple(AT_HOME))
+        if "side" in self.attributes:
+            home: Flags = self.attributes["side"][low:high].astype(str) == "home"
+            return home
+        return None
+
+    def unknown_home(self, low: int = 0, high: int | None = None) -> tuple[int, str] | None:
+        """Return the first of participations low:high of which `at_home` cannot tell, and why.
+
+        Returns : row and the column's name; None where every value is a known word or absent
+        """
+        name = "at_home" if "at_home" in self.attributes else "side"
+        values = self.attributes.get(name)
+        if values is None or (name == "at_home" and values.dtype != object):
+            return None
+        values = values[low:high]
+        known = (*AT_HOME, *NOT_AT_HOME) if name == "at_home" else SIDES
+        words = _words(values) if name == "at_home" else values.astype(str)
+        # Absent values are None, or NaN among numbers.
+        found = np.flatnonzero(~np.isin(words, (*known, "None", "none", "nan", "")))
+        return (low + int(found[0]), name) if len(found) else None
 
     def player_row(self, player: object) -> int:
         """Return the row of the player with this id, which may come as text for a number.
@@ -128,15 +209,24 @@ class History:
         wanted = str(player)
         found = np.flatnonzero(self.player_ids.astype(str) == wanted)
         if not len(found):
-            raise NotFoundError(f"no player {wanted!r} in this history of {self.players} players")
+            raise NotFoundError(
+                f"no player {wanted!r} in this history of {counted(self.players, 'player')}"
+            )
         return int(found[0])
 
     def with_players(self, player_ids: Ids, player: Ints) -> History:
         """Return the same matches with players numbered by another list of ids."""
         return replace(self, player_ids=player_ids, player=player)
 
+    @checks_arguments()
     def slice(self, start: int, stop: int) -> History:
-        """Return matches start:stop with the same players, as views of the same arrays."""
+        """Return matches start:stop with the same players, as views of the same arrays.
+
+        start, stop : from 0 to the number of matches, in this order
+        Raises : InvalidParameterError
+        """
+        require(0 <= stop <= self.matches, "stop", f"from 0 to {self.matches}", stop)
+        require(0 <= start <= stop, "start", f"from 0 to {stop}, the stop", start)
         low, high = int(self.offsets[start]), int(self.offsets[stop])
 
         def matches(array: Floats | None) -> Floats | None:
@@ -154,6 +244,7 @@ class History:
             rank=self.rank[low:high],
             time=None if self.time is None else self.time[start:stop],
             time_kind=self.time_kind,
+            order=None if self.order is None else self.order[start:stop],
             weight=matches(self.weight),
             performance_ceiling=matches(self.performance_ceiling),
             performance=rows(self.performance),
@@ -166,13 +257,14 @@ class History:
     def to_polars(self) -> pl.DataFrame:
         """Return the history as a long table, a row a participation, in the canonical columns.
 
-        Ranks are dense from 0 within the match. Reading the table again gives the same history.
+        Ranks are dense from 0 within the match. Reading the table again gives the same history;
+        times in seconds that a reader would not take for such are written as date-times.
         """
         import polars as pl
 
         sizes = self.sizes()
         columns: dict[str, pl.Series | Ids] = {"match": _series(np.repeat(self.match_ids, sizes))}
-        times = self.times()
+        times = self.table_times()
         if times is not None:
             columns["time"] = pl.Series(np.repeat(times, sizes))
         columns["player"] = _series(self.player_ids[self.player])
@@ -206,23 +298,28 @@ class History:
             return np.zeros(0, np.int64)
         return np.maximum.reduceat(column, self.offsets[:-1])
 
-    def _arrays(self) -> list[Ids]:
-        single = (
-            self.match_ids,
-            self.player_ids,
-            self.offsets,
-            self.player,
-            self.team,
-            self.rank,
-            self.time,
-            self.weight,
-            self.performance_ceiling,
-            self.performance,
-            self.share,
-            self.team_labels,
-        )
-        kept = [array for array in single if array is not None]
-        return [*kept, *self.statistics.values(), *self.attributes.values()]
+    def _arrays(self) -> Iterator[tuple[str, Ids]]:
+        """Yield every column with its name."""
+        for name in (
+            "match_ids",
+            "player_ids",
+            "offsets",
+            "player",
+            "team",
+            "rank",
+            "time",
+            "order",
+            "weight",
+            "performance_ceiling",
+            "performance",
+            "share",
+            "team_labels",
+        ):
+            array = getattr(self, name)
+            if array is not None or name in _NEEDED:
+                yield name, array
+        yield from self.statistics.items()
+        yield from self.attributes.items()
 
     def _broken_rule(self) -> tuple[str, str, str] | None:
         """Return (field, rule, what came) of the first rule the arrays break, or None."""
@@ -232,6 +329,7 @@ class History:
             ("team", self.team, participations),
             ("rank", self.rank, participations),
             ("time", self.time, matches),
+            ("order", self.order, matches),
             ("weight", self.weight, matches),
             ("performance_ceiling", self.performance_ceiling, matches),
             ("performance", self.performance, participations),
@@ -251,19 +349,27 @@ class History:
             return "player", f"must lie from 0 to {self.players - 1}", "a row outside"
         if self.time is not None and np.any(np.diff(self.time) < 0):
             return "time", "must not decrease", "a match before its predecessor"
+        broken = self._broken_order()
+        if broken is not None:
+            return broken
         if self.weight is not None and not np.all(self.weight > 0):
             return "weight", "must be positive", str(self.weight.min())
         if participations and (self.team.min() < 0 or self.rank.min() < 0):
             return "team and rank", "must be numbered from 0", "a negative number"
         return None
 
-
-def as_written(time: Ints, kind: TimeKind) -> Ids:
-    """Return times in microseconds since 1970 as a history of this kind writes them."""
-    if kind == "seconds":
-        return time // 1_000_000
-    stamps: Ids = time.astype("datetime64[us]")
-    return stamps if kind == "datetime" else stamps.astype("datetime64[D]")
+    def _broken_order(self) -> tuple[str, str, str] | None:
+        """Return (field, rule, what came) of the first rule that the order breaks, or None."""
+        if self.order is None or not self.matches:
+            return None
+        if self.time is not None:
+            return "order", "must be absent where there are times", "both"
+        if np.any(np.diff(self.order) < 0):
+            return "order", "must not decrease", "a match before its predecessor"
+        low, high = int(self.order[0]), int(self.order[-1])
+        if not 0 <= low <= high <= LAST_ORDER:
+            return "order", f"must lie from 0 to {LAST_ORDER}", f"{low} to {high}"
+        return None
 
 
 def _series(values: Ids) -> pl.Series:
@@ -276,3 +382,8 @@ def _series(values: Ids) -> pl.Series:
             return pl.Series(values.tolist(), dtype=pl.String)
         return pl.Series(values.tolist(), strict=False)
     return pl.Series(values)
+
+
+def _words(values: Ids) -> Ids:
+    """Return values as text in small letters, without white space around it."""
+    return np.char.lower(np.char.strip(values.astype(str)))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.arguments import as_array, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.ratings import Ratings
 from equipoise.data.split import Id
-from equipoise.errors import InvalidDataError, NotFoundError, Problem
+from equipoise.errors import InvalidDataError, NotFoundError, Problem, require
+from equipoise.wording import counted
 
 #: Largest rating and deviation: beyond, differences of a billionth of a point mean nothing.
 LARGEST = 1e6
@@ -23,6 +25,15 @@ IN_LOBBY = "must name other players of the lobby"
 ONE_LOCK = "must be the same for all players of a party who are locked"
 NOT_TOGETHER = "must not name a player of the same party or the same locked team"
 TWO_PLAYERS = "must have at least two players"
+
+#: Columns that may come as lists and arrays of any kind.
+_COLUMNS = {
+    "player_ids": Collection[Any],
+    "party": Collection[Any] | None,
+    "team": Collection[Any] | None,
+    "avoid": Collection[Collection[Any]],
+    "newcomers": Collection[Any],
+}
 
 
 class LobbyFault(NamedTuple):
@@ -40,38 +51,46 @@ class Lobby:
 
     player_ids : shape (N,), int64 or object (str), distinct
     rating : shape (N,), long-term rating, from -1e6 to 1e6
-    deviation : shape (N,), from 0 to 1e6, rating points
+    deviation : shape (N,), from 0 to 1e6, rating points; leave it out where none is known: it is
+        then 0 for all, and teams are balanced by rating alone
     effective_rating : shape (N,), what teams are balanced by; None takes the rating
     party : shape (N,), label of the party, None for a player alone; None where there is none
     team : shape (N,), label of the team a player is locked to, None where free; players with one
         label play together, with different labels against each other
     avoid : pairs of ids who must not be in one team
+    newcomers : ids of unknown players, who have the rating that newcomers begin with
     Raises : InvalidDataError   lists every rule that is broken; lines are rows from 1
     """
 
     player_ids: Ids
     rating: Floats
-    deviation: Floats
+    deviation: Floats = field(default_factory=lambda: np.zeros(0))
     effective_rating: Floats | None = None
     party: Ids | None = None
     team: Ids | None = None
     avoid: tuple[tuple[Id, Id], ...] = ()
+    newcomers: tuple[Id, ...] = ()
 
     def __post_init__(self) -> None:
         """Take columns of any kind as arrays of our own, and check every rule."""
+        check_values(_COLUMNS, {name: getattr(self, name) for name in _COLUMNS})
+        for pair in self.avoid:
+            require(len(pair) == 2, "avoid", "of pairs", pair)
         set_ = object.__setattr__
         set_(self, "player_ids", _id_array(self.player_ids))
+        if np.size(self.deviation) == 0:
+            set_(self, "deviation", np.zeros(len(self.player_ids)))
         if self.effective_rating is None:
             set_(self, "effective_rating", self.rating)
         for name in ("rating", "deviation", "effective_rating"):
-            set_(self, name, np.array(getattr(self, name), dtype=np.float64))
+            set_(self, name, as_array(name, getattr(self, name), np.float64))
         for name in ("party", "team"):
             if getattr(self, name) is not None:
                 set_(self, name, _label_array(getattr(self, name)))
         set_(self, "avoid", tuple((one, other) for one, other in self.avoid))
-        for field in fields(self):
-            if isinstance(getattr(self, field.name), np.ndarray):
-                getattr(self, field.name).setflags(write=False)
+        for one in fields(self):
+            if isinstance(getattr(self, one.name), np.ndarray):
+                getattr(self, one.name).setflags(write=False)
         found = list(self._faults())
         if found:
             raise InvalidDataError(
@@ -79,10 +98,11 @@ class Lobby:
                     Problem("", None if row is None else row + 1, name, rule, got)
                     for row, name, rule, got in found
                 ],
-                f"{len(found)} problem{'' if len(found) == 1 else 's'} in the lobby",
+                f"{counted(len(found), 'problem')} in the lobby",
             )
 
     @classmethod
+    @checks_arguments()
     def from_ratings(cls, ratings: Ratings, players: Sequence[object]) -> Lobby:
         """Return the lobby of some players of a rating table.
 
@@ -95,7 +115,9 @@ class Lobby:
         row_of = {str(one): row for row, one in enumerate(ratings.player_ids.tolist())}
         missing = [str(one) for one in players if str(one) not in row_of]
         if missing:
-            raise NotFoundError(f"not among the {len(row_of)} rated players: {', '.join(missing)}")
+            raise NotFoundError(
+                f"not among the {counted(len(row_of), 'rated player')}: {', '.join(missing)}"
+            )
         rows = np.array([row_of[str(one)] for one in players], dtype=np.int64)
         effective = ratings.extra.get("effective_rating", ratings.rating)
         deviation = ratings.deviation

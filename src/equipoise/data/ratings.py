@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
+from equipoise.data.times import table_times
 from equipoise.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class Ratings:
     matches : shape (P,), rated matches of each player
     last_time : shape (P,), days since 1970 of the last rated match; NaN where unknown
     extra : columns of the system (volatility, form, ...), each of shape (P,)
+    last_order : shape (P,), number of the last rated match where times are an order without dates,
+        -1 where there is none; None without an order
     """
 
     player_ids: Ids
@@ -34,6 +37,7 @@ class Ratings:
     last_time: Floats
     extra: Mapping[str, Floats]
     time_kind: TimeKind = "seconds"
+    last_order: Ints | None = None
 
     def of(self, player: object) -> dict[str, float]:
         """Return one player's row. Raises : NotFoundError."""
@@ -56,7 +60,10 @@ class Ratings:
         return np.asarray(by_id[by_rating], dtype=np.int64)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rating table: best first, NaN as null, times as they came."""
+        """Return the rating table: best first, NaN as null, times as they came.
+
+        Seconds that a reader would not take for such are written as date-times.
+        """
         import polars as pl
 
         rows = self.order()
@@ -68,25 +75,27 @@ class Ratings:
             "matches": pl.Series(self.matches[rows]),
             "last_time": _times(self.last_time[rows], self.time_kind),
         }
+        if self.last_order is not None:
+            order = pl.Series(self.last_order[rows])
+            columns["last_time"] = order.set(order < 0, None)
         for name, column in self.extra.items():
             columns[name] = pl.Series(column[rows]).fill_nan(None)
         return pl.DataFrame(columns)
 
 
 def _times(days: Floats, kind: TimeKind) -> pl.Series:
-    """Return days since 1970 as they were written, null where unknown."""
+    """Return days since 1970 as a table has them, null where unknown."""
     import polars as pl
 
     known = ~np.isnan(days)
-    microseconds = np.zeros(len(days), np.int64)
-    microseconds[known] = np.rint(days[known] * MICROSECONDS_PER_DAY).astype(np.int64)
+    microseconds = np.rint(days[known] * MICROSECONDS_PER_DAY).astype(np.int64)
     if kind == "seconds":
         # Whole seconds came in; a day is a float64 here, exact to a microsecond.
-        values = pl.Series((microseconds + 500_000) // 1_000_000)
-    else:
-        stamps = microseconds.astype("datetime64[us]")
-        values = pl.Series(stamps if kind == "datetime" else stamps.astype("datetime64[D]"))
-    return pl.select(pl.when(pl.lit(pl.Series(known))).then(pl.lit(values))).to_series()
+        microseconds = (microseconds + 500_000) // 1_000_000 * 1_000_000
+    written = table_times(microseconds, kind)
+    values = np.zeros(len(days), written.dtype)
+    values[known] = written
+    return pl.select(pl.when(pl.lit(pl.Series(known))).then(pl.lit(pl.Series(values)))).to_series()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

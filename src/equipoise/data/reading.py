@@ -37,7 +37,9 @@ class GamesReading:
     """Games and what was left out to get them.
 
     games : the games; None if problems forbade it
-    problems : every broken rule that was found
+    problems : every broken rule that was found, also those that were skipped on request
+    skipped : number of results (games, rows of a table, cells of a cross table) that were skipped
+        on request because of a problem
     left_out : reason -> how many results are not games and so do not count: "unfinished",
         "without moves", "forfeit", "abandoned", "bye", "adjudged", "lost by both", "unrated",
         "filtered"
@@ -47,5 +49,6 @@ class GamesReading:
 
     games: Games | None
     problems: tuple[Problem, ...] = ()
+    skipped: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from equipoise.arguments import check_fields
 from equipoise.data import request_rules as must
 from equipoise.data.request_rules import (
     Fault,
@@ -20,6 +21,8 @@ from equipoise.data.request_rules import (
     shown,
 )
 from equipoise.data.split import Id
+from equipoise.errors import require
+from equipoise.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,7 @@ class Ruleset:
 
     def __post_init__(self) -> None:
         """Check every rule."""
+        check_fields(self, "rules", "rebalance_enable", "auto_backfill")
         object.__setattr__(self, "rules", tuple(self.rules))
         refuse(self._faults(), "the ruleset")
 
@@ -136,6 +140,7 @@ class MatchedParty:
 
     def __post_init__(self) -> None:
         """Take players of any sequence."""
+        check_fields(self, "players")
         object.__setattr__(self, "players", tuple(self.players))
 
     @property
@@ -164,6 +169,10 @@ class RebalanceRequest:
 
     def __post_init__(self) -> None:
         """Take parties of any sequence, and check every rule."""
+        check_fields(self, "ruleset", "parties", "session", "notes")
+        attributes = self.default_attributes
+        known = isinstance(attributes, Mapping)
+        require(known, "default_attributes", "a mapping from names to numbers", attributes)
         object.__setattr__(self, "parties", tuple(self.parties))
         object.__setattr__(self, "session", tuple(tuple(team) for team in self.session))
         object.__setattr__(self, "notes", tuple(self.notes))
@@ -218,13 +227,12 @@ class RebalanceRequest:
             if count > most:
                 yield Fault(f"session.teams[{team}]", must.TEAM_FITS, f"{count}, of at most {most}")
         if self.players > rules.places:
-            got = f"{self.players} players for {rules.max_number} x {most} places"
+            got = f"{counted(self.players, 'player')} for {rules.max_number} x {most} places"
             yield Fault("parties", must.ALL_FIT, got)
         if self.backfill and not rules.auto_backfill:
             yield Fault("ruleset.auto_backfill", must.BACKFILL, "false")
         least = rules.min_number * rules.player_min_number
         if not self.backfill and self.players < least:
-            got = (
-                f"{self.players} players for {rules.min_number} x {rules.player_min_number} places"
-            )
+            places = f"{rules.min_number} x {rules.player_min_number} places"
+            got = f"{counted(self.players, 'player')} for {places}"
             yield Fault("parties", must.ENOUGH, got)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from equipoise.arguments import check_fields
 from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
 from equipoise.errors import require
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: Of a parameter; None where the system takes that.
-Value: TypeAlias = bool | int | float | None
+Value: TypeAlias = bool | int | float | str | None
 
 #: A best value within this part of a range from its end is at its edge.
 _EDGE = 0.02
@@ -35,6 +36,7 @@ class Range:
 
     def __post_init__(self) -> None:
         """Check the bounds."""
+        check_fields(self)
         for name, bound in (("low", self.low), ("high", self.high)):
             require(math.isfinite(bound), name, "finite", bound)
             if self.whole:
@@ -152,12 +154,12 @@ class Tuning:
 
 
 def _is_at_edge(choice: Choice, best: Value) -> bool:
-    if best is None or isinstance(best, bool) or best == 0 or math.isinf(best):
+    if best is None or isinstance(best, bool | str) or best == 0 or math.isinf(best):
         return False
     if isinstance(choice, Range):
         if choice.whole:
             return best in (choice.low, choice.high)
         place = choice.place(best)
         return place < _EDGE or place > 1 - _EDGE
-    numbers = [one for one in choice if one is not None and not isinstance(one, bool)]
+    numbers = [one for one in choice if one is not None and not isinstance(one, bool | str)]
     return len(numbers) > 2 and best in (min(numbers), max(numbers))

@@ -1,26 +1,33 @@
 """Backtesting: predict, reveal, score, learn, for several systems on the same matches.
 
-Source: [EM]_ section 6.2. Every system goes through the history once. What it knew of the players
-before a match is what its trace says of them, so that a prediction never sees a result of its own
-match or a later one.
+Source: [EM]_ sections 6.2 and 6.3. Every system goes through the history once. What it knew of the
+players before a match is what its trace says of them, so that a prediction never sees a result of
+its own match or a later one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from equipoise.arrays import Floats
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Floats, Ints
 from equipoise.data.backtest import (
     BASELINE,
+    GROUP_METRICS,
+    LEAST_DIFFERENCE,
     METRICS,
     Backtest,
     Difference,
+    Group,
+    GroupScores,
     Interval,
     SystemScores,
 )
@@ -29,9 +36,10 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.baseline import ConstantRate
 from equipoise.evaluate.bootstrap import draw, interval, resampled
+from equipoise.evaluate.experience import GROUP_RATIOS, GROUPS, STARTS
 from equipoise.evaluate.metrics import Field, Rule, score_field
 from equipoise.evaluate.scored import Scored
-from equipoise.evaluate.tally import Tally
+from equipoise.evaluate.tally import RATIOS, Tally
 from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces
@@ -86,6 +94,9 @@ class Scoring:
     beside the systems: rating a match leaves cores idle now and then. What belongs to one
     predictor is added up piece after piece all the same.
 
+    scored : what is scored, the same for all predictors
+    others : other participations of the same history that are scored beside them, of the same
+        predictions; those of everybody (`fewest` 0) by experience as well
     ties_as_authors, all_pairs, threads : see `backtest`
     """
 
@@ -93,15 +104,17 @@ class Scoring:
     ties_as_authors: bool
     all_pairs: int
     threads: int
+    others: tuple[Scored, ...] = ()
 
     def of_all(
         self,
         systems: Mapping[str, RatingSystem],
         progress: Callable[[int, int], None] | None,
         finished: Callable[[str], None] | None,
-    ) -> dict[str, Tally]:
-        """Return the sums of every system and the baseline, by label."""
-        history, tallies = self.scored.history, {}
+    ) -> dict[str, tuple[Tally, ...]]:
+        """Return the sums of every system and the baseline, by label; see `of_one`."""
+        history = self.scored.history
+        tallies: dict[str, tuple[Tally, ...]] = {}
         total = len(systems) * history.participations
         with ThreadPoolExecutor(1) as beside, Workers(self.threads) as workers:
             baseline = beside.submit(self.of_one, ConstantRate(history), False)
@@ -125,19 +138,26 @@ class Scoring:
         predictor: Predictor,
         ties_as_authors: bool,
         progress: Callable[[int], None] = lambda done: None,
-    ) -> Tally:
-        """Predict, score and learn piece by piece; return the sums.
+    ) -> tuple[Tally, ...]:
+        """Predict, score and learn piece by piece; return the sums of what is scored, then others.
 
         ties_as_authors : see `backtest`
         progress : called with the number of participations done
         """
-        history, tally = self.scored.history, Tally(self.scored)
+        history, every = self.scored.history, (self.scored, *self.others)
+        # Everybody is scored by experience where anybody asks for more than one selection.
+        grouped = [one.everybody and len(every) > 1 for one in every]
+        tallies = tuple(Tally(one, by) for one, by in zip(every, grouped, strict=True))
 
         def score(start: int, stop: int, outlook: Outlook) -> None:
-            field = self.scored.field(start, stop, outlook)
-            _check_predicted(predictor.name, history, start, field)
             rule = Rule(ties_as_authors, outlook.curve == "normal", self.all_pairs)
-            tally.add(start, stop, field, score_field(field, start, rule))
+            for one, by, tally in zip(every, grouped, tallies, strict=True):
+                if not one.scored[start:stop].any():
+                    continue
+                field = one.field(start, stop, outlook)
+                _check_predicted(predictor.name, history, start, field)
+                members = one.members(start, stop) if by else None
+                tally.add(start, stop, field, score_field(field, start, rule, members))
 
         with ThreadPoolExecutor(1) as beside:
             last: Future[None] | None = None
@@ -145,24 +165,27 @@ class Scoring:
                 outlook = predictor.predict(start, stop)
                 if last is not None:
                     last.result()
-                if self.scored.scored[start:stop].any():
+                if any(one.scored[start:stop].any() for one in every):
                     last = beside.submit(score, start, stop, outlook)
                     if self.threads == 1:
                         last.result()
                 progress(int(history.offsets[stop]))
             if last is not None:
                 last.result()
-        return tally
+        return tallies
 
 
+@checks_arguments("confidence")
 def backtest(
     systems: Mapping[str, RatingSystem],
     history: History,
     *,
     rng: np.random.Generator,
     min_history: int = 5,
+    min_total: int | None = None,
     first: int = 0,
     ties_as_authors: bool = False,
+    least_differences: Mapping[str, float] | None = None,
     resamples: int = 1000,
     confidence: float = 0.95,
     all_pairs: int = ALL_PAIRS,
@@ -173,11 +196,16 @@ def backtest(
     """Return how well systems, and a baseline, predict the matches of a history.
 
     systems : by a label of the caller's choice
-    rng : draws the resamples
-    min_history : participations of players with fewer earlier matches are not scored
+    rng : draws the resamples; those of groups by experience are drawn from copies of it
+    min_history : participations of players with fewer earlier matches are not scored; `groups`
+        of the answer has those, too
+    min_total : instead, participations of players with fewer matches in the whole history, later
+        ones included, are not scored: another reading of [EM]_ sec. 6.3
     first : number of the first match that is scored; all before are learned from
     ties_as_authors : count pairs predicted equal as correct (READINGS B9); not for the baseline,
         all of whose pairs are equal
+    least_differences : metric -> below which a difference does not matter; those left out are as
+        in `LEAST_DIFFERENCE`
     resamples : of the matches, for intervals; 0 for none
     confidence : of the intervals, in (0, 1)
     all_pairs : log loss, Brier score and calibration take every pair of matches of up to so many
@@ -189,30 +217,164 @@ def backtest(
         nothing is left to score, ConvergenceError
     """
     _check(systems, resamples, confidence, all_pairs)
+    least = least_differences_of(least_differences or {})
     for system in systems.values():
         check_fit(system, history)
-    scored = Scored.of(history, min_history=min_history, first=first)
-    scoring = Scoring(scored, ties_as_authors, all_pairs, threads)
+    scored = Scored.of(history, min_history=min_history, first=first, min_total=min_total)
+    selections = Selections.beside(scored)
+    scoring = Scoring(scored, ties_as_authors, all_pairs, threads, selections.others)
     tallies = scoring.of_all(systems, progress, finished)
-    values = _resample(tallies, resamples, rng)
+    headline = {label: of_all[0] for label, of_all in tallies.items()}
+    # Every selection is resampled as it is where it is asked for by itself, with the same seed.
+    copies = [deepcopy(rng) for _ in selections.others]
+    drawn = [
+        draw(len(one.sums.blocks), resamples, rng=from_) if resamples else None
+        for one, from_ in zip(tallies[BASELINE], (rng, *copies), strict=True)
+    ]
+    values = _resample({label: one.sums.blocks for label, one in headline.items()}, drawn[0])
+    metrics = {label: one.metrics() for label, one in headline.items()}
     return Backtest(
         systems=tuple(
             _scores(label, systems.get(label), tally, _intervals(values.get(label, {}), confidence))
-            for label, tally in tallies.items()
+            for label, tally in headline.items()
         ),
-        differences=tuple(
-            _difference(one, other, tallies, values, confidence)
-            for one, other in combinations(systems, 2)
+        differences=_differences(_pairs(metrics), metrics, values, confidence),
+        over_baseline=_differences(_over_baseline(metrics), metrics, values, confidence),
+        groups=tuple(
+            _group(span, found, confidence) for span, found in selections.spans(tallies, drawn)
         ),
         matches=int(scored.scored.sum()),
         participations=scored.participations(),
         undecided=int((scored.scored & ~scored.decided).sum()),
         learned=first,
         min_history=min_history,
+        min_total=min_total,
         ties_as_authors=ties_as_authors,
+        least_differences=least,
         confidence=confidence,
         resamples=resamples,
     )
+
+
+class Measured(NamedTuple):
+    """What was found of a group.
+
+    participations : of it; metrics : of every label; values : in every resample, see `_resample`
+    """
+
+    participations: int
+    metrics: Mapping[str, Mapping[str, float]]
+    values: Mapping[str, Mapping[str, Floats]]
+
+
+#: First and last number of earlier matches of a group.
+Span: TypeAlias = tuple[int, int | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selections:
+    """What is scored beside the participations that were asked for, to have every group.
+
+    others : scored as well; everybody, experienced : numbers of those selections, from 0, which is
+        what was asked for
+    """
+
+    others: tuple[Scored, ...]
+    everybody: int
+    experienced: int
+
+    @classmethod
+    def beside(cls, scored: Scored) -> Selections:
+        """Return what is needed beside what was asked for: all players, and those with enough."""
+        every = [scored]
+        numbers = []
+        for fewest in (0, STARTS[-1]):
+            if scored.counted is scored.earlier and scored.fewest == fewest:
+                numbers.append(0)
+            else:
+                numbers.append(len(every))
+                every.append(scored.with_fewest(scored.earlier, fewest))
+        return cls(tuple(every[1:]), *numbers)
+
+    def spans(
+        self, tallies: Mapping[str, tuple[Tally, ...]], drawn: Sequence[Ints | None]
+    ) -> Iterator[tuple[Span, Measured]]:
+        """Yield the groups of which anything is scored: newcomers first, everybody last."""
+        of_all = {label: one[self.everybody] for label, one in tallies.items()}
+        for number in range(GROUPS):
+            sums = {label: one.of_group(number) for label, one in of_all.items()}
+            values = _resample(sums, drawn[self.everybody], GROUP_RATIOS)
+            metrics = {label: one.group(number) for label, one in of_all.items()}
+            span: Span = STARTS[number], STARTS[number + 1] - 1
+            yield from self._measured(span, of_all[BASELINE].players(number), metrics, values)
+        whole: tuple[tuple[Span, int], ...] = (
+            ((STARTS[-1], None), self.experienced),
+            ((0, None), self.everybody),
+        )
+        for span, which in whole:
+            chosen = {label: one[which] for label, one in tallies.items()}
+            blocks = {label: one.sums.blocks for label, one in chosen.items()}
+            values = _resample(blocks, drawn[which])
+            metrics = {label: one.metrics() for label, one in chosen.items()}
+            many = chosen[BASELINE].scored.participations()
+            yield from self._measured(span, many, metrics, values)
+
+    @staticmethod
+    def _measured(
+        span: Span,
+        participations: int,
+        metrics: Mapping[str, Mapping[str, float]],
+        values: Mapping[str, Mapping[str, Floats]],
+    ) -> Iterator[tuple[Span, Measured]]:
+        """Yield a group, cut down to its metrics, if there is anyone in it."""
+        if participations:
+            yield (
+                span,
+                Measured(
+                    participations,
+                    {label: _of_group(one) for label, one in metrics.items()},
+                    {label: _of_group(one) for label, one in values.items()},
+                ),
+            )
+
+
+_Value = TypeVar("_Value")
+
+
+def _of_group(values: Mapping[str, _Value]) -> dict[str, _Value]:
+    return {name: values[name] for name in GROUP_METRICS}
+
+
+def _group(span: Span, found: Measured, confidence: float) -> Group:
+    """Return a group as it is given."""
+    return Group(
+        first=span[0],
+        last=span[1],
+        participations=found.participations,
+        systems=tuple(
+            GroupScores(
+                label=label,
+                metrics=metrics,
+                intervals=_intervals(found.values.get(label, {}), confidence),
+            )
+            for label, metrics in found.metrics.items()
+        ),
+        differences=_differences(_pairs(found.metrics), found.metrics, found.values, confidence),
+        over_baseline=_differences(
+            _over_baseline(found.metrics), found.metrics, found.values, confidence
+        ),
+    )
+
+
+def least_differences_of(given: Mapping[str, float]) -> dict[str, float]:
+    """Return below which a difference does not matter, of every metric.
+
+    Raises : InvalidParameterError
+    """
+    for name, value in given.items():
+        require(name in METRICS, "least_differences", f"by {', '.join(METRICS)}", name)
+        require(0 <= value < math.inf, f"the least difference of {name}", "at least 0", value)
+    return {**LEAST_DIFFERENCE, **given}
 
 
 def _scores(
@@ -252,33 +414,50 @@ def _check_predicted(name: str, history: History, start: int, field: Field) -> N
 
 
 def _resample(
-    tallies: Mapping[str, Tally], resamples: int, rng: np.random.Generator
+    blocks: Mapping[str, Floats],
+    drawn: Ints | None,
+    ratios: Mapping[str, tuple[int, int]] = RATIOS,
 ) -> dict[str, dict[str, Floats]]:
-    """Return every metric of every system in every resample."""
-    if not resamples:
+    """Return every metric of every system in every resample; nothing where none is drawn.
+
+    blocks : by label, the sums of every block
+    """
+    if drawn is None:
         return {}
-    blocks = {label: tally.sums.blocks for label, tally in tallies.items()}
-    drawn = draw(len(blocks[BASELINE]), resamples, rng=rng)
-    return {label: resampled(sums, drawn) for label, sums in blocks.items()}
+    return {label: resampled(sums, drawn, ratios) for label, sums in blocks.items()}
 
 
 def _intervals(values: Mapping[str, Floats], confidence: float) -> dict[str, Interval]:
     return {name: interval(of_metric, confidence) for name, of_metric in values.items()}
 
 
-def _difference(
-    one: str,
-    other: str,
-    tallies: Mapping[str, Tally],
+def _pairs(labels: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Return every two systems, without the baseline."""
+    return combinations([label for label in labels if label != BASELINE], 2)
+
+
+def _over_baseline(labels: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Return every system with the baseline."""
+    return ((label, BASELINE) for label in labels if label != BASELINE)
+
+
+def _differences(
+    pairs: Iterable[tuple[str, str]],
+    metrics: Mapping[str, Mapping[str, float]],
     values: Mapping[str, Mapping[str, Floats]],
     confidence: float,
-) -> Difference:
-    """Return how two systems differ; their resamples are those of the same matches."""
-    first, second = tallies[one].metrics(), tallies[other].metrics()
-    apart = {name: values[one][name] - values[other][name] for name in METRICS} if values else {}
-    return Difference(
-        first=one,
-        second=other,
-        metrics={name: first[name] - second[name] for name in METRICS},
-        intervals=_intervals(apart, confidence),
-    )
+) -> tuple[Difference, ...]:
+    """Return how these systems differ; their resamples are those of the same matches."""
+    found = []
+    for one, other in pairs:
+        first, second = metrics[one], metrics[other]
+        apart = {name: values[one][name] - values[other][name] for name in first} if values else {}
+        found.append(
+            Difference(
+                first=one,
+                second=other,
+                metrics={name: first[name] - second[name] for name in first},
+                intervals=_intervals(apart, confidence),
+            )
+        )
+    return tuple(found)

@@ -16,7 +16,6 @@ import numpy as np
 from equipoise.arrays import Flags, Floats
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
-from equipoise.rating.elo import Elo
 
 
 class ConstantRate:
@@ -26,7 +25,7 @@ class ConstantRate:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._home = _at_home(history)
+        self._home = history.at_home()
         self._lead = None if self._home is None else _leads(history, self._home)
 
     def predict(self, start: int, stop: int) -> Outlook:
@@ -39,14 +38,6 @@ class ConstantRate:
         # Two of these make the scale of a difference 1.
         scale = np.full(len(centre), math.sqrt(0.5))
         return Outlook(centre=centre, scale=scale, curve="logistic")
-
-
-def _at_home(history: History) -> Flags | None:
-    """Return who is at home, shape (N,); None where nothing is said of it."""
-    if not {"at_home", "side"} & set(history.attributes):
-        return None
-    even = np.zeros(history.participations)
-    return Elo(home_advantage=1.0).outlook(even, even, history).centre > 0.0
 
 
 def _leads(history: History, home: Flags) -> Floats:

@@ -11,11 +11,13 @@ Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), sections 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from equipoise._jit import kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.backtest import METRICS, Interval
+from equipoise.data.backtest import Interval
 from equipoise.evaluate.tally import RATIOS
 
 
@@ -34,19 +36,23 @@ def draw(blocks: int, resamples: int, *, rng: np.random.Generator) -> Ints:
     return rng.integers(0, blocks, size=(resamples, blocks))
 
 
-def resampled(blocks: Floats, drawn: Ints) -> dict[str, Floats]:
+def resampled(
+    blocks: Floats, drawn: Ints, ratios: Mapping[str, tuple[int, int]] = RATIOS
+) -> dict[str, Floats]:
     """Return the value of every metric in every resample, shape (resamples,); NaN where none.
 
     blocks : shape (blocks, columns), the sums of `evaluate.tally`
     drawn : as `draw` gives it
+    ratios : metric -> (column of its sum, of what it is the sum of)
     """
     sums = np.zeros((len(drawn), blocks.shape[1]))
     _sum_drawn(np.ascontiguousarray(blocks), drawn, sums)
     found = {}
-    for name in METRICS:
-        column, of = RATIOS[name]
-        with np.errstate(invalid="ignore"):
-            found[name] = sums[:, column] / sums[:, of]
+    for name, (column, of) in ratios.items():
+        weight = sums[:, of]
+        # Of a group without pairs rounding may leave a trace of their score.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found[name] = np.where(weight > 0, sums[:, column] / weight, np.nan)
     return found
 
 

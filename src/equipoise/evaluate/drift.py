@@ -22,9 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ints
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.drift import ActivityWindow, Drift
-from equipoise.data.history import MICROSECONDS_PER_DAY, History, as_written
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.times import table_times
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.drift_pool import (
     ACTIVE,
@@ -62,6 +64,7 @@ UNSCALED = "rating_unscaled"
 MOST_POINTS = 10_000
 
 
+@checks_arguments()
 def drift(
     system: RatingSystem,
     history: History,
@@ -97,7 +100,7 @@ def drift(
         rows = [
             following.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
         ]
-    return _drift(system, history, window, instants, rows)
+    return _drift(system, history, window, _times(history, moments, instants), rows)
 
 
 def default_window(history: History) -> ActivityWindow:
@@ -226,11 +229,18 @@ def _instants(
     return moments + history.time[0] if window.unit == "days" else history.time[moments]
 
 
+def _times(history: History, moments: Ints, instants: Ints | None) -> Ids | None:
+    """Return the times of all moments as a table has them; of an order, its numbers."""
+    if instants is not None:
+        return table_times(instants, history.time_kind)
+    return None if history.order is None else history.order[moments]
+
+
 def _drift(
     system: RatingSystem,
     history: History,
     window: ActivityWindow,
-    instants: Ints | None,
+    times: Ids | None,
     rows: Sequence[_Row],
 ) -> Drift:
     """Return what was found at all moments as columns."""
@@ -249,7 +259,7 @@ def _drift(
         window=window,
         start=float(sums[-1, START]),
         matches=np.array([row.matches for row in rows], dtype=np.int64),
-        times=None if instants is None else as_written(instants, history.time_kind),
+        times=times,
         active=sums[:, ACTIVE].astype(np.int64),
         rating=column("rating"),
         deviation=column("deviation"),

@@ -18,6 +18,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from equipoise.arguments import check_fields, checks_arguments
 from equipoise.arrays import Flags, Ints
 from equipoise.data.history import History
 from equipoise.data.incentives import Incentive, Others
@@ -66,10 +67,12 @@ class Effort:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         for name in ("matches", "budget", "replays"):
             require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
 
 
+@checks_arguments()
 def incentives(
     system: RatingSystem,
     history: History,
@@ -223,7 +226,7 @@ class _Audit:
         played: int,
     ) -> Incentive:
         history, places = self._history, frozen.placements
-        times = history.times()
+        times = history.table_times()
         return Incentive(
             system=self._system.name,
             player=history.player_ids[[entered.player]].tolist()[0],

@@ -12,6 +12,13 @@ import numpy as np
 
 from equipoise._jit import inner_kernel
 from equipoise.arrays import Flags, Floats, Ints
+from equipoise.evaluate.experience import (
+    Experience,
+    add_even_pairs,
+    add_order,
+    begin_match,
+    experience_room,
+)
 from equipoise.evaluate.order import (
     Entrants,
     OrderScores,
@@ -24,6 +31,7 @@ from equipoise.evaluate.pairwise import (
     CALIBRATION,
     PairRoom,
     PairScores,
+    add_all_pairs,
     is_even,
     score_all_pairs,
     score_even_pairs,
@@ -79,6 +87,7 @@ class Scores(NamedTuple):
     log_loss, brier : shape (T,)
     gain : shape (M,), normalised discounted cumulative gain, 0 in matches not decided
     calibration : shape CALIBRATION, see `PairScores`
+    by_experience : shape (M, groups, columns), see `evaluate.experience`; zero where not asked for
     """
 
     pair_inversion: Floats
@@ -87,6 +96,7 @@ class Scores(NamedTuple):
     brier: Floats
     gain: Floats
     calibration: Floats
+    by_experience: Floats
 
 
 @inner_kernel
@@ -117,11 +127,22 @@ def _arrange(field: Field, m: int, entrants: Entrants, places: Places) -> int:
 
 
 @inner_kernel
-def score_matches(field: Field, first_match: int, rule: Rule, scores: Scores, room: Room) -> None:
-    """Score the matches of a field, the first of which has this number."""
+def score_matches(
+    field: Field,
+    first_match: int,
+    rule: Rule,
+    scores: Scores,
+    room: Room,
+    experience: Experience,
+) -> None:
+    """Score the matches of a field, the first of which has this number.
+
+    experience : without rows of members nothing is scored by it
+    """
     entrants, places = room.entrants, room.places
     of_order = OrderScores(scores.pair_inversion, scores.rank_deviation)
     of_pairs = PairScores(scores.log_loss, scores.brier, scores.calibration)
+    grouped = len(experience.members) > 0
     for m in range(len(field.decided)):
         count = _arrange(field, m, entrants, places)
         if count < 2:
@@ -129,24 +150,48 @@ def score_matches(field: Field, first_match: int, rule: Rule, scores: Scores, ro
         if field.decided[m]:
             sort_by_prediction(entrants, count, places)
             scores.gain[m] = score_order(entrants, count, places, rule.as_authors, of_order)
+        if grouped:
+            begin_match(entrants, count, m, experience)
+            if field.decided[m]:
+                add_order(entrants, count, places.order, rule.as_authors, of_order, m, experience)
         if is_even(entrants, count):
             score_even_pairs(entrants, count, places.better, field.weight, of_pairs)
+            if grouped:
+                add_even_pairs(entrants, count, m, experience)
         elif count <= rule.all_pairs:
             score_all_pairs(entrants, count, field.weight, rule.normal, of_pairs)
+            if grouped:
+                add_all_pairs(entrants, count, rule.normal, room.pairs, m, experience)
         else:
-            number = first_match + m
+            numbers = (first_match + m, m)
             score_some_pairs(
-                entrants, count, number, field.weight, rule.normal, room.pairs, of_pairs
+                entrants,
+                count,
+                numbers,
+                field.weight,
+                rule.normal,
+                room.pairs,
+                of_pairs,
+                experience,
             )
 
 
-def score_field(field: Field, first_match: int, rule: Rule) -> Scores:
+def score_field(field: Field, first_match: int, rule: Rule, members: Ints | None = None) -> Scores:
     """Return the metrics of every team and match of a field.
 
     first_match : number of its first match in the history; which pairs of a large match are
         scored depends on it
+    members : shape (T, 3), see `Experience`; None scores nothing by experience
     """
     teams, matches = len(field.rank), len(field.offsets) - 1
+    largest = int(np.diff(field.offsets).max(initial=0))
+    room = Room(
+        *room_for(largest), PairRoom(np.empty(largest), np.empty(largest), np.empty(largest))
+    )
+    if members is None:
+        experience = experience_room(np.zeros((0, 3), np.int64), 0, 0, room.places.discount)
+    else:
+        experience = experience_room(members, matches, largest, room.places.discount)
     scores = Scores(
         np.zeros(teams),
         np.zeros(teams),
@@ -154,9 +199,7 @@ def score_field(field: Field, first_match: int, rule: Rule) -> Scores:
         np.zeros(teams),
         np.zeros(matches),
         np.zeros(CALIBRATION),
+        experience.sums,
     )
-    largest = int(np.diff(field.offsets).max(initial=0))
-    pairs = PairRoom(np.empty(largest), np.empty(largest), np.empty(largest))
-    room = Room(*room_for(largest), pairs)
-    score_matches(field, first_match, rule, scores, room)
+    score_matches(field, first_match, rule, scores, room, experience)
     return scores

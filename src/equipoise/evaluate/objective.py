@@ -81,7 +81,8 @@ class Objective:
         scoring = Scoring(self.scored, self.ties_as_authors, self.all_pairs, threads)
         with Workers(threads) as workers:
             replaying = Replaying(system, self.scored.history, workers)
-            return scoring.of_one(replaying, self.ties_as_authors).metrics()
+            (found,) = scoring.of_one(replaying, self.ties_as_authors)
+            return found.metrics()
 
     def _check(self, system: RatingSystem) -> None:
         """Refuse parameters with which the system cannot rate the history."""

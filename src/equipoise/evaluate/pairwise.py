@@ -20,6 +20,14 @@ import numpy as np
 
 from equipoise._jit import inner_kernel
 from equipoise.arrays import Floats, Ints
+from equipoise.evaluate.experience import (
+    BRIER,
+    CHANCES,
+    GROUPS,
+    LOG_LOSS,
+    Experience,
+    members_in,
+)
 from equipoise.evaluate.order import Entrants
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import normal_cdf
@@ -28,6 +36,8 @@ from equipoise.numeric.normal import normal_cdf
 OPPONENTS = 8
 #: Bins of equal width in which expected scores are held against observed ones.
 BINS = 10
+#: A product of factors of losses is taken the logarithm of before it overflows.
+_LARGE = 1e280
 #: Shape of what is kept of them: the bins from one half on, after a row for even pairs.
 CALIBRATION = (BINS // 2 + 1, 3)
 #: Multiples of it are spread as evenly over [0, 1) as can be, however many are taken.
@@ -162,22 +172,89 @@ def score_all_pairs(
 
 
 @inner_kernel
+def add_all_pairs(
+    entrants: Entrants, count: int, normal: bool, room: PairRoom, match: int, found: Experience
+) -> None:
+    """Add the losses of every pair of a match to the groups of the less experienced."""
+    for ahead in range(1, count):
+        _differences(entrants, 0, count - ahead, ahead, room.z)
+        _differences(entrants, count - ahead, count, ahead - count, room.z)
+        _tails(count, room.z, room.tail)
+        _add_circle(entrants, count, ahead, 1.0 / (count - 1.0), normal, room, match, found)
+
+
+@inner_kernel
+def _add_circle(
+    entrants: Entrants,
+    count: int,
+    ahead: int,
+    share: float,
+    normal: bool,
+    room: PairRoom,
+    match: int,
+    found: Experience,
+) -> None:
+    """Add the losses of every team against the one so far ahead to the groups below the last.
+
+    share : weight of each; room : with the differences of these pairs and their tails
+    """
+    product = (1.0, 1.0)
+    for i in range(count):
+        j = i + ahead if i + ahead < count else i + ahead - count
+        if found.least[i] == 2 and found.best[j] == 2:
+            continue
+        s = _score(entrants, i, j)
+        p, loss, factor = _loss(room.z[i], room.tail[i], s, normal)
+        brier, team = (s - p) * (s - p), entrants.team[i]
+        for group in range(GROUPS):
+            weight = members_in(found.members, team, found.best[j], group)
+            if weight == 0:
+                continue
+            sums = found.sums[match, group]
+            sums[CHANCES] += share * weight
+            sums[BRIER] += share * weight * brier
+            sums[LOG_LOSS] += share * weight * loss
+            if weight > 1:
+                sums[LOG_LOSS] += share * weight * math.log(factor)
+            elif group == 0:
+                product = (product[0] * factor, product[1])
+            else:
+                product = (product[0], product[1] * factor)
+        if max(product) > _LARGE:
+            _flush(product, share, match, found)
+            product = (1.0, 1.0)
+    _flush(product, share, match, found)
+
+
+@inner_kernel
+def _flush(product: tuple[float, float], share: float, match: int, found: Experience) -> None:
+    """Add the logarithms of factors that have been multiplied."""
+    found.sums[match, 0, LOG_LOSS] += share * math.log(product[0])
+    found.sums[match, 1, LOG_LOSS] += share * math.log(product[1])
+
+
+@inner_kernel
 def score_some_pairs(
     entrants: Entrants,
     count: int,
-    match: int,
+    numbers: tuple[int, int],
     weight: Ints,
     normal: bool,
     room: PairRoom,
     scores: PairScores,
+    found: Experience,
 ) -> None:
-    """Score eight pairs of every team. match : its number in the history."""
+    """Score eight pairs of every team, by experience too where `found` has members.
+
+    numbers : of the match in the history and in the field
+    """
+    number, match = numbers
     share = 1.0 / OPPONENTS
-    shift = (match + 1) * _GOLDEN
+    shift = (number + 1) * _GOLDEN
     shift -= math.floor(shift)
     room.factor[:count] = 1.0
-    for number in range(OPPONENTS):
-        ahead = 1 + int((number + shift) * (count - 1) / OPPONENTS)
+    for turn in range(OPPONENTS):
+        ahead = 1 + int((turn + shift) * (count - 1) / OPPONENTS)
         _differences(entrants, 0, count - ahead, ahead, room.z)
         _differences(entrants, count - ahead, count, ahead - count, room.z)
         _tails(count, room.z, room.tail)
@@ -190,5 +267,7 @@ def score_some_pairs(
             scores.log_loss[team] += share * loss
             scores.brier[team] += share * (s - p) * (s - p)
             _note(scores.calibration, p, s, share * weight[team])
+        if len(found.members) > 0:
+            _add_circle(entrants, count, ahead, share, normal, room, match, found)
     for i in range(count):
         scores.log_loss[entrants.team[i]] += share * math.log(room.factor[i])

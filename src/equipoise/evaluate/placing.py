@@ -19,6 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from equipoise._jit import kernel
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
@@ -70,6 +71,7 @@ def _count(order: Ints, bin_of: Ints, counts: Ints, total: Floats) -> None:
             total[team] += k
 
 
+@checks_arguments()
 def place_distribution(
     outlook: Outlook,
     *,

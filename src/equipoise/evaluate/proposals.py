@@ -156,7 +156,7 @@ def distribution_of(choice: Range | Sequence[Value]) -> BaseDistribution:
         bound = int if choice.whole else float
         found: BaseDistribution = kind(bound(choice.low), bound(choice.high), log=choice.log)
         return found
-    numbers = [one for one in choice if one is not None and not isinstance(one, bool)]
+    numbers = [one for one in choice if isinstance(one, int | float) and not isinstance(one, bool)]
     if len(numbers) < len(choice) or not all(map(math.isfinite, numbers)):
         named: BaseDistribution = kinds.CategoricalDistribution(tuple(choice))
         return named

@@ -1,7 +1,8 @@
 """What of a history is scored: the same for every system that is compared.
 
 Source: [EM]_ section 6.3 and READINGS B9. Scored are matches from a given one on, without the
-participations of players who have too few earlier matches. Departures: of a team, those who have
+participations of players who have too few earlier matches (or, in another reading of the document,
+too few matches in all). Departures: of a team, those who have
 enough stay, so that it counts as many times; the prediction is that of the whole team.
 
 A match has a result if two teams or more took part and it is no match of three or more in which
@@ -13,7 +14,7 @@ would make every expected score look too moderate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, require
+from equipoise.evaluate.experience import STARTS
 from equipoise.evaluate.metrics import Field
 
 #: The first this many of a match, before any player is left out, are its top [READINGS B9].
@@ -103,56 +105,106 @@ def _team_columns(
     return rank, weight, top
 
 
+@kernel
+def _members(rows: Rows, first_team: Ints, earlier: Counts, scored: Flags) -> Ints:
+    """Return how many participations of every team are in each group, shape (T, 3)."""
+    members = np.zeros((first_team[-1], len(STARTS)), np.int64)
+    for m in np.flatnonzero(scored):
+        for i in range(rows.offsets[m], rows.offsets[m + 1]):
+            group = 0
+            while group + 1 < len(STARTS) and earlier[i] >= STARTS[group + 1]:
+                group += 1
+            members[first_team[m] + rows.team[i], group] += 1
+    return members
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scored:
     """Which participations and matches of a history are scored.
 
     earlier : shape (N,), int32; matches with a result that the player had before
-    fewest : participations with fewer earlier ones are left out
+    counted : shape (N,), int32; `earlier`, or the matches that the player has in all
+    fewest : participations with fewer of those counted are left out
     teams : shape (M,), teams of every match
+    played : shape (M,), whether a match is late enough and has a result
     scored, decided : shape (M,); whether a match is scored at all, and whether by its order too
     """
 
     history: History
     earlier: Counts
+    counted: Counts
     fewest: int
     teams: Ints
+    played: Flags
     scored: Flags
     decided: Flags
 
     @classmethod
-    def of(cls, history: History, *, min_history: int, first: int) -> Scored:
+    def of(
+        cls, history: History, *, min_history: int, first: int, min_total: int | None = None
+    ) -> Scored:
         """Return what is scored of matches from `first` on.
 
+        min_history : fewest earlier matches of a player that is scored [READINGS B9]
+        min_total : instead, fewest matches of such a player in the whole history, later ones
+            included: how [EM]_ sec. 6.3 words it
         Raises : InvalidParameterError, and InvalidDataError where nothing is left
         """
         require(min_history >= 0, "min_history", "at least 0", min_history)
+        require(min_total is None or min_total >= 0, "min_total", "at least 0", min_total)
         require(0 <= first <= history.matches, "first", f"from 0 to {history.matches}", first)
         teams = history.teams()
         all_tied = (teams > 2) & (history.distinct_ranks() == 1)
         has_result = (teams > 1) & ~all_tied
         earlier = _count_earlier(history.offsets, history.player, has_result, history.players)
-        rows = Rows(history.offsets, history.team, history.rank)
-        left, decided = _what_is_left(rows, earlier, min_history, int(teams.max(initial=0)))
-        scored = has_result & (left > 1) & (np.arange(history.matches) >= first)
-        if not scored.any():
+        counted = earlier if min_total is None else _in_all(history, has_result)
+        fewest = min_history if min_total is None else min_total
+        found = cls(
+            history=history,
+            earlier=earlier,
+            counted=counted,
+            fewest=fewest,
+            teams=teams,
+            played=has_result & (np.arange(history.matches) >= first),
+            # Filled in as soon as it is known who is left.
+            scored=has_result,
+            decided=has_result,
+        ).with_fewest(counted, fewest)
+        if not found.scored.any():
+            which = "earlier matches" if min_total is None else "matches in all"
             raise InvalidDataError(
                 [],
                 "nothing to score: in no match that is to be scored do two players or teams with "
-                f"{min_history} earlier matches or more meet and not all tie",
+                f"{fewest} {which} or more meet and not all tie",
             )
-        return cls(
-            history=history,
-            earlier=earlier,
-            fewest=min_history,
-            teams=teams,
-            scored=scored,
-            decided=decided & scored,
+        return found
+
+    def with_fewest(self, counted: Counts, fewest: int) -> Scored:
+        """Return what is scored of the same matches of other players; it may be nothing.
+
+        counted : shape (N,); participations with fewer than `fewest` are left out
+        """
+        history = self.history
+        rows = Rows(history.offsets, history.team, history.rank)
+        left, decided = _what_is_left(rows, counted, fewest, int(self.teams.max(initial=0)))
+        scored = self.played & (left > 1)
+        return replace(
+            self, counted=counted, fewest=fewest, scored=scored, decided=decided & scored
         )
+
+    @property
+    def everybody(self) -> bool:
+        """Whether nobody is left out."""
+        return self.fewest == 0
+
+    @property
+    def fewest_earlier(self) -> int:
+        """The fewest earlier matches with which a participation can be scored."""
+        return self.fewest if self.counted is self.earlier else 0
 
     def participations(self) -> int:
         """Return how many participations are scored."""
-        kept = np.add.reduceat(self.earlier >= self.fewest, self.history.offsets[:-1], dtype=int)
+        kept = np.add.reduceat(self.counted >= self.fewest, self.history.offsets[:-1], dtype=int)
         return int(kept[self.scored].sum())
 
     def field(self, start: int, stop: int, outlook: Outlook) -> Field:
@@ -169,7 +221,7 @@ class Scored:
             outlook = outlook.of_teams(matches + team, teams)
         rows = Rows(history.offsets[start : stop + 1] - low, team, history.rank[low:high])
         rank, weight, top = _team_columns(
-            rows, first_team, self.earlier[low:high], self.fewest, self.scored[start:stop]
+            rows, first_team, self.counted[low:high], self.fewest, self.scored[start:stop]
         )
         return Field(
             offsets=first_team,
@@ -180,6 +232,26 @@ class Scored:
             top=top,
             decided=self.decided[start:stop],
         )
+
+    def members(self, start: int, stop: int) -> Ints:
+        """Return how many participations of every team of matches start:stop are in each group.
+
+        Shape (T, 3), see `evaluate.experience`; the teams are those of `field`.
+        """
+        history = self.history
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        first_team = np.concatenate([[0], np.cumsum(self.teams[start:stop])])
+        rows = Rows(
+            history.offsets[start : stop + 1] - low, history.team[low:high], history.rank[low:high]
+        )
+        return _members(rows, first_team, self.earlier[low:high], self.scored[start:stop])
+
+
+def _in_all(history: History, has_result: Flags) -> Counts:
+    """Return how many matches with a result each participation's player has in all."""
+    counts = np.repeat(has_result, np.diff(history.offsets))
+    found = np.bincount(history.player[counts], minlength=history.players)
+    return found[history.player].astype(np.int32)
 
 
 def _squared(scale: Floats) -> Floats:

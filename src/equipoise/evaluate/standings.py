@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,8 +12,13 @@ from equipoise.data.backtest import (
     HIGHER_IS_BETTER,
     METRICS,
     Backtest,
+    Difference,
+    Group,
+    GroupScores,
     Interval,
+    Judgement,
     SystemScores,
+    judge,
 )
 
 #: Bounds of which nothing is known.
@@ -43,12 +49,18 @@ class Standing:
 
     best, value : label of the best system, the first of equals, and what it reaches
     rivals : the others, nearest first; the baseline is none of them
+    least : a rival that is behind by less shows no difference that matters
     """
 
     metric: str
     best: str
     value: float
     rivals: tuple[Rival, ...]
+    least: float = 0.0
+
+    def judged(self, rival: Rival) -> Judgement:
+        """Return whether a rival is really behind."""
+        return judge(rival.behind, (rival.lower, rival.upper), self.least)
 
     @property
     def leaders(self) -> tuple[str, ...]:
@@ -66,15 +78,30 @@ class Standing:
         return tuple(rival.label for rival in self.behind if rival.beyond_noise is False)
 
 
-def standings(found: Backtest) -> tuple[Standing, ...]:
-    """Return how the systems stand on every metric of which there is a number, in their order."""
-    standing = (_standing(found, metric) for metric in METRICS)
+def standings(found: Backtest, group: Group | None = None) -> tuple[Standing, ...]:
+    """Return how the systems stand on every metric of which there is a number, in their order.
+
+    group : of the backtest; None for the participations that were asked for
+    """
+    systems = found.systems if group is None else group.systems
+    differences = found.differences if group is None else group.differences
+    known = [metric for metric in METRICS if metric in systems[0].metrics]
+    standing = (
+        _standing(systems, differences, metric, found.least_differences[metric]) for metric in known
+    )
     return tuple(one for one in standing if one is not None)
 
 
-def _standing(found: Backtest, metric: str) -> Standing | None:
+def _standing(
+    systems: Sequence[SystemScores | GroupScores],
+    differences: Sequence[Difference],
+    metric: str,
+    least: float,
+) -> Standing | None:
     sign = 1.0 if metric in HIGHER_IS_BETTER else -1.0
-    scored = [one for one in _systems(found) if not math.isnan(one.metrics[metric])]
+    scored = [
+        one for one in systems if one.label != BASELINE and not math.isnan(one.metrics[metric])
+    ]
     if not scored:
         return None
     # Sorting is stable: of equals the first that was named is best.
@@ -89,23 +116,22 @@ def _standing(found: Backtest, metric: str) -> Standing | None:
                 one.label,
                 # A difference of nothing is 0, never -0.
                 abs(value - one.metrics[metric]),
-                *_bounds(found, metric, best.label, one.label, sign),
+                *_bounds(differences, metric, best.label, one.label, sign),
             )
             for one in others
         ),
+        least=least,
     )
 
 
-def _systems(found: Backtest) -> list[SystemScores]:
-    return [one for one in found.systems if one.label != BASELINE]
-
-
-def _bounds(found: Backtest, metric: str, best: str, other: str, sign: float) -> Interval:
+def _bounds(
+    differences: Sequence[Difference], metric: str, best: str, other: str, sign: float
+) -> Interval:
     """Return the interval of how far `other` is behind.
 
     sign : 1 where more of the metric is better, -1 where less is
     """
-    for one in found.differences:
+    for one in differences:
         if {one.first, one.second} == {best, other}:
             turn = sign if one.first == best else -sign
             low, high = sorted(turn * bound for bound in one.intervals.get(metric, UNKNOWN))

@@ -1,7 +1,8 @@
 """Contests between players whose skill is known, after the generative model of Elo-MMR.
 
-Source: [EM]_ sections 2 and 6.1, with the figures of READINGS B10: what the text calls variances
-are standard deviations, and skills spread by 300.
+Source: [EM]_ sections 2 and 6.1, with the figures of READINGS B10. The text prints variances of 300
+(skills), 50 (performances) and 10 (drift), which give its Table 2 neither as variances nor as
+standard deviations; standard deviations of 300, 200 and 35 do.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from equipoise._jit import inner_kernel
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.backtest import METRICS, Calibration, Slice
+from equipoise.evaluate.experience import COLUMNS, GROUP_RATIOS, GROUPS, PLAYERS
 from equipoise.evaluate.metrics import Field, Scores
 from equipoise.evaluate.pairwise import CALIBRATION, both_sides
 from equipoise.evaluate.scored import Counts, Scored
@@ -92,14 +93,20 @@ def add_teams(field: Field, scores: Scores, block: Ints, size: Ints, sums: Sums)
 
 @inner_kernel
 def add_participations(
-    field: Field, scores: Scores, match: Ints, team: Ints, earlier: Counts, fewest: int, sums: Sums
+    field: Field,
+    scores: Scores,
+    match: Ints,
+    team: Ints,
+    earlier: Counts,
+    counts: Flags,
+    sums: Sums,
 ) -> None:
     """Add the metrics of every participation's team to the slice of its earlier matches.
 
-    match, team : shape (n,), rows of the field
+    match, team : shape (n,), rows of the field; counts : shape (n,), whether it is scored
     """
     for i in range(len(team)):
-        if earlier[i] < fewest or field.weight[team[i]] == 0:
+        if not counts[i] or field.weight[team[i]] == 0:
             continue
         row = 0
         while row + 1 < len(EARLIER_EDGES) and earlier[i] >= EARLIER_EDGES[row + 1]:
@@ -110,14 +117,17 @@ def add_participations(
 class Tally:
     """The sums of one system, piece after piece.
 
+    scored : what is added up
     sums : as above
     calibration : see `PairScores`
+    by_experience : shape (blocks, groups, columns), see `evaluate.experience`; None where nothing
+        is scored by it
     """
 
-    def __init__(self, scored: Scored) -> None:
-        self._scored = scored
+    def __init__(self, scored: Scored, by_experience: bool = False) -> None:
+        self.scored = scored
         every = int(scored.scored.sum())
-        length = math.ceil(every / BLOCKS)
+        length = max(math.ceil(every / BLOCKS), 1)
         self._block = np.maximum(np.cumsum(scored.scored) - 1, 0) // length
         self._size = np.searchsorted(SIZE_EDGES, scored.teams, side="right") - 1
         self.sums = Sums(
@@ -126,28 +136,47 @@ class Tally:
             np.zeros((len(SIZE_EDGES), 10)),
         )
         self.calibration = np.zeros(CALIBRATION)
+        blocks = len(self.sums.blocks)
+        self.by_experience = np.zeros((blocks, GROUPS, COLUMNS)) if by_experience else None
 
     def add(self, start: int, stop: int, field: Field, scores: Scores) -> None:
         """Add the metrics of matches start:stop."""
-        scored = self._scored
+        scored = self.scored
         add_teams(field, scores, self._block[start:stop], self._size[start:stop], self.sums)
         offsets = scored.history.offsets[start : stop + 1]
         rows = slice(int(offsets[0]), int(offsets[-1]))
         match = np.repeat(np.arange(stop - start), np.diff(offsets))
         team = field.offsets[match] + scored.history.team[rows]
-        earlier = scored.earlier[rows]
-        add_participations(field, scores, match, team, earlier, scored.fewest, self.sums)
+        counts = scored.counted[rows] >= scored.fewest
+        add_participations(field, scores, match, team, scored.earlier[rows], counts, self.sums)
         self.calibration += scores.calibration
+        if self.by_experience is not None:
+            np.add.at(self.by_experience, self._block[start:stop], scores.by_experience)
 
     def metrics(self) -> dict[str, float]:
         """Return every metric; NaN where nothing is scored."""
         total = self.sums.blocks.sum(axis=0)
-        return {name: _ratio(total, name) for name in METRICS}
+        return {name: _ratio(total, *RATIOS[name]) for name in METRICS}
+
+    def of_group(self, number: int) -> Floats:
+        """Return the sums of a group of `evaluate.experience`, shape (blocks, columns)."""
+        if self.by_experience is None:
+            return np.zeros((len(self.sums.blocks), COLUMNS))
+        return self.by_experience[:, number]
+
+    def group(self, number: int) -> dict[str, float]:
+        """Return the metrics of a group; NaN where nothing is scored."""
+        total = self.of_group(number).sum(axis=0)
+        return {name: _ratio(total, *columns) for name, columns in GROUP_RATIOS.items()}
+
+    def players(self, number: int) -> int:
+        """Return how many participations are in a group."""
+        return round(float(self.of_group(number)[:, PLAYERS].sum()))
 
     def slices(self) -> tuple[Slice, ...]:
         """Return the metrics of every slice in which anything is scored."""
         return (
-            *_slices("earlier", self.sums.earlier, EARLIER_EDGES, self._scored.fewest),
+            *_slices("earlier", self.sums.earlier, EARLIER_EDGES, self.scored.fewest_earlier),
             *_slices("size", self.sums.size, SIZE_EDGES, 2),
         )
 
@@ -160,8 +189,7 @@ class Tally:
         return Calibration(participations=weight, expected=expected, observed=observed)
 
 
-def _ratio(sums: Floats, metric: str) -> float:
-    column, of = RATIOS[metric]
+def _ratio(sums: Floats, column: int, of: int) -> float:
     return float(sums[column] / sums[of]) if sums[of] > 0 else math.nan
 
 
@@ -174,7 +202,7 @@ def _slices(by: Literal["earlier", "size"], sums: Floats, edges: Ints, lowest: i
             first=max(int(edges[row]), lowest),
             last=last[row],
             participations=round(sums[row, ALL]),
-            metrics={name: _ratio(sums[row], name) for name in SLICE_METRICS},
+            metrics={name: _ratio(sums[row], *RATIOS[name]) for name in SLICE_METRICS},
         )
         for row in range(len(edges))
         if sums[row, ALL] > 0

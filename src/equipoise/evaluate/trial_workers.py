@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,7 +20,7 @@ from multiprocessing.connection import wait
 from typing import TypeAlias
 
 from equipoise.data.tuning import Trial, Value
-from equipoise.errors import EquipoiseError
+from equipoise.errors import ApproximationWarning, EquipoiseError
 from equipoise.evaluate.objective import Objective
 
 #: Takes a number and parameters, and returns the trial that will come of them.
@@ -62,6 +63,8 @@ def _done(trial: Trial) -> Future[Trial]:
 def _start(objective: Objective) -> None:
     """Keep what the trials are about; in a worker process."""
     global _objective  # noqa: PLW0603  # how a process of a pool keeps what it was started with
+    # What a trial tries is not what anybody has chosen; the chosen system warns where it is made.
+    warnings.simplefilter("ignore", ApproximationWarning)
     # Making the history anew freezes its columns, as they are where it came from: kernels that are
     # compiled for frozen columns would be compiled again for others.
     history = replace(objective.scored.history)

@@ -10,11 +10,12 @@ ranges may be sampled.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from equipoise.arguments import checks_arguments
 from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
 from equipoise.data.history import History
 from equipoise.data.tuning import Choice, Range, Trial, Tuning
@@ -26,8 +27,10 @@ from equipoise.evaluate.trial_workers import Submit, trial_workers
 from equipoise.rating.registry import kind_of, setting_of
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
 
 
+@runtime_checkable
 class Record(Protocol):
     """What keeps trials from one run to the next.
 
@@ -42,6 +45,7 @@ class Record(Protocol):
         ...
 
 
+@checks_arguments("choices")
 def tune(
     system: RatingSystem,
     history: History,
@@ -89,7 +93,9 @@ def tune(
     with trial_workers(objective, min(workers, proposals.count), threads) as submit:
         found = _carry_out(proposals, submit, record, progress)
     if not any(trial.status == "done" for trial in found):
-        raise EquipoiseError(f"none of {len(found)} trials succeeded; the first: {found[0].reason}")
+        raise EquipoiseError(
+            f"none of {counted(len(found), 'trial')} succeeded; the first: {found[0].reason}"
+        )
     return Tuning(
         system=system.name,
         metric=metric,
@@ -120,9 +126,14 @@ def checked_choices(
 def _checked(system: str, name: str, choice: Choice) -> Choice:
     kind = kind_of(system, name)
     if not isinstance(choice, Range):
+        given: object = choice
+        listed = isinstance(given, Collection) and not isinstance(given, str | Mapping)
+        require(listed, f"choices[{name!r}]", "a list of values, or a Range", choice)
         return tuple(setting_of(system, name, value) for value in choice)
     if kind == "flag":
         raise InvalidParameterError(f"{system}.{name} is true or false and has no range")
+    if kind == "word":
+        raise InvalidParameterError(f"{system}.{name} takes words and has no range")
     return Range(low=choice.low, high=choice.high, log=choice.log, whole=kind == "whole")
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table
+
+PLACES = "needs a rank, winner or score column"
 
 
 def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -27,13 +31,31 @@ def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple
         frame = pl.DataFrame([*(frame[name] for name in kept), *renamed])
     for name in options.statistics:
         _require_column(frame, name, "statistics")
-    problems = list(_column_problems(frame, table.name))
+    problems = list(_column_problems(frame, table.name, options))
     if problems:
         raise InvalidDataError(problems)
+    by_score = places_from_score(frame.columns, options)
+    if options.lower_score_is_better and not by_score:
+        raise InvalidParameterError(
+            "lower_score_is_better (--lower-score-is-better) needs a score column that decides "
+            f"the places; here {'rank' if 'rank' in frame.columns else 'winner'} decides them"
+        )
     notes = [f"column {name!r} of the file is hidden by the renamed one" for name in hidden]
     if "" in table.frame.columns:
         notes.append("a column without a name is left out")
+    if by_score:
+        first = "lowest" if options.lower_score_is_better else "highest"
+        notes.append(f"the column score decides the places: the {first} is first")
     return frame, tuple(notes)
+
+
+def places_from_score(columns: Sequence[str], options: Options) -> bool:
+    """Return whether `score` decides the places: no other column does, and it is no statistic."""
+    return (
+        "score" in columns
+        and "score" not in options.statistics
+        and not {"rank", "winner"} & set(columns)
+    )
 
 
 def _require_column(frame: pl.DataFrame, name: str, parameter: str) -> None:
@@ -44,7 +66,7 @@ def _require_column(frame: pl.DataFrame, name: str, parameter: str) -> None:
         )
 
 
-def _column_problems(frame: pl.DataFrame, name: str) -> list[Problem]:
+def _column_problems(frame: pl.DataFrame, name: str, options: Options) -> list[Problem]:
     got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
     problems = [
         Problem(name, None, required, "must be a column of the table", got)
@@ -52,8 +74,10 @@ def _column_problems(frame: pl.DataFrame, name: str) -> list[Problem]:
         if required not in frame.columns
     ]
     deciding = {"rank", "winner"} & set(frame.columns)
-    if not deciding:
-        problems.append(Problem(name, None, "rank", "must be a column, or else winner", got))
+    if not deciding and not places_from_score(frame.columns, options):
+        if "score" in frame.columns:
+            got += ", of which score is a statistic (--stat)"
+        problems.append(Problem(name, None, "rank", PLACES, got))
     if len(deciding) == 2:
         rule = "must not stand beside rank: one of the two decides a match"
         problems.append(Problem(name, None, "winner", rule, "both columns"))

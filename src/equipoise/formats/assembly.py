@@ -28,8 +28,10 @@ def assemble(
     frame : the rows in play, from which labels and attributes are taken
     match_ids : id of every match of `grouping`
     """
-    time = None if times is None else times.at(rows.place[grouping.first])
-    order, offsets, permutation = _order(time, grouping)
+    moments = None if times is None else times.at(rows.place[grouping.first])
+    order, offsets, permutation = _order(moments, grouping)
+    sorted_moments = None if moments is None else moments[order]
+    dated = times is None or not times.is_order
 
     def arranged(column: Ids) -> Ids:
         return _owned(column, table) if permutation is None else column[permutation]
@@ -52,8 +54,9 @@ def assemble(
         player=arranged(player),
         team=team,
         rank=dense_ranks(offsets, arranged(_ranks(rows))),
-        time=None if time is None else time[order],
+        time=sorted_moments if dated else None,
         time_kind="seconds" if times is None else times.kind,
+        order=None if dated else sorted_moments,
         weight=of_matches("weight"),
         performance_ceiling=_if_any(of_matches("performance_ceiling")),
         performance=_if_any(of_rows("performance")),

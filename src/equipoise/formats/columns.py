@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.history import AT_HOME, NOT_AT_HOME, TRUTH
 from equipoise.formats.table import Fault
 
 IDENTIFIER = "must be text or a whole number"
@@ -15,12 +16,11 @@ NOT_EMPTY = "must not be empty"
 WHOLE = "must be a whole number from 0"
 NUMBER = "must be a number"
 FINITE = "must be a finite number"
-TRUTH = "must be true or false"
 
 #: A whole number as a machine writes it: no leading zeros, no plus, so that it can come back.
-_CANONICAL_INTEGER = r"^(0|-?[1-9]\d{0,18})$"
-_CANONICAL_FLOAT = r"^(-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|NaN|-?inf)$"
-_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
+_CANONICAL_FLOAT = r"^(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|NaN|-?inf)$"
+_TRUTHS = dict.fromkeys(AT_HOME, True) | dict.fromkeys(NOT_AT_HOME, False)
 #: Widest range of whole numbers, as a multiple of their count, that is numbered by a table.
 _SPREAD = 8
 
@@ -68,7 +68,7 @@ def read_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fault, 
     """
     column = _as_text(column)
     if column.dtype == pl.String:
-        whole = _whole_numbers(column) if untyped else None
+        whole = whole_numbers(column) if untyped else None
         return (column if whole is None else whole), ()
     if column.dtype.is_integer():
         whole = column.cast(pl.Int64, strict=False)
@@ -145,14 +145,41 @@ def read_numbers(column: pl.Series, *, nan_is_absent: bool = True) -> Numbers:
     return Numbers(values, absent, faults_of((unread, NUMBER), (infinite, FINITE)))
 
 
+def read_scores(column: pl.Series, *, lower_is_better: bool) -> tuple[Ints, tuple[Fault, ...]]:
+    """Return numbers as ranks from 1, equal ones sharing theirs (0 on faulty rows), and the faults.
+
+    lower_is_better : the lowest number has the lowest rank, not the highest
+    """
+    numbers = read_numbers(column)
+    faults = numbers.faults
+    if numbers.absent is not None:
+        told = np.zeros(len(column), dtype=bool)
+        for fault in faults:
+            told |= fault.rows
+        faults = (*faults, *faults_of((numbers.absent & ~told, NUMBER)))
+    exact = _as_text(column)
+    if exact.dtype == pl.String:
+        whole = whole_numbers(exact)
+        exact = pl.Series(numbers.values) if whole is None else whole
+    elif not exact.dtype.is_integer():
+        exact = pl.Series(numbers.values)
+    # Equal scores tie, so whole numbers must not pass through float64; -0.0 is 0.0.
+    if exact.dtype.is_float():
+        exact = (exact + 0.0).fill_nan(None)
+    ranks: Ints = (
+        exact.rank("dense", descending=not lower_is_better).cast(pl.Int64).fill_null(0).to_numpy()
+    )
+    return ranks, faults
+
+
 def read_truths(column: pl.Series) -> tuple[Flags, tuple[Fault, ...]]:
     """Return truth values, true where absent, and the faults."""
     column = _as_text(column)
     if column.dtype == pl.Boolean:
         return column.fill_null(True).to_numpy(), ()
     if column.dtype.is_float():
-        column = column.fill_nan(None).cast(pl.Int64, strict=False)
-    text = column.cast(pl.String, strict=False).str.strip_chars().str.to_lowercase()
+        column = column.fill_nan(None)
+    text = text_of(column).str.strip_chars().str.to_lowercase()
     truths = text.replace_strict(_TRUTHS, default=None, return_dtype=pl.Boolean)
     unread = mask(truths.is_null() & column.is_not_null())
     return truths.fill_null(True).to_numpy(), faults_of((unread, TRUTH))
@@ -235,7 +262,7 @@ def _plain(column: pl.Series) -> Ids:
 
 def _recognised(column: pl.Series) -> pl.Series:
     """Return text as numbers or truth values where every value present is one."""
-    whole = _whole_numbers(column)
+    whole = whole_numbers(column)
     if whole is not None:
         return whole
     if column.str.contains(_CANONICAL_FLOAT).all():
@@ -245,7 +272,7 @@ def _recognised(column: pl.Series) -> pl.Series:
     return column
 
 
-def _whole_numbers(column: pl.Series) -> pl.Series | None:
+def whole_numbers(column: pl.Series) -> pl.Series | None:
     """Return text as Int64 if every value present is a canonical whole number that fits."""
     if not column.str.contains(_CANONICAL_INTEGER).all():
         return None

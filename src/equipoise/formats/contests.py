@@ -13,6 +13,7 @@ from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.frames import series_of
 from equipoise.formats.table import BrokenRow, Table, shown
+from equipoise.wording import counted
 
 
 class Origin(NamedTuple):
@@ -132,7 +133,12 @@ def _empty_note(contests: list[Contest]) -> tuple[str, ...]:
     empty = [str(contest.match) for contest in contests if not contest.rows]
     if not empty:
         return ()
-    return (f"{len(empty)} contests without participants are left out: {', '.join(empty)}",)
+    left_out = counted(
+        len(empty),
+        "contest without participants is left out",
+        "contests without participants are left out",
+    )
+    return (f"{left_out}: {', '.join(empty)}",)
 
 
 def listed(document: Any, key: str, origin: Origin) -> list[Any]:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Floats
+from equipoise.arrays import Flags, Floats
 from equipoise.errors import Problem
-from equipoise.formats.columns import read_numbers, required_ids
+from equipoise.formats.columns import required_ids
 from equipoise.formats.cross_cells import BAD, BLANK, CELL, NONE, Cell, points_of, read_cell
+from equipoise.formats.game_rows import read_ratings
 from equipoise.formats.table import Fault, Findings, Table, refuse, shown
 
 PLAYERS = "must have a column player or name"
@@ -35,6 +36,8 @@ class Grid:
     """The cells of a cross table; rows and players are numbers from 0.
 
     ids : of players, as `read_ids` has them; rating : NaN where unrated
+    unusable : shape (rows,), rows that are of nobody, or of somebody who has a row already
+    bad : (row, row of the opponent) of cells that break a rule
     headings : row of a player -> name of their column; a half table may lack one
     cells : (row, row of the opponent) -> what the cell says, where it says something
     total : name of the column of points, and its number on every row, NaN where it has none
@@ -44,6 +47,8 @@ class Grid:
     findings: Findings
     ids: pl.Series
     rating: Floats | None
+    unusable: Flags
+    bad: set[tuple[int, int]] = field(default_factory=set)
     headings: dict[int, str] = field(default_factory=dict)
     cells: dict[tuple[int, int], Cell] = field(default_factory=dict)
     total: tuple[str, list[float]] | None = None
@@ -85,7 +90,10 @@ def read_grid(table: Table) -> Grid:
     if not len(frame):
         refuse(table.name, ROWS, "no rows")
     findings = Findings(table, np.arange(len(frame)))
-    grid = Grid(table, findings, _players(frame[column], findings), _rating(frame, findings))
+    ids = _players(frame[column], findings)
+    unusable = findings.bad.copy()
+    rating, notes = _rating(frame, findings)
+    grid = Grid(table, findings, ids, rating, unusable, notes=[*notes])
     _add_headings(grid, column)
     _add_cells(grid)
     total = _column(frame.columns, _TOTAL)
@@ -115,14 +123,17 @@ def _players(column: pl.Series, findings: Findings) -> pl.Series:
     return ids
 
 
-def _rating(frame: pl.DataFrame, findings: Findings) -> Floats | None:
-    """Return the rating of every row, NaN where it is 0 or absent; None without a column."""
+def _rating(frame: pl.DataFrame, findings: Findings) -> tuple[Floats | None, tuple[str, ...]]:
+    """Return the rating of every row, NaN where there is none or a bad one, and notes.
+
+    None without a column.
+    """
     column = _column(frame.columns, _RATING)
     if column is None:
-        return None
-    numbers = read_numbers(frame[column])
-    findings.add_faults(column, numbers.faults, frame[column])
-    return np.where(numbers.values == 0, np.nan, numbers.values)
+        return None, ()
+    ratings = read_ratings(frame[column])
+    findings.add_faults(column, ratings.faults, frame[column])
+    return ratings.values, ratings.notes
 
 
 def _add_headings(grid: Grid, column: str) -> None:
@@ -185,10 +196,12 @@ def _add_cells(grid: Grid) -> None:
             if cell is BLANK or grid.findings.broken[row]:
                 continue
             if cell is BAD:
+                grid.bad.add((row, other))
                 grid.add(row, heading, CELL, shown(text))
             elif row != other:
                 grid.cells[row, other] = cell
             elif cell is not NONE:
+                grid.bad.add((row, row))
                 grid.add(row, heading, ITSELF, shown(text))
     # A half that holds no result at all is empty, with whatever its cells are marked.
     halves = {row > other for (row, other), cell in grid.cells.items() if cell is not NONE}

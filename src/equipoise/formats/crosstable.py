@@ -19,6 +19,7 @@ from equipoise.formats.cross_grid import Grid, heading_number, read_grid, tidy
 from equipoise.formats.delimited import read_delimited
 from equipoise.formats.game_columns import GameColumns
 from equipoise.formats.table import shown
+from equipoise.wording import counted
 
 FITTING = "must fit what the row of the opponent says"
 
@@ -27,6 +28,7 @@ FITTING = "must fit what the row of the opponent says"
 class _Found:
     """Games of a table: rows of players, points of the first, number of games.
 
+    skipped : pairings that break a rule
     one_sided, two_sided : pairings whose games stand in one cell, and in both
     """
 
@@ -35,6 +37,7 @@ class _Found:
     points: list[float] = field(default_factory=list)
     weight: list[int] = field(default_factory=list)
     forfeits: int = 0
+    skipped: int = 0
     one_sided: int = 0
     two_sided: int = 0
 
@@ -59,8 +62,12 @@ def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
     """
     grid = read_grid(read_delimited(data, name, delimiter))
     found = _Found()
-    for one, other in sorted({(min(at), max(at)) for at in grid.cells}):
-        _add_pair(grid, one, other, found)
+    bad = {(min(at), max(at)) for at in grid.bad}
+    for one, other in sorted(bad | {(min(at), max(at)) for at in grid.cells}):
+        if (one, other) in bad or grid.unusable[one] or grid.unusable[other]:
+            found.skipped += 1
+        else:
+            _add_pair(grid, one, other, found)
     names = id_array([one if one is not None else "" for one in grid.ids.to_list()])
     white, black = (np.array(rows, dtype=np.int64) for rows in (found.white, found.black))
     points = np.array(found.points, dtype=np.float64)
@@ -76,12 +83,14 @@ def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
         white_rating=None if rating is None else rating[white],
         black_rating=None if rating is None else rating[black],
         draws=(points % 1 != 0).astype(np.float64) if known.all() else None,
-        others=names,
-        other_rating=rating,
+        others=names[~grid.unusable],
+        other_rating=None if rating is None else rating[~grid.unusable],
         left_out=Counter({"forfeit": found.forfeits} if found.forfeits else {}),
         problems=grid.problems(),
         notes=(*grid.table.notes, *grid.notes, *_notes(grid, found)),
         locate=lambda row: grid.table.places(white[[row]])[0],
+        skipped=found.skipped,
+        refused=bool(grid.heading_problems),
     )
 
 
@@ -92,6 +101,7 @@ def _add_pair(grid: Grid, one: int, other: int, found: _Found) -> None:
         there = f"line {grid.line(other)}, column {shown(grid.headings[one])}"
         got = f"{grid.text(one, other)}, while {there} has {grid.text(other, one)}"
         grid.add(one, grid.headings[other], FITTING, got)
+        found.skipped += 1
         return
     # Better the side that tells its games one by one.
     turned = mine.kind != "games" or (bool(theirs.results) and not mine.results)
@@ -117,8 +127,8 @@ def _notes(grid: Grid, found: _Found) -> Iterator[str]:
         return
     if found.one_sided and found.two_sided:
         yield (
-            f"{found.one_sided:,} of {found.one_sided + found.two_sided:,} pairings stand on one "
-            "side of the table only"
+            f"{found.one_sided:,} of {found.one_sided + found.two_sided:,} pairings "
+            f"{'stands' if found.one_sided == 1 else 'stand'} on one side of the table only"
         )
     if grid.total is None:
         return
@@ -132,8 +142,8 @@ def _notes(grid: Grid, found: _Found) -> Iterator[str]:
     if differing:
         row = differing[0]
         yield (
-            f"{column} of {len(differing):,} of {len(totals):,} players differ from the sum of "
-            f"their results (the first on line {grid.line(row)}: {totals[row]:g} instead of "
+            f"{column} of {len(differing):,} of {counted(len(totals), 'player')} differ from the "
+            f"sum of their results (the first on line {grid.line(row)}: {totals[row]:g} instead of "
             f"{scored[row]:g}); results count, not {column}"
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,7 @@ from equipoise.formats.game_rows import read_ratings
 from equipoise.formats.long_table import build_history
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, shown
+from equipoise.wording import counted
 
 DUEL = "must be a match of two players, each alone"
 
@@ -48,13 +50,30 @@ def read_duels(table: Table, options: Options) -> GameColumns:
             left_out=+left_out,
             problems=reading.problems,
             notes=reading.notes,
+            skipped=len(reading.dropped_matches),
         )
     lines = _Lines(table, options, history)
     duels = (history.sizes() == 2) & (history.teams() == 2)
-    rating, bad_ratings = _ratings(history, lines)
-    problems = (*reading.problems, *_not_duels(history, ~duels, lines), *bad_ratings)
-    columns = _games(history, np.flatnonzero(duels), rating, lines)
-    return replace(columns, left_out=+left_out, problems=problems, notes=reading.notes)
+    ratings = _ratings(history, lines)
+    problems = (*reading.problems, *_not_duels(history, ~duels, lines), *ratings.problems)
+    good = duels & ~ratings.bad
+    columns = _games(history, np.flatnonzero(good), ratings.values, lines)
+    return replace(
+        columns,
+        left_out=+left_out,
+        problems=problems,
+        notes=(*reading.notes, *ratings.notes),
+        skipped=len(reading.dropped_matches) + int(np.sum(~good)),
+    )
+
+
+class _Ratings(NamedTuple):
+    """The rating of every participation (None: the history has none), and the bad matches."""
+
+    values: Floats | None
+    bad: Flags
+    problems: list[Problem]
+    notes: tuple[str, ...]
 
 
 class _Lines:
@@ -123,21 +142,23 @@ def _marked(attribute: Ids) -> Flags:
     return np.array([str(one).strip().casefold() in _FIRST for one in attribute.tolist()])
 
 
-def _ratings(history: History, lines: _Lines) -> tuple[Floats | None, list[Problem]]:
-    """Return the rating of every participation, None if the history has none, and problems."""
+def _ratings(history: History, lines: _Lines) -> _Ratings:
+    """Return the rating of every participation, and what is wrong with which matches."""
+    bad = np.zeros(history.matches, dtype=bool)
     name = next((one for one in _RATINGS if one in history.attributes), None)
     if name is None:
-        return None, []
+        return _Ratings(None, bad, [], ())
     column = pl.Series(history.attributes[name].tolist(), strict=False)
-    values, faults = read_ratings(column)
+    values, faults, notes = read_ratings(column)
     matches = history.match_rows()
     problems = []
     for rows, rule in faults:
         at = np.flatnonzero(rows)
+        bad[matches[at]] = True
         for row, (file, line) in zip(at.tolist(), lines.of(matches[at]), strict=True):
             player = history.player_ids[history.player[row]]
             problems.append(Problem(file, line, name, rule, f"{shown(column[row])} of {player}"))
-    return values, problems
+    return _Ratings(values, bad, problems, notes)
 
 
 def _not_duels(history: History, others: Flags, lines: _Lines) -> list[Problem]:
@@ -148,8 +169,8 @@ def _not_duels(history: History, others: Flags, lines: _Lines) -> list[Problem]:
     for match, size, count, (file, line) in zip(
         history.match_ids[at].tolist(), sizes, teams, lines.of(at), strict=True
     ):
-        got = f"{size} player{'' if size == 1 else 's'}"
+        got = counted(size, "player")
         if count != size:
-            got += f" in {count} team{'' if count == 1 else 's'}"
+            got += f" in {counted(count, 'team')}"
         problems.append(Problem(file, line, "match", DUEL, f"{got} in match {shown(match)}"))
     return problems

@@ -1,13 +1,14 @@
 """Results between names -> games between players: the same steps for every format.
 
 Ids become rows in the order in which they first appear in the games, white before black, then in
-the list of others. Names are never merged but by a file of synonyms.
+the list of others. Names are merged only by a file of synonyms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,7 @@ from equipoise.formats.game_notes import describe_repeated, describe_strangers
 from equipoise.formats.game_ratings import gather_ratings
 from equipoise.formats.game_rows import by_appearance, code_ids
 from equipoise.formats.likely_doubles import describe_doubles
+from equipoise.formats.synonyms import strangers
 from equipoise.formats.table import shown
 
 GAME = "must hold at least one game"
@@ -50,32 +52,75 @@ class _Roster:
 
 
 def assemble_games(
-    columns: GameColumns, name: str = "", synonyms: Mapping[str, str] | None = None
+    columns: GameColumns,
+    name: str = "",
+    synonyms: Mapping[str, str] | None = None,
+    *,
+    skip_bad: bool = False,
 ) -> GamesReading:
     """Return the games of a source, and everything that is wrong with them.
 
     name : of the file, for problems that have no line
     synonyms : name -> name of the player
+    skip_bad : leave out the results that break a rule
     """
     roster = _roster(columns)
-    strangers: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     if synonyms:
-        known = _texts(roster.ids)
-        strangers = describe_strangers([one for one in synonyms if one not in known])
+        unknown = describe_strangers(strangers(synonyms, _texts(roster.ids)))
         roster = _merged(roster, synonyms)
-    problems = _in_order([*columns.problems, *_selves(columns, roster)])
+    selves = np.flatnonzero(roster.white == roster.black)
+    problems = _in_order([*columns.problems, *_selves(columns, roster, selves)])
     left_out = _ordered(columns.left_out)
-    if not problems and not len(columns.points):
+    skipped, skipping = 0, skip_bad and bool(problems) and not columns.refused
+    if skipping:
+        skipped = columns.skipped + len(selves)
+        columns, roster = _without(columns, roster, selves)
+    if (skipping or not problems) and not len(columns.points):
         told = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
-        problems = (Problem(name, None, "", GAME, f"none, but {told}" if told else "none"),)
-    games, notes = None, (*columns.notes, *strangers)
-    if not problems:
+        missing = Problem(name, None, "", GAME, f"none, but {told}" if told else "none")
+        problems, skipping = (*problems, missing), False
+    games, notes = None, (*columns.notes, *unknown)
+    if skipping or not problems:
         try:
             games, more = _games(columns, roster)
             notes += more
         except InvalidDataError as error:
-            problems = tuple(_located(one, columns, name) for one in error.problems)
-    return GamesReading(games=games, problems=problems, left_out=left_out, notes=notes)
+            found = tuple(_located(one, columns, name) for one in error.problems)
+            problems = (*problems, *found)
+    return GamesReading(
+        games=games,
+        problems=problems,
+        skipped=0 if games is None else skipped,
+        left_out=left_out,
+        notes=notes,
+    )
+
+
+def _without(columns: GameColumns, roster: _Roster, dropped: Ints) -> tuple[GameColumns, _Roster]:
+    """Return columns and roster without some of the games."""
+    if not len(dropped):
+        return columns, roster
+    kept = np.delete(np.arange(len(columns.points)), dropped)
+    locate = columns.locate
+
+    def of(column: Any) -> Any:
+        return None if column is None else column[kept]
+
+    fewer = replace(
+        columns,
+        white=columns.white[kept],
+        black=columns.black[kept],
+        points=columns.points[kept],
+        weight=of(columns.weight),
+        white_rating=of(columns.white_rating),
+        black_rating=of(columns.black_rating),
+        draws=of(columns.draws),
+        round=of(columns.round),
+        locate=None if locate is None else lambda row: locate(int(kept[row])),
+    )
+    white, black = roster.white[kept], roster.black[kept]
+    return fewer, _appearing(white, black, roster.others, roster.ids)
 
 
 def _games(columns: GameColumns, roster: _Roster) -> tuple[Games, tuple[str, ...]]:
@@ -170,11 +215,11 @@ def _is_whole(ids: Ids, text: str) -> bool:
     return ids.dtype != object and text.isascii() and text.isdecimal() and len(text) <= 18
 
 
-def _selves(columns: GameColumns, roster: _Roster) -> list[Problem]:
+def _selves(columns: GameColumns, roster: _Roster, selves: Ints) -> list[Problem]:
     """Return a problem for every game of a player against oneself, by synonyms or before."""
     field = "black" if columns.coloured else "opponent"
     problems = []
-    for game in np.flatnonzero(roster.white == roster.black).tolist():
+    for game in selves.tolist():
         file, line = ("", game + 1) if columns.locate is None else columns.locate(game)
         got = shown(roster.ids[roster.white[game]])
         problems.append(Problem(file, line, field, OTHER, got))

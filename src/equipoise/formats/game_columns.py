@@ -30,6 +30,8 @@ class GameColumns:
     problems : broken rules, with lines
     notes : sentences
     locate : row -> file and line, for problems found later
+    skipped : number of results that break a rule and so are not among the rows
+    refused : whether a problem concerns more than single results: then nothing can be skipped
     """
 
     white: Ids
@@ -48,3 +50,5 @@ class GameColumns:
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     locate: Callable[[int], tuple[str, int | None]] | None = None
+    skipped: int = 0
+    refused: bool = False

@@ -110,6 +110,7 @@ def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
         (options.columns, "columns (--column)"),
         (options.where and not tags, "where (--where)"),
         (options.since is not None or options.until is not None, "since and until"),
+        (options.time_format is not None, "time_format (--time-format)"),
     ):
         if given:
             raise InvalidParameterError(f"{parameter} must be left out for {what}")

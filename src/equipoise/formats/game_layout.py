@@ -16,7 +16,7 @@ Kind: TypeAlias = Literal["games", "pairs", "history"]
 
 GAME_LIST = "must have white, black and result (or points) to be a list of games"
 PAIR_TABLE = "must have player, opponent and points (or result, or wins and losses) to be pairs"
-LONG_TABLE = "must have match, player and rank (or winner) to be a history of matches"
+LONG_TABLE = "must have match, player and rank (or winner, or score) to be a history of matches"
 ONE_COLUMN = "must be the name of one column only"
 ONE_DECIDES = "must not stand beside result: one of the two decides a game"
 
@@ -202,7 +202,9 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
     # The reader of histories knows its columns by their exact names.
     there = {*renamed, *(name for name in frame.columns if name not in renamed.values())}
     missing = [name for name in ("match", "player") if name not in there]
-    if not {"rank", "winner"} & there:
+    # Beside an opponent, a score is one of a table of pairs.
+    paired = any(spelling(name) == "opponent" for name in there)
+    if not ({"rank", "winner"} if paired else {"rank", "winner", "score"}) & there:
         missing.append("rank")
     return Layout("history", {}, False, tuple(missing))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +25,8 @@ from equipoise.formats.columns import (
 )
 from equipoise.formats.game_layout import Layout, source_column
 from equipoise.formats.options import Options
-from equipoise.formats.pgn_results import is_nobody
-from equipoise.formats.selection import equal_rows
+from equipoise.formats.pgn_results import PROVISIONAL, describe_provisional, is_nobody
+from equipoise.formats.selection import equal_rows, within
 from equipoise.formats.table import Fault, Findings, Table
 from equipoise.formats.times import Times, read_times
 
@@ -55,6 +55,7 @@ class GameRows:
     frame : these rows, under the names of the source
     columns : meaning -> name in the source
     filtered : how many rows were not asked for
+    notes : what a user should know of the values read, as sentences
     """
 
     table: Table
@@ -62,6 +63,7 @@ class GameRows:
     columns: dict[str, str]
     findings: Findings
     filtered: int
+    notes: list[str] = field(default_factory=list)
 
     def has(self, meaning: str) -> bool:
         """Return whether the table has a column of this meaning."""
@@ -92,8 +94,9 @@ class GameRows:
         """Return a column of ratings, NaN where unrated; None if there is no such column."""
         if not self.has(meaning):
             return None
-        values, faults = read_ratings(self.column(meaning))
+        values, faults, notes = read_ratings(self.column(meaning))
         self.add(meaning, *faults)
+        self.notes += notes
         return values
 
     def rounds(self, kept: Ints) -> Ids | None:
@@ -139,40 +142,51 @@ def choose_rows(table: Table, layout: Layout, options: Options) -> GameRows:
 
 def _times(table: Table, layout: Layout, options: Options) -> Times | None:
     """Return the time of every row, if times are asked for."""
-    if options.since is None and options.until is None:
+    if options.since is None and options.until is None and options.time_format is None:
         return None
     times = None
     if "time" in layout.columns:
-        times = read_times(table.frame[layout.columns["time"]])
+        times = read_times(table.frame[layout.columns["time"]], options.time_format)
     if times is None:
         raise InvalidParameterError(
-            "since and until (--from, --until) need a column time; this table has none"
+            "since, until and time_format (--from, --until, --time-format) need a column time; "
+            "this table has none"
         )
     return times
 
 
 def _in_time(times: Times, options: Options) -> Flags:
     """Return the rows in [since, until); one without a readable time stays, to be reported."""
-    moments = times.values * times.scale
-    inside = np.ones(len(moments), dtype=bool)
-    if options.since is not None:
-        inside &= moments >= options.since
-    if options.until is not None:
-        inside &= moments < options.until
+    inside = within(times.values * times.scale, times, options)
     for rows, _ in times.faults:
         inside |= rows
     return inside
 
 
-def read_ratings(column: pl.Series) -> tuple[Floats, tuple[Fault, ...]]:
-    """Return ratings, NaN where nothing, 0 or a word stands for none, and the faults."""
+class Ratings(NamedTuple):
+    """A column of ratings: NaN where there is none or a fault, the faults, and notes."""
+
+    values: Floats
+    faults: tuple[Fault, ...]
+    notes: tuple[str, ...]
+
+
+def read_ratings(column: pl.Series) -> Ratings:
+    """Return ratings; nothing, 0 and some words stand for none, and marks such as 1500? go."""
     values, _, faults = read_numbers(column)
+    notes: tuple[str, ...] = ()
     if faults and column.dtype in (pl.String, pl.Categorical, pl.Enum):
-        text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-        column = column.cast(pl.String).set(text.is_in(_UNRATED), None)
-        values, _, faults = read_numbers(column)
+        text = column.cast(pl.String).str.strip_chars()
+        text = text.set(text.str.to_lowercase().is_in(_UNRATED), None)
+        provisional = text.str.contains(PROVISIONAL)
+        if provisional.any():
+            marked = text.filter(provisional)
+            notes = (describe_provisional(len(marked), marked[0]),)
+            text = text.str.replace(PROVISIONAL, "$1")
+        values, _, faults = read_numbers(text)
     values = np.where((values == 0) | _told(faults, len(values)), np.nan, values)
-    return values, (*faults, *faults_of((np.abs(values) > LARGEST, RATING)))
+    faults = (*faults, *faults_of((np.abs(values) > LARGEST, RATING)))
+    return Ratings(np.where(np.abs(values) > LARGEST, np.nan, values), faults, notes)
 
 
 def _told(faults: Sequence[Fault], rows: int) -> Flags:

@@ -19,7 +19,7 @@ from equipoise.formats.game_documents import open_document, read_document, refus
 from equipoise.formats.options import Options
 from equipoise.formats.pgn import read_pgn, read_pgn_files
 from equipoise.formats.sources import Format, decompressed, format_of, read_stream
-from equipoise.formats.table import refuse
+from equipoise.formats.table import NO_FILE, refuse
 from equipoise.formats.trf import read_trf
 
 #: What a source holds, however it is stored.
@@ -64,7 +64,7 @@ def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
     name = str(path)
     try:
         if not path.exists():
-            refuse(name, "must be a file or a directory", "nothing of that name")
+            refuse(name, NO_FILE, "")
         format = format or _told(path)
         if format == "pgn":
             refuse_options(options, "PGN", tags=True)

@@ -61,10 +61,12 @@ def hand_over(
     *,
     coloured: bool = False,
     notes: Sequence[str] = (),
+    skipped: int = 0,
 ) -> GameColumns:
     """Return some rows as games, and those who stand on the others as players all the same.
 
     ratings : of the first and the second player of every row; kept : the rows that are games
+    skipped : how many results break a rule beside the bad rows
     """
     beside = ~rows.findings.bad
     reasons = totals.reason[beside]
@@ -86,8 +88,9 @@ def hand_over(
         other_rating=other_rating,
         left_out=_left_out(reasons, rows.filtered),
         problems=rows.findings.problems(),
-        notes=(*rows.table.notes, *notes),
+        notes=(*rows.table.notes, *rows.notes, *notes),
         locate=rows.locate(kept),
+        skipped=int(rows.findings.bad.sum()) + skipped,
     )
 
 

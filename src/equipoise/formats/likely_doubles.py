@@ -8,21 +8,31 @@ Names are alike if they agree after what spelling changes is taken away:
 - given names that are shortened or left out ("Carlsen, M", "Carlsen, Magnus").
 
 Numbers are never taken away otherwise: engines and models of different versions are different.
+In histories, which have many players, only names that are equal but for white space, case and
+Unicode form are alike.
+
 Keys are computed for all names at once and compared by sorting, so that the time grows with the
 number of names, not with that of pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import polars as pl
 
+from equipoise.arrays import Ids
+from equipoise.wording import HIDDEN_CHARACTERS, counted
+
 #: Pairs of names that are listed; more are only counted.
 LISTED = 10
-#: With more names than this nobody looks: they are accounts, not spellings in a tournament.
+#: What to do about names that may be one player.
+MERGING = "names are merged only by a file of synonyms (--synonyms)"
+#: Of more names than this only the form is compared: they are accounts, not a tournament's players.
 MOST = 20_000
 #: Families of more members are not searched for shortened names.
 _LARGEST_FAMILY = 50
@@ -49,6 +59,10 @@ _BETWEEN = r"[^\p{L}\p{M}\p{Nd}+#*]+"
 #: A name of two words or more, without numbers but for one digit at its end.
 _NAMESAKE = r"^(\p{L}\P{Nd}*[ ,_.\-]\P{Nd}*\p{L})[1-9]$"
 _NUMBER = r"\p{Nd}"
+_ASCII_SPACES = " \t\n\r\v\f"
+#: What is not a letter, digit or sign of ASCII that is seen.
+_ODD = r"[^!-~]"
+_HIDDEN = re.compile(HIDDEN_CHARACTERS)
 _ROWS = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
 
 
@@ -78,12 +92,112 @@ def likely_doubles(names: Sequence[str]) -> list[tuple[str, str]]:
 def describe_doubles(names: Sequence[str]) -> tuple[str, ...]:
     """Return notes on names that may be one player: some by name, the others counted."""
     if len(names) > MOST:
-        return (f"nobody looked for other spellings of a player among {len(names):,} names",)
-    pairs = likely_doubles(names)
-    notes = [f"{one!r} and {other!r} may be one player" for one, other in pairs[:LISTED]]
+        rest = f"among {len(names):,} names only white space, case and Unicode form were compared"
+        return (*_describe(same_but_for_form(names)), rest)
+    return _describe(likely_doubles(names))
+
+
+def describe_spellings(ids: Ids) -> tuple[str, ...]:
+    """Return notes on players of a history whose ids differ only in form.
+
+    Ids that are whole numbers are never two spellings of one.
+    """
+    if ids.dtype != object:
+        return ()
+    names = ids.tolist()
+    notes = _describe(same_but_for_form(names), tell=True)
+    return (*notes, MERGING) if notes else ()
+
+
+def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of names that are equal but for white space, case or Unicode form.
+
+    White space is that around names and its amount between words; characters that are not seen
+    count as such. Case is Unicode's, Unicode form is compatibility: accents composed or not,
+    letters wide or narrow. Quick where there is nothing to find: histories have many players.
+
+    names : distinct; every name is the second of one pair at most
+    """
+    if not _may_hold_doubles(names):
+        return []
+    texts = pl.Series(list(names), dtype=pl.String)
+    frame = pl.DataFrame({"key": _formless(texts)}).with_columns(_ROWS)
+    if frame["key"].n_unique() == len(frame):
+        return []
+    frame = frame.filter(pl.col("key").is_duplicated())
+    paired = frame.with_columns(first=pl.col("row").min().over("key"))
+    rows = paired.filter(pl.col("first") < pl.col("row")).select("first", "row")
+    return [(names[first], names[row]) for first, row in rows.iter_rows()]
+
+
+def _may_hold_doubles(names: Sequence[str]) -> bool:
+    """Return whether names need to be compared: mostly they are plain, and differ in small letters.
+
+    All names are looked at as one text, which is several times as fast as one by one.
+    """
+    joined = "\0".join(names)
+    plain = joined.isascii() and joined.count("\0") == len(names) - 1
+    if not plain or any(letter in joined for letter in _ASCII_SPACES):
+        return True
+    small = joined.lower()
+    if small == joined:
+        return False
+    return pl.Series([small]).str.split("\0").explode().n_unique() < len(names)
+
+
+def _formless(names: pl.Series) -> pl.Series:
+    """Return names in one form: of accents, of case, of white space.
+
+    Most names are plain, and have no form but that of case.
+    """
+    wide = names.str.len_bytes() != names.str.len_chars()
+    if wide.any():
+        # Capitals first: some small letters have two of them.
+        folded = names.filter(wide).str.normalize("NFKC").str.to_uppercase().str.normalize("NFKC")
+        names = names.scatter(wide.arg_true(), folded)
+    odd = wide | names.str.contains(_ODD)
+    if odd.any():
+        spaced = names.filter(odd).str.replace_all(r"\s+", " ")
+        bare = spaced.str.replace_all(HIDDEN_CHARACTERS, "").str.strip_chars()
+        names = names.scatter(odd.arg_true(), bare)
+    return names.str.to_lowercase()
+
+
+def _describe(pairs: Sequence[tuple[str, str]], *, tell: bool = False) -> tuple[str, ...]:
+    """Return a note on each of the first pairs, and on how many more there are.
+
+    tell : say in what the names differ
+    """
+    notes = []
+    for one, other in pairs[:LISTED]:
+        # Names that look alike are told by their code points.
+        alike = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+        names = [ascii(name) if alike else repr(name) for name in (one, other)]
+        only = f": they differ only in {_difference(one, other)}" if tell else ""
+        notes.append(f"{names[0]} and {names[1]} may be one player{only}")
     if len(pairs) > LISTED:
-        notes.append(f"{len(pairs) - LISTED:,} more names may be other spellings of a player")
+        more = counted(len(pairs) - LISTED, "more name", "more names")
+        notes.append(f"{more} may be other spellings of a player")
     return tuple(notes)
+
+
+def _difference(one: str, other: str) -> str:
+    """Return in which forms two names differ: the fewest without which they are equal."""
+    forms: dict[str, Callable[[str], str]] = {
+        "Unicode form": lambda text: unicodedata.normalize("NFKC", text),
+        "case": lambda text: text.upper().lower(),
+        "white space": lambda text: _HIDDEN.sub("", " ".join(text.split())).strip(),
+    }
+
+    def differ(names: Iterable[str]) -> bool:
+        both = [one, other]
+        for name in names:
+            both = [forms[name](text) for text in both]
+        return both[0] != both[1]
+
+    # One of several may do: capitals of a ligature are its letters, as in its Unicode form.
+    some = (names for size in range(1, len(forms)) for names in combinations(forms, size))
+    return " and ".join(next((names for names in some if not differ(names)), tuple(forms)))
 
 
 def _plain(names: pl.Series) -> pl.Series:

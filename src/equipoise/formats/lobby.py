@@ -1,9 +1,9 @@
 """Lobby tables: players who wait for teams, with their parties, locks and who they avoid.
 
-Columns: `player`, `rating`, `deviation`, and `effective_rating` (used as it is) or else `form`,
-from which it is computed; optional `party`, `team` (a lock) and `avoid`: ids of other players,
-separated by semicolons, or a list where the format has lists. A table of ratings has the same
-columns and others, which do not matter here.
+Columns: `player`, `rating`; optional `deviation`, without which players are balanced by rating
+alone, and `effective_rating` (used as it is) or else `form`, from which it is computed; optional
+`party`, `team` (a lock) and `avoid`: ids of other players, separated by semicolons, or a list where
+the format has lists. A table of ratings has the same columns and others, which do not matter here.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids
 from equipoise.data.effective import EffectiveRating
 from equipoise.data.lobby import ONCE, Lobby
@@ -28,10 +29,12 @@ from equipoise.formats.columns import NUMBER, Numbers, read_ids, read_numbers, r
 from equipoise.formats.json_lines import read_json_rows
 from equipoise.formats.sources import format_of, open_source
 from equipoise.formats.table import Fault, Findings, Table, refuse, shown
+from equipoise.wording import counted
 
 SEPARATOR = ";"
 
 
+@checks_arguments()
 def read_lobby(source: object, *, format: str | None = None) -> Lobby:
     """Return the lobby that a source holds.
 
@@ -59,7 +62,8 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
     if missing:
         where = f" of {table.name}" if table.name else ""
         raise NotFoundError(
-            f"not among the {len(row_of)} rated players{where}: {', '.join(missing)}"
+            f"not among the {counted(len(row_of), 'rated player')}{where}: {', '.join(missing)}. "
+            "A table does not say what newcomers begin with; a saved state does (--state)"
         )
     twice = dict.fromkeys(one for one in players if list(players).count(one) > 1)
     if twice:
@@ -123,33 +127,54 @@ def _lobby_of(table: Table, frame: pl.DataFrame) -> Lobby:
         if name in frame.columns
     }
     labels = {name: _labels(frame, name, findings) for name in ("party", "team")}
-    _raise(findings.problems(), table)
+    # Of a system that has no deviations, or of no system at all.
+    deviation = numbers.get("deviation", np.zeros(len(frame)))
     effective = numbers.get("effective_rating")
     if effective is None and "form" in numbers:
         # Nobody without a match has form.
         form = np.where(np.isnan(numbers["form"]), 0.0, numbers["form"])
-        effective = EffectiveRating().rating(numbers["rating"], numbers["deviation"], form)
-    names = ids.to_list()
+        effective = EffectiveRating().rating(numbers["rating"], deviation, form)
+    # A bad cell does not hide the others: rows without an id are players of their own meanwhile.
+    names = [f"\0{row}" if one is None else one for row, one in enumerate(ids.to_list())]
     try:
-        return Lobby(
+        lobby = Lobby(
             player_ids=np.array(names, dtype=object),
             rating=numbers["rating"],
-            deviation=numbers["deviation"],
+            deviation=deviation,
             effective_rating=effective,
-            avoid=_avoided(frame, names),
-            **labels,
+            avoid=() if ids.null_count() else _avoided(frame, names),
+            party=labels["party"],
+            team=labels["team"],
         )
     except InvalidDataError as error:
-        raise InvalidDataError(
-            _located(error.problems, table), _head(error.problems, table)
-        ) from None
+        found = _with_cells(findings, error.problems, table)
+        raise InvalidDataError(found, _head(found, table)) from None
+    _raise(findings.problems(), table)
+    return lobby
+
+
+def _with_cells(
+    findings: Findings, problems: Sequence[Problem], table: Table
+) -> tuple[Problem, ...]:
+    """Return the problems of cells and of the lobby; a bad cell is told once.
+
+    problems : of the lobby; lines are rows from 1
+    """
+    whole = [one for one in problems if one.line is None]
+    for one in problems:
+        # An effective rating may be made of the other numbers.
+        numbers = ("effective_rating", "rating", "deviation", "form")
+        cells = numbers if one.field == "effective_rating" else (one.field,)
+        if one.line is not None and not findings.bad_in(*cells)[one.line - 1]:
+            findings.add(np.array([one.line - 1]), one.field, one.rule, [one.got])
+    return (*_located(whole, table), *findings.problems())
 
 
 def _check_columns(table: Table, frame: pl.DataFrame) -> None:
     got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
     problems = [
         Problem(table.name, None, name, "must be a column of the table", got)
-        for name in ("player", "rating", "deviation")
+        for name in ("player", "rating")
         if name not in frame.columns
     ]
     if not problems and not len(frame):

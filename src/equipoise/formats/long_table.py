@@ -10,16 +10,23 @@ import polars as pl
 from equipoise.arrays import Flags, Ids
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import Problem
+from equipoise.errors import InvalidParameterError, Problem
 from equipoise.formats.arrangement import arrange_columns
 from equipoise.formats.assembly import assemble
-from equipoise.formats.checks import Rows, check_matches, check_rows
-from equipoise.formats.columns import mask, read_truths, required_ids
+from equipoise.formats.checks import (
+    Rows,
+    check_matches,
+    check_matches_with_bad_rows,
+    check_rows,
+)
+from equipoise.formats.columns import mask, read_truths, required_ids, text_of
+from equipoise.formats.game_notes import describe_strangers
 from equipoise.formats.grouping import Grouping, group_ids, regroup
 from equipoise.formats.options import Options, SkipBad
 from equipoise.formats.selection import select
+from equipoise.formats.synonyms import strangers
 from equipoise.formats.table import Fault, Findings, Table
-from equipoise.formats.times import Times, read_times
+from equipoise.formats.times import Times, order_note, read_times
 
 LEFT = "must leave at least one match"
 
@@ -64,7 +71,11 @@ def build_history(table: Table, options: Options) -> HistoryReading:
     """
     frame, notes = arrange_columns(table, options)
     reading = HistoryReading(history=None, notes=(*table.notes, *notes))
-    keys = _read_keys(frame, table.untyped)
+    if options.synonyms:
+        names = text_of(frame["player"]).drop_nulls().unique().to_list()
+        unknown = describe_strangers(strangers(options.synonyms, names))
+        reading = replace(reading, notes=(*reading.notes, *unknown))
+    keys = _read_keys(frame, table.untyped, options.time_format)
     grouping = group_ids(keys.ids)
     nameless = mask(keys.ids.is_null())
     chosen = select(frame, grouping, nameless, keys.times, keys.rated, options)
@@ -85,12 +96,16 @@ def build_history(table: Table, options: Options) -> HistoryReading:
     return _judge(table, options, reading, keys, grouping, findings, rows)
 
 
-def _read_keys(frame: pl.DataFrame, untyped: bool) -> _Keys:
+def _read_keys(frame: pl.DataFrame, untyped: bool, time_format: str | None) -> _Keys:
     ids, id_faults = required_ids(frame["match"], untyped)
     faults = {"match": id_faults}
-    times = read_times(frame["time"]) if "time" in frame.columns else None
+    times = read_times(frame["time"], time_format) if "time" in frame.columns else None
     if times is not None:
         faults["time"] = times.faults
+    elif time_format is not None:
+        raise InvalidParameterError(
+            "time_format (--time-format) needs a history with times; this one has none"
+        )
     rated = None
     if "rated" in frame.columns:
         rated, faults["rated"] = read_truths(frame["rated"])
@@ -108,22 +123,25 @@ def _judge(
 ) -> HistoryReading:
     """Return the history of the good rows if nothing is wrong or what is wrong may be skipped."""
     ids = keys.ids.gather(grouping.first)
-    wounded = grouping.any(findings.bad)
+    has_bad_row = grouping.any(findings.bad)
     whole = grouping
     matches: Ids = np.arange(grouping.matches)
     bad = np.zeros(whole.matches, dtype=bool)
-    if wounded.any():
+    if has_bad_row.any():
+        if options.skip_bad != "rows":
+            touched = rows.keep(has_bad_row[rows.match])
+            check_matches_with_bad_rows(touched, keys.frame, findings)
         rows = rows.keep(~findings.bad)
         grouping, matches = regroup(rows.match)
     if len(matches):
-        silent = wounded[matches] & (options.skip_bad != "rows")
-        bad[matches] = check_matches(rows, grouping, keys.frame, findings, silent)
+        reported = has_bad_row[matches] & (options.skip_bad != "rows")
+        bad[matches] = check_matches(rows, grouping, keys.frame, findings, reported)
     problems = findings.problems()
     reading = replace(reading, problems=problems)
     if problems and options.skip_bad is None:
         return reading
     if problems:
-        bad |= _beyond_repair(options.skip_bad, wounded, matches)
+        bad |= _beyond_repair(options.skip_bad, has_bad_row, matches)
         reading = _account(reading, findings, whole, bad, ids)
         good = ~bad[rows.match]
         if not good.any():
@@ -134,11 +152,11 @@ def _judge(
     return replace(reading, history=history, notes=(*reading.notes, *notes))
 
 
-def _beyond_repair(skip_bad: SkipBad | None, wounded: Flags, matches: Ids) -> Flags:
+def _beyond_repair(skip_bad: SkipBad | None, has_bad_row: Flags, matches: Ids) -> Flags:
     """Return the matches that go because of bad rows: all that have one, or that lost all."""
     if skip_bad == "matches":
-        return wounded
-    lost = np.ones(len(wounded), dtype=bool)
+        return has_bad_row
+    lost = np.ones(len(has_bad_row), dtype=bool)
     lost[matches] = False
     return lost
 
@@ -166,4 +184,7 @@ def _assembled(
 ) -> tuple[History, tuple[str, ...]]:
     """Return the history of rows that obey every rule, and notes on columns left out."""
     match_ids = ids.gather(rows.match[grouping.first])
-    return assemble(keys.frame, table, match_ids, keys.times, rows, grouping)
+    history, notes = assemble(keys.frame, table, match_ids, keys.times, rows, grouping)
+    if history.order is not None:
+        notes = (*notes, order_note(history.order))
+    return history, notes

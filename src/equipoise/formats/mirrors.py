@@ -38,9 +38,10 @@ class Pairings(NamedTuple):
         """Whether any pairing is told from both sides."""
         return bool(np.any(self.opposite >= 0))
 
-    def leading(self) -> Ints:
-        """Return the rows in whose direction their pairing is told first."""
-        rows: Ints = self.rows[self.ahead == self.ahead[self.first][self.of_row]]
+    def leading(self, bad: Flags | None = None) -> Ints:
+        """Return the rows in whose direction their pairing is told first, but for bad pairings."""
+        chosen = self.ahead == self.ahead[self.first][self.of_row]
+        rows: Ints = self.rows[chosen if bad is None else chosen & ~bad[self.of_row]]
         return rows
 
     def repeated(self) -> int:
@@ -71,17 +72,20 @@ def find_pairings(players: Players, rows: Ints) -> Pairings:
     )
 
 
-def check_mirrors(rows: GameRows, players: Players, totals: Totals, pairings: Pairings) -> None:
-    """Record pairings told from one side where others are from both, and sides that differ."""
+def check_mirrors(rows: GameRows, players: Players, totals: Totals, pairings: Pairings) -> Flags:
+    """Record and return pairings of one side where others have both, and sides that differ."""
     both = pairings.opposite >= 0
+    bad = np.zeros(len(both), dtype=bool)
     if not both.all():
         few = both if 2 * both.sum() < len(both) else ~both
         at = np.sort(pairings.first[few])
         told = "both sides" if both[few][0] else "one side only"
         got = [f"{_pair(players, row)} from {told}" for row in pairings.rows[at].tolist()]
         rows.findings.add(pairings.rows[at], rows.columns["opponent"], SIDES, got)
-        return
-    differ = np.flatnonzero(_differ(totals, pairings))
+        bad |= few
+    # Sides that are there are compared all the same.
+    differ = np.flatnonzero(_differ(totals, pairings) & both & ~bad)
+    bad[differ] = True
     differ = differ[np.argsort(pairings.opposite[differ])]
     one, other = pairings.rows[pairings.first[differ]], pairings.rows[pairings.opposite[differ]]
     places = rows.table.places(rows.findings.rows[one])
@@ -90,6 +94,7 @@ def check_mirrors(rows: GameRows, players: Players, totals: Totals, pairings: Pa
         for ahead, back, (_, line) in zip(one.tolist(), other.tolist(), places, strict=True)
     ]
     rows.findings.add(other, rows.columns["opponent"], MIRROR, got)
+    return bad
 
 
 def _differ(totals: Totals, pairings: Pairings) -> Flags:

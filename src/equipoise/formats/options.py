@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal, TypeAlias, get_args
 
 from equipoise.errors import InvalidParameterError, require
-from equipoise.formats.times import instant
+from equipoise.formats.times import check_bound, check_time_format
 
 SkipBad: TypeAlias = Literal["matches", "rows"]
-#: A bound of time: ISO 8601 text, a date, or seconds since 1970.
-Instant: TypeAlias = str | int | date | datetime
+#: A bound of time: ISO 8601 text, a date, or as the times of the table are written.
+Instant: TypeAlias = str | int | float | date | datetime
 #: Equality filters: column -> value, or pairs of them.
 Where: TypeAlias = Mapping[str, object] | Iterable[tuple[str, object]]
 
@@ -36,15 +36,21 @@ CANONICAL = (
 class Options:
     """How a table becomes a history; the parameters of `read_history`.
 
-    since, until : microseconds since 1970, None where unbounded
+    since, until : as the caller gave them, None where unbounded
+    time_format : how times are written; None: as the column tells
+    lower_score_is_better : where `score` decides the places, the lowest is first
+    synonyms : name of a player -> the id of the same player
     """
 
     columns: Mapping[str, str]
     statistics: tuple[str, ...]
     skip_bad: SkipBad | None
-    since: int | None
-    until: int | None
+    since: Instant | None
+    until: Instant | None
+    time_format: str | None
     where: tuple[tuple[str, object], ...]
+    lower_score_is_better: bool = False
+    synonyms: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_options(
@@ -54,6 +60,8 @@ def check_options(
     since: Instant | None,
     until: Instant | None,
     where: Where | None,
+    time_format: str | None = None,
+    lower_score_is_better: bool = False,
 ) -> Options:
     """Return the options of a reader, or raise InvalidParameterError."""
     require(skip_bad in (None, *get_args(SkipBad)), "skip_bad", "matches or rows", skip_bad)
@@ -65,15 +73,24 @@ def check_options(
             "names of columns without another meaning",
             name,
         )
-    low = None if since is None else instant(since, "since")
-    high = None if until is None else instant(until, "until")
+    require(
+        isinstance(lower_score_is_better, bool),
+        "lower_score_is_better",
+        "True or False",
+        lower_score_is_better,
+    )
+    time_format = check_time_format(time_format)
+    check_bound(since, "since", time_format)
+    check_bound(until, "until", time_format)
     return Options(
         columns=_renamings(columns or {}),
         statistics=tuple(dict.fromkeys(statistics)),
         skip_bad=skip_bad,  # type: ignore[arg-type]  # checked above
-        since=low,
-        until=high,
+        since=since,
+        until=until,
+        time_format=time_format,
         where=_pairs(where or ()),
+        lower_score_is_better=lower_score_is_better,
     )
 
 

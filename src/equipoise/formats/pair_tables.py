@@ -27,6 +27,7 @@ from equipoise.formats.mirrors import Pairings, check_mirrors, find_pairings
 from equipoise.formats.options import Options
 from equipoise.formats.results import BYE
 from equipoise.formats.table import Table
+from equipoise.wording import counted
 
 NOT_NEGATIVE = "must be a number from 0"
 
@@ -46,10 +47,18 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
     ratings = [rows.ratings(name) for name in ("player_rating", "opponent_rating")]
     played = ~rows.findings.bad & (totals.reason == 0) & (totals.games > 0)
     pairings = find_pairings(players, np.flatnonzero(played))
+    bad = None
     if pairings.mirrored:
-        check_mirrors(rows, players, totals, pairings)
-    notes = _notes(totals, pairings)
-    return hand_over(rows, players, totals, ratings, pairings.leading(), notes=notes)
+        bad = check_mirrors(rows, players, totals, pairings)
+    return hand_over(
+        rows,
+        players,
+        totals,
+        ratings,
+        pairings.leading(bad),
+        notes=_notes(totals, pairings),
+        skipped=0 if bad is None else int(bad.sum()),
+    )
 
 
 def _read_totals(rows: GameRows) -> Totals:
@@ -82,11 +91,11 @@ def _notes(totals: Totals, pairings: Pairings) -> list[str]:
     notes = []
     empty = int(np.sum(totals.games == 0))
     if empty:
-        notes.append(f"{empty:,} row{'s have' if empty > 1 else ' has'} no games")
+        notes.append(f"{counted(empty, 'row has', 'rows have')} no games")
     if pairings.mirrored and np.all(pairings.opposite >= 0):
         notes.append("every pairing is told from both sides and counts once")
     again = pairings.repeated()
     if again:
-        which = "pairing has" if again == 1 else "pairings have"
-        notes.append(f"{again:,} {which} several rows in one direction, which add up")
+        which = counted(again, "pairing has", "pairings have")
+        notes.append(f"{which} several rows in one direction, which add up")
     return notes

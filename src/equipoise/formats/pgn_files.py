@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from equipoise.errors import EquipoiseError
-from equipoise.formats.table import refuse
+from equipoise.formats.table import NO_FILE, refuse
 
 #: Endings of the names that are read below a directory.
 ENDINGS = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.zst", ".pgn.zip")
@@ -116,7 +116,7 @@ def documents_in(path: Path) -> list[Open]:
     try:
         if not path.is_dir():
             if not path.exists():
-                refuse(name, "must be a file or a directory", "nothing of that name")
+                refuse(name, NO_FILE, "")
             return [partial(_opened, path)]
         files = sorted(_below(path), key=lambda one: one.parts)
     except OSError as error:

@@ -22,6 +22,7 @@ from equipoise.formats.pgn_results import FILTERED, WITHOUT_MOVES, is_nobody, is
 from equipoise.formats.pgn_rows import Rows, known, texts
 from equipoise.formats.pgn_scan import RawGame
 from equipoise.formats.pgn_values import LONGEST, Values
+from equipoise.wording import counted
 
 #: Problems kept; beyond, they are only counted.
 MOST_PROBLEMS = 10_000
@@ -53,6 +54,7 @@ class PgnGames:
         self._left_out: Counter[str] = Counter()
         self._problems: list[Problem] = []
         self._more_problems = 0
+        self._skipped = 0
         self._notes = Notes()
         self._identities = Identities()
 
@@ -69,7 +71,8 @@ class PgnGames:
         """Return the problems so far, and how many more there are than are kept."""
         if not self._more_problems:
             return self._problems
-        got = f"{self._more_problems:,} more problems, which are not listed"
+        more = counted(self._more_problems, "more problem, which is", "more problems, which are")
+        got = f"{more} not listed"
         return [*self._problems, Problem("", None, "", MORE, got)]
 
     def columns(self) -> GameColumns:
@@ -89,6 +92,7 @@ class PgnGames:
             other_rating=known(np.array(list(self._others.values()), dtype=np.float64)),
             left_out=self._left_out,
             problems=tuple(self.problems()),
+            skipped=self._skipped,
             notes=tuple(notes),
         )
 
@@ -106,6 +110,7 @@ class PgnGames:
             else:
                 self._more_problems += 1
         if entry.problems:
+            self._skipped += 1
             return
         for what in entry.notes:
             self._notes.add(what, file, game.line)
@@ -121,7 +126,7 @@ class PgnGames:
         """Return whether a game has the values asked for, or cannot tell."""
         self._never_seen -= game.tags.keys()
         if game.ending.fault is not None and game.ending.fault.rule == UNCLOSED:
-            return True  # other games are lost in it
+            return True  # its comment may hold what belongs to other games
         return all(
             tag in game.broken or self._values.text(game.tags.get(tag)) == value
             for tag, value in self._where.items()

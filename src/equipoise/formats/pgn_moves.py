@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     rb"|(?<![\w/.:+=\x80-\xff-])(?P<result>" + _RESULT + rb")(?![\w/.:+\x80-\xff-])"
 )
 #: A line of tags inside a comment.
-_TAG_INSIDE = re.compile(rb'\n\[(?:Event|White|Black|Result)[ \t]*+"')
+NEXT_GAME = re.compile(rb'\n\[(?:Event|White|Black|Result)[ \t]*+"')
 
 UNCLOSED = "must close its comment with } before the next game"
 AFTER_RESULT = "must end with its result: the next game begins with tags"
@@ -126,6 +126,6 @@ def _swallowed(moves: bytes) -> Fault | None:
     """Return the comment that runs into the next game, up to the end of a comment there."""
     for comment in _NOISE.finditer(moves):
         text = comment.group()
-        if text.startswith(b"{") and text.count(b"{") > 1 and _TAG_INSIDE.search(text):
+        if text.startswith(b"{") and text.count(b"{") > 1 and NEXT_GAME.search(text):
             return Fault(comment.start(), UNCLOSED, "one that runs into the tags of another game")
     return None

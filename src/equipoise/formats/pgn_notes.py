@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from equipoise.wording import counted
+
 #: Names told in one sentence before the rest is only counted.
 _TOLD = 5
 #: Doubtful names kept; beyond, they are only counted.
@@ -40,7 +42,7 @@ class Notes:
         found = []
         for what, (file, line) in self._first.items():
             count = self._count[what]
-            games = "1 game has" if count == 1 else f"{count:,} games have"
+            games = counted(count, "game has", "games have")
             found.append(f"{games} {what} (the first: {file or 'input'}, line {line}).")
         return found
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, TypeAlias
 
+from equipoise.wording import counted
+
 #: Points of white where the game was played to an end; else why it is not a game.
 Outcome: TypeAlias = float | str
 
@@ -62,6 +64,10 @@ _TERMINATIONS: dict[str, str] = {
 _NOBODY = frozenset(["bye", "(bye)", "-", "--", "not paired", "spielfrei"])
 _UNRATED = re.compile(r"[0?+-]*|unr|unrated")
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+#: Marks of a rating from few games: 1500?, 1500P as FICS writes it, 1500P12 and 1500/12 (of twelve
+#: games) as the US federation does. The first group is the number.
+PROVISIONAL: Final = r"^\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:\?|[Pp][0-9]{0,2}|/[0-9]{1,2})\s*$"
+_PROVISIONAL = re.compile(PROVISIONAL)
 
 
 def is_nothing(text: str) -> bool:
@@ -96,10 +102,25 @@ def not_played(termination: str) -> str | None:
     return _TERMINATIONS.get(" ".join(termination.split()).casefold())
 
 
+def is_provisional(text: str) -> bool:
+    """Return whether a rating is marked as one from few games."""
+    return _PROVISIONAL.match(text) is not None
+
+
+def describe_provisional(count: int, example: str) -> str:
+    """Return a note on ratings that are marked so."""
+    ratings = counted(count, "rating is", "ratings are")
+    return f"{ratings} marked as provisional (as {example!r}); the number is read"
+
+
 def rating_of(text: str) -> float | None:
-    """Return the rating of an Elo tag, NaN where it says unrated; None where it is neither."""
+    """Return the rating of an Elo tag, NaN where it says unrated; None where it is neither.
+
+    Of a provisional rating it is the number.
+    """
     if _UNRATED.fullmatch(text.casefold()):
         return float("nan")
+    text = _PROVISIONAL.sub(r"\1", text)
     if not _NUMBER.fullmatch(text):
         return None
     rating = float(text)

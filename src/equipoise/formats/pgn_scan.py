@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from equipoise.formats.pgn_moves import UNCLOSED, Ending, Fault, ending
+from equipoise.formats.pgn_moves import NEXT_GAME, UNCLOSED, Ending, Fault, ending
 from equipoise.formats.table import refuse
 
 #: Bytes read at a time.
@@ -38,11 +38,18 @@ _SECTION = re.compile(
 )
 _PAIR = re.compile(rb"\[\s*+(" + _NAME + rb')\s*+"(' + _VALUE + rb')"\s*+\]')
 _OPENING = re.compile(rb"\[\s*+(" + _NAME + rb")\s*+")
-#: Everything up to the next tag: a bracket with a name and a quotation mark, or with a name and
-#: a space at the beginning of a line. Brackets in comments are none.
-_MOVES = re.compile(
-    rb"(?:[^{;\[%]++|\{[^}]*+\}|;[^\n]*+|%(?:(?<=\n%)[^\n]*+)?"
+#: What may stand beside text and comments in braces, up to the next tag: a bracket with a name and
+#: a quotation mark, or with a name and a space at the beginning of a line.
+_BESIDES = (
+    rb"|;[^\n]*+|%(?:(?<=\n%)[^\n]*+)?"
     rb"|\[(?!\s*+" + _NAME + rb'\s*+")(?!(?<=\n\[)' + _NAME + rb"[ \t]))*+"
+)
+#: Everything up to the next tag. Brackets in comments are none.
+_MOVES = re.compile(rb"(?:[^{;\[%]++|\{[^}]*+\}" + _BESIDES)
+#: The same where a comment ends before the next game at the latest. It is used behind a comment
+#: that is never closed, where others may not be closed either: each would be sought to the end.
+_MOVES_BEHIND = re.compile(
+    rb"(?:[^{;\[%]++|\{(?:[^}\n]++|(?!" + NEXT_GAME.pattern + rb")\n)*+\}" + _BESIDES
 )
 #: A tag that the end of the block cuts, so that it is not known yet whether it is one.
 _CUT = re.compile(
@@ -139,10 +146,12 @@ def scan(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
 def _pieces(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
     """Yield sections of tags with what follows them; before them, text that has none."""
     buffer, at, line, final = b"\n", 0, 0, False
+    behind = False
     while True:
-        taken = _taken(buffer, at, line, final)
+        taken = _taken(buffer, at, line, final, behind)
         if taken is not None:
             game, end = taken
+            behind |= _never_closes(game)
             if end - at > LARGEST_GAME:
                 refuse(name, LARGEST, f"{end - at} bytes", line=line)
             # Before the first tag there may be a letter head or a comment.
@@ -165,8 +174,18 @@ def _pieces(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
         buffer, at = b"".join(parts), 0
 
 
-def _taken(buffer: bytes, at: int, line: int, final: bool) -> tuple[RawGame, int] | None:
-    """Return the piece that begins at a place and its end; None where it needs more text."""
+def _never_closes(game: RawGame) -> bool:
+    """Return whether a comment of a game is not closed before the next one."""
+    return game.ending.fault is not None and game.ending.fault.rule == UNCLOSED
+
+
+def _taken(
+    buffer: bytes, at: int, line: int, final: bool, behind: bool
+) -> tuple[RawGame, int] | None:
+    """Return the piece that begins at a place and its end; None where it needs more text.
+
+    behind : whether an earlier comment is never closed
+    """
     section = _SECTION.match(buffer, at)
     head_end = section.end() if section else _line_end(buffer, at, final)
     if head_end < 0 or at == len(buffer):
@@ -178,10 +197,13 @@ def _taken(buffer: bytes, at: int, line: int, final: bool) -> tuple[RawGame, int
         tags = dict(pairs)
         if len(tags) != len(pairs):
             tags, again, head_end = _once(buffer, at, head_end, line)
-    matched = _MOVES.match(buffer, head_end)
+    matched = (_MOVES_BEHIND if behind else _MOVES).match(buffer, head_end)
     end = matched.end() if matched else head_end
     unclosed = buffer.startswith(b"{", end)
-    if not final and (unclosed or end == len(buffer) or _CUT.match(buffer, end)):
+    swallowed = NEXT_GAME.search(buffer, end) if unclosed and behind else None
+    # A comment that is longer than any game will not be closed.
+    endless = swallowed is not None or (unclosed and len(buffer) - at > LARGEST_GAME)
+    if not (final or endless) and (unclosed or end == len(buffer) or _CUT.match(buffer, end)):
         return None
     game = _game(buffer[at:head_end], tags, buffer[head_end:end], line)
     game.again = again
@@ -191,7 +213,12 @@ def _taken(buffer: bytes, at: int, line: int, final: bool) -> tuple[RawGame, int
         fault = Fault(end - head_end, UNCLOSED, "one that is never closed")
         game.ending = game.ending._replace(fault=fault)
         game.fault_line = line + buffer.count(b"\n", at, end)
-        end = len(buffer)
+    if _never_closes(game):
+        # The games behind the comment are not lost with this one.
+        swallowed = swallowed or NEXT_GAME.search(buffer, head_end if not unclosed else end)
+        if swallowed is None and not final:
+            return None
+        end = len(buffer) if swallowed is None else swallowed.start() + 1
     return game, end
 
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 
-from equipoise.formats.pgn_results import is_nobody, is_unknown, rating_of
+from equipoise.formats.pgn_results import (
+    describe_provisional,
+    is_nobody,
+    is_provisional,
+    is_unknown,
+    rating_of,
+)
+from equipoise.wording import counted
 
 #: Characters of a name or a round.
 LONGEST = 1000
@@ -24,6 +32,7 @@ class Values:
     def __init__(self) -> None:
         self.persons: dict[bytes, str] = {}
         self._ratings: dict[bytes, float] = {}
+        self._provisional: Counter[bytes] = Counter()
         self._texts: dict[bytes, str] = {}
         self._latin: dict[str, None] = {}
 
@@ -55,18 +64,31 @@ class Values:
             return math.nan
         known = self._ratings.get(value)
         if known is not None:
+            if self._provisional and value in self._provisional:
+                self._provisional[value] += 1
             return known
         rating = rating_of(self.text(value))
+        if rating is not None and is_provisional(self.text(value)):
+            self._provisional[value] += 1
         if rating is not None and len(self._ratings) < _KEPT:
             self._ratings[value] = rating
         return rating
 
     def notes(self) -> list[str]:
         """Return what should be known about how values were written."""
+        return [*self._told_latin(), *self._told_provisional()]
+
+    def _told_provisional(self) -> list[str]:
+        count = self._provisional.total()
+        if not count:
+            return []
+        return [f"{describe_provisional(count, self.text(next(iter(self._provisional))))}."]
+
+    def _told_latin(self) -> list[str]:
         if not self._latin:
             return []
         count, one = len(self._latin), next(iter(self._latin))
-        what = "1 value is" if count == 1 else f"{count:,} values are"
+        what = counted(count, "value is", "values are")
         return [f"{what} not UTF-8 and read as Windows-1252, which holds Latin-1 (as {one!r})."]
 
     def _decoded(self, value: bytes) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from equipoise.arguments import checks_arguments
 from equipoise.data import request_rules as must
 from equipoise.data.request_rules import Fault, attribute_faults, name_faults, refuse, shown
 from equipoise.data.ruleset import MatchedParty, MatchedPlayer, RebalanceRequest, Rule, Ruleset
@@ -54,6 +55,7 @@ _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
 }
 
 
+@checks_arguments()
 def read_rebalance_request(source: object) -> RebalanceRequest:
     """Return the request that a source holds.
 
@@ -220,10 +222,9 @@ class _Reader:
         for key in ("rebalance_enable", "auto_backfill"):
             if key in fields:
                 path = f"ruleset.{key}"
-                self.check(
-                    isinstance(fields[key], bool), path, must.TRUE_OR_FALSE, shown(fields[key])
-                )
-                flags[key] = fields[key]
+                good = isinstance(fields[key], bool)
+                if self.check(good, path, must.TRUE_OR_FALSE, shown(fields[key])):
+                    flags[key] = fields[key]
         alliance: Mapping[str, Any] = {}
         if self.check("alliance" in fields, "ruleset.alliance", must.GIVEN, "nothing"):
             alliance = self.fields(fields["alliance"], "ruleset.alliance", _ALLIANCE)
@@ -234,8 +235,8 @@ class _Reader:
             self.check(len(self.faults) > before, "ruleset.alliance", must.GIVEN, "nothing in it")
             return None
         numbers = {key: alliance[key] for key in _ALLIANCE}
-        good = tuple(rule for rule in rules if rule is not None)
-        return self._made(Ruleset, "ruleset", rules=good, **numbers, **flags)
+        sound = tuple(rule for rule in rules if rule is not None)
+        return self._made(Ruleset, "ruleset", rules=sound, **numbers, **flags)
 
     def _rule(self, value: object, path: str) -> Rule | None:
         fields = self.fields(value, path, _RULE)

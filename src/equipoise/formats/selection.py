@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags
+from equipoise.arrays import Flags, Ints
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.grouping import Grouping
 from equipoise.formats.options import Options
 from equipoise.formats.times import Times
+from equipoise.wording import counted
 
 
 class Selection(NamedTuple):
@@ -80,11 +81,12 @@ def _whole(
     chosen = grouping.any(holds & ~without_id)
     torn = np.flatnonzero(chosen & grouping.any(~holds & ~without_id))
     if len(torn):
+        some = counted(len(torn), "match", "matches")
         match = frame["match"][int(grouping.first[torn[0]])]
         filters = " and ".join(f"{name}={value}" for name, value in options.where)
         raise InvalidParameterError(
-            f"where (--where) must hold on all rows of a match or on none; {filters} holds on some "
-            f"rows only of {len(torn)} of the matches, of which the first is {match!r}"
+            f"where (--where) must hold on all rows of a match or on none; {filters} holds on "
+            f"some rows only of {some}, of which the first is {match!r}"
         )
     return chosen
 
@@ -122,11 +124,20 @@ def _in_time(grouping: Grouping, times: Times | None, options: Options) -> Flags
         raise InvalidParameterError(
             "since and until (--from, --until) need a history with times; this one has none"
         )
-    moments = times.at(grouping.first)
-    if options.since is not None:
-        inside &= moments >= options.since
-    if options.until is not None:
-        inside &= moments < options.until
+    inside = within(times.at(grouping.first), times, options)
     for rows, _ in times.faults:
         inside |= grouping.any(rows)
+    return inside
+
+
+def within(moments: Ints, times: Times, options: Options) -> Flags:
+    """Return which moments, in the unit of `times.at`, lie in [since, until).
+
+    Raises : InvalidParameterError   a bound that is none of these times
+    """
+    inside = np.ones(len(moments), dtype=bool)
+    if options.since is not None:
+        inside &= moments >= times.bound(options.since, "since")
+    if options.until is not None:
+        inside &= moments < times.bound(options.until, "until")
     return inside

@@ -17,7 +17,7 @@ from equipoise.formats.delimited import read_delimited
 from equipoise.formats.frames import read_frame
 from equipoise.formats.json_lines import holds_contests, read_json_lines
 from equipoise.formats.parquet import ARROW_MAGIC, PARQUET_MAGIC, read_arrow, read_parquet
-from equipoise.formats.table import Table, refuse
+from equipoise.formats.table import NO_FILE, Table, refuse
 
 Format: TypeAlias = Literal[
     "csv",
@@ -100,7 +100,7 @@ def _open_path(path: Path, format: str | None) -> Table:
         if path.is_dir():
             return read_contest_directory(path, None if format == "json" else format)
         if not path.exists():
-            refuse(name, "must be a file or a directory", "nothing of that name")
+            refuse(name, NO_FILE, "")
         chosen = format or format_of(path)
         if chosen is None:
             raise InvalidParameterError(

@@ -2,6 +2,9 @@
 
 CSV with the columns `name` and `same_as`, or a JSON object of names. Chains are followed to their
 end, so that a name may lead to another one that leads on; a circle is a problem.
+
+Spaces around a name in a file are part of it, so that " ann" can stand for "ann"; the name without
+them stands for the same player, unless it is that player.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import polars as pl
 
 from equipoise.data.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.columns import required_ids
+from equipoise.formats.columns import required_ids, whole_numbers
 from equipoise.formats.game_layout import spelling
 from equipoise.formats.sources import format_of, open_source
 from equipoise.formats.table import Findings, refuse, shown
@@ -59,6 +62,22 @@ def read_synonyms(source: Synonyms) -> dict[str, str]:
     return _resolved(_table_entries(path), str(path), "name")
 
 
+def merge_ids(ids: pl.Series, synonyms: Mapping[str, str]) -> pl.Series:
+    """Return ids in which names stand for their players; null stays null.
+
+    ids : Int64 or String. Whole numbers stay so where all their players are whole numbers
+    """
+    texts = ids.cast(pl.String).replace(list(synonyms), list(synonyms.values()))
+    whole = None if ids.dtype == pl.String else whole_numbers(texts)
+    return texts if whole is None else whole
+
+
+def strangers(synonyms: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the names that do not occur among those known, spaces around them aside."""
+    there = {one.strip() for one in known}
+    return list(dict.fromkeys(one.strip() for one in synonyms if one.strip() not in there))
+
+
 def _table_entries(path: Path) -> list[_Entry]:
     table = open_source(path, None)
     columns = {spelling(name): name for name in reversed(table.frame.columns)}
@@ -70,12 +89,12 @@ def _table_entries(path: Path) -> list[_Entry]:
         column = table.frame[columns[spelled]]
         ids, faults = required_ids(column, untyped=False)
         findings.add_faults(columns[spelled], faults, column)
-        names.append(ids.cast(pl.String).str.strip_chars().to_list())
+        names.append(ids.cast(pl.String).to_list())
     problems = findings.problems()
     if problems:
         raise InvalidDataError(problems)
     lines = [line for _, line in table.places(np.arange(len(table.frame)))]
-    return [_Entry(*entry) for entry in zip(*names, lines, strict=True)]
+    return [one for entry in zip(*names, lines, strict=True) for one in _with_tidy(*entry)]
 
 
 def _json_entries(path: Path) -> list[_Entry]:
@@ -93,8 +112,16 @@ def _json_entries(path: Path) -> list[_Entry]:
     for at, (one, other) in enumerate(document, start=1):
         if not one.strip() or not isinstance(other, str | int) or not str(other).strip():
             refuse(name, NAMES, f"{shown(one)}: {shown(other)}", line=at)
-        entries.append(_Entry(one.strip(), str(other).strip(), at))
+        entries += _with_tidy(one, str(other), at)
     return entries
+
+
+def _with_tidy(name: str, same_as: str, line: int | None) -> list[_Entry]:
+    """Return the entry of a name as it stands in a file, and of the name without outer spaces."""
+    bare, player = name.strip(), same_as.strip()
+    if bare == name:
+        return [_Entry(name, player, line)]
+    return [_Entry(one, player, line) for one in (name, bare) if one != player]
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -20,6 +20,8 @@ from equipoise.errors import InvalidDataError, Problem
 #: Row numbers from 0 -> the file and the line (or row) from 1 of each.
 Locate: TypeAlias = Callable[[Ints], list[tuple[str, int | None]]]
 
+#: What is wrong with a path that leads nowhere.
+NO_FILE = "no such file or directory"
 #: When a rule is broken on every row, and on more rows than this, it is told once.
 LISTED_ALIKE = 100
 #: Characters of a value shown in a problem.
@@ -95,6 +97,14 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."
 
 
+def _shown_all(values: pl.Series) -> list[str]:
+    """Return values as they stand in problems, dates that Python has no value for as text."""
+    try:
+        return [shown(value) for value in values]
+    except ValueError:
+        return values.cast(pl.String).fill_null("nothing").to_list()
+
+
 class Fault(NamedTuple):
     """A rule that some rows of a column break; `rows` is a mask."""
 
@@ -114,6 +124,7 @@ class Findings:
     bad: Flags = field(init=False)
     broken: Flags = field(init=False)
     _found: list[tuple[int, Problem]] = field(init=False, default_factory=list)
+    _bad_in: dict[str, Flags] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.broken = np.zeros(len(self.rows), dtype=bool)
@@ -128,7 +139,16 @@ class Findings:
         for rows, rule in faults:
             at = np.flatnonzero(rows & ~self.broken)
             self.bad[at] = True
-            self._add_alike(at, name, rule, [shown(value) for value in values.gather(at)])
+            self._bad_in.setdefault(name, np.zeros(len(self.rows), dtype=bool))[at] = True
+            self._add_alike(at, name, rule, _shown_all(values.gather(at)))
+
+    def bad_in(self, *names: str) -> Flags:
+        """Return the rows of which a cell in one of the columns is bad, or which are broken."""
+        bad = self.broken.copy()
+        for name in names:
+            if name in self._bad_in:
+                bad |= self._bad_in[name]
+        return bad
 
     def add(self, at: Ints, name: str, rule: str, got: Sequence[str]) -> None:
         """Record a broken rule at each of some rows, without making the rows unusable."""

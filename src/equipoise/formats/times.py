@@ -1,57 +1,176 @@
-"""Times of a table -> microseconds since 1970 UTC, with the kind in which they were written."""
+"""Times of a table -> microseconds since 1970 UTC, with the kind in which they were written.
+
+The kind of times is not guessed: `time_format` says it, and without it only a column with a single
+meaning is read. Whole numbers have rules of their own, because they can be
+seconds, dates, days of a spreadsheet or rounds; see `_from_numbers`.
+"""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags, Ints
-from equipoise.data.history import TimeKind
-from equipoise.errors import InvalidParameterError
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.data.times import (
+    LAST_ORDER,
+    MICROSECONDS,
+    MICROSECONDS_PER_DAY,
+    SECONDS_FROM,
+    SECONDS_LIMIT,
+    YEAR_ONE,
+    TimeKind,
+    are_compact_hours,
+    calendar_days,
+    compact_days,
+)
+from equipoise.errors import InvalidParameterError, require
 from equipoise.formats.table import Fault
 
-MICROSECONDS = 1_000_000
-#: More seconds than this (the year 5138) can only be milliseconds.
-SECONDS_LIMIT = 100_000_000_000
+#: Formats of time that have a name; any other is a pattern of strptime.
+NAMED_FORMATS = ("iso", "s", "ms", "us", "excel")
 
 EVERYWHERE = "must be on all rows or on none"
-TIME = "must be whole seconds since 1970, or a date or time as in ISO 8601"
+TIME = (
+    "must be whole seconds since 1970, or a date or time as in ISO 8601; any other needs "
+    "--time-format"
+)
 SECONDS = "must be whole seconds since 1970, as on the other rows"
+WHOLE = "must be a whole number, as --time-format says"
 ISO = "must be a date or time as in ISO 8601, as on the other rows"
+ISO_ONLY = "must be a date or time as in ISO 8601, as --time-format says"
+_OR_SECONDS = "or seconds since 1970 with --time-format s"
+COMPACT = f"must be a date YYYYMMDD, as on the other rows, {_OR_SECONDS}"
+ORDER = f"must be a whole number from 0 to {LAST_ORDER}, as on the other rows, {_OR_SECONDS}"
 MILLISECONDS = "must be seconds since 1970, at most 100000000000 (milliseconds?)"
+TOO_SMALL = (
+    "must be a date YYYYMMDD on all rows, a number from 0 to 9999 on all rows, or seconds since "
+    "1970 from 94694400 (the year 1973) on; use --time-format s for earlier seconds, --time-format "
+    "excel for days of a spreadsheet"
+)
+HOURS = (
+    "must have one meaning, and this column can be seconds since 1970 (--time-format s) or dates "
+    "with an hour (--time-format %Y%m%d%H): choose one"
+)
+YEARS = "must lie in the years 1 to 9999"
+EXCEL = (
+    "must be days as a spreadsheet counts them, a number from 61 (1900-03-01) to 2958465 "
+    "(9999-12-31)"
+)
 
+# Polars takes digits of every script for \d, and casts only those of ASCII.
 # Groups: day, time of day, zone. The space instead of T is RFC 3339's and everybody's habit.
 _ISO_PATTERN = (
-    r"^(\d{4}-\d{2}-\d{2})"
-    r"(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$"
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[Tt ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?)"
+    r"\s?([Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
-_SECONDS_PATTERN = r"^[+-]?\d+(\.0*)?$"
+_SECONDS_PATTERN = r"^[+-]?[0-9]+(\.0*)?$"
 #: Seconds as a caller writes them; more digits than these are refused as text.
 _SECONDS = re.compile(r"[+-]?[0-9]{1,100}")
+#: Whole numbers of more digits than these are beyond every limit.
+_HUGE = 2**62
+
+#: Directives of strptime that tell the year, and those that tell a time within the day.
+_YEARS = frozenset("YyGcx")
+_CLOCKS = frozenset("HIMSfpcXzZ")
+#: Directives that are numerals, as strptime reads them (Lib/_strptime.py of Python).
+_NUMERALS = {
+    "Y": r"[0-9]{4}",
+    "m": r"1[0-2]|0[1-9]|[1-9]",
+    "d": r"3[0-1]|[1-2][0-9]|0[1-9]|[1-9]| [1-9]",
+    "H": r"2[0-3]|[0-1][0-9]|[0-9]",
+    "M": r"[0-5][0-9]|[0-9]",
+    "S": r"6[0-1]|[0-5][0-9]|[0-9]",
+}
+#: Microseconds of the first and of the last moment that can be written as in ISO 8601.
+_FIRST, _LAST = YEAR_ONE * MICROSECONDS, 253_402_300_800 * MICROSECONDS - 1
+
+#: 1899-12-30, from which spreadsheets count days since 1900-03-01.
+_EXCEL_EPOCH = -25_569
+#: Day 60 of a spreadsheet is 1900-02-29, which never was: days before 61 are open to doubt.
+_EXCEL_FIRST, _EXCEL_LAST = 61, 2_958_466
+#: Spreadsheets keep milliseconds; the rest of a day's fraction is rounding.
+_EXCEL_STEPS = 86_400_000
+
+#: Patterns that are proposed for a column of text that is not as in ISO 8601.
+_DAYS = (
+    *("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%m.%d.%Y", "%Y.%m.%d"),
+    *("%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%d.%m.%y", "%m.%d.%y"),
+    *("%y.%m.%d", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
+    *("%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
+)
+_CLOCK_PATTERNS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
 class Times(NamedTuple):
     """Times of every row (0 on faulty rows), their kind, and the faults.
 
-    scale : microseconds in a unit of `values`
+    scale : microseconds in a unit of `values`; 1 for an order
+    is_order : the values are numbers from 0 to 9999, an order without dates
+    time_format : that the caller said
     """
 
     values: Ints
     scale: int
     kind: TimeKind
     faults: tuple[Fault, ...]
+    is_order: bool = False
+    time_format: str | None = None
 
     def at(self, rows: Ints) -> Ints:
-        """Return the times of some rows in microseconds since 1970."""
+        """Return the times of some rows in microseconds since 1970, or their numbers."""
         return self.values[rows] * self.scale
 
+    def bound(self, value: object, name: str) -> int:
+        """Return a caller's bound in the unit of `at`. Raises : InvalidParameterError."""
+        return order_bound(value, name) if self.is_order else moment(value, name, self.time_format)
 
-def read_times(column: pl.Series) -> Times | None:
-    """Return the times of a column, or None if it is empty throughout."""
+
+def order_note(order: Ints) -> str:
+    """Return what a user should know of a history whose times are an order without dates."""
+    numbers = f"numbers from {order[0]} to {order[-1]}"
+    if order[0] == order[-1]:
+        numbers = f"the number {order[0]} everywhere"
+    return (
+        f"the times, {numbers}, are read as an order without dates: matches are rated in this "
+        "order, and no days are counted; --time-format s reads them as seconds since 1970"
+    )
+
+
+def check_time_format(given: object) -> str | None:
+    """Return a format of times that can be used. Raises : InvalidParameterError."""
+    if given is None or given in NAMED_FORMATS:
+        return None if given is None else str(given)
+    name = "time_format (--time-format)"
+    rule = f"one of {', '.join(NAMED_FORMATS)}, or a pattern of strptime such as %d/%m/%Y"
+    require(isinstance(given, str) and "%" in given, name, rule, given)
+    pattern = str(given)
+    try:
+        datetime.strptime("", pattern)
+    except ValueError as error:
+        require("does not match" in str(error), name, f"{rule} ({error})", pattern)
+    except re.error as error:
+        raise InvalidParameterError(f"{name} must be {rule}; got {pattern!r}") from error
+    require(bool(_YEARS & _directives(pattern)), name, "a pattern with a year, %Y or %y", pattern)
+    return pattern
+
+
+def _directives(pattern: str) -> set[str]:
+    """Return the letters of the directives of a pattern of strptime."""
+    return set(re.findall(r"%(.)", pattern))
+
+
+def read_times(column: pl.Series, time_format: str | None = None) -> Times | None:
+    """Return the times of a column, or None if it is empty throughout.
+
+    time_format : as `check_time_format` returns it
+    Raises : InvalidParameterError   a format for a column that holds dates already
+    """
     if column.dtype.is_float():
         column = column.fill_nan(None)
     if column.dtype in (pl.Categorical, pl.Enum, pl.Binary):
@@ -60,19 +179,21 @@ def read_times(column: pl.Series) -> Times | None:
         column = column.str.strip_chars().replace("", None)
     if column.null_count() == len(column):
         return None
-    if column.dtype == pl.String:
-        return _from_text(column)
-    if column.dtype.is_integer() or column.dtype.is_float() or column.dtype.is_decimal():
-        return _from_seconds(column)
+    numeric = column.dtype.is_integer() or column.dtype.is_float() or column.dtype.is_decimal()
     if column.dtype == pl.Date or column.dtype == pl.Datetime:
-        return _from_stamps(column)
-    return Times(
-        np.zeros(len(column), np.int64), 1, "seconds", (Fault(np.ones(len(column), bool), TIME),)
-    )
+        found = _from_stamps(column, time_format)
+    elif column.dtype == pl.String or (numeric and time_format not in (None, "s", "ms", "us")):
+        found = _from_runs(column, time_format)
+    elif numeric:
+        found = _from_whole(column, time_format)
+    else:
+        every = Fault(np.ones(len(column), bool), TIME)
+        found = Times(np.zeros(len(column), np.int64), 1, "seconds", (every,))
+    return found._replace(time_format=time_format)
 
 
 def instant(value: object, name: str) -> int:
-    """Return a caller's bound of time in microseconds since 1970.
+    """Return a moment in microseconds since 1970; a whole number is always seconds since 1970.
 
     value : ISO 8601 text, a date, or seconds since 1970; zone-less is UTC
     Raises : InvalidParameterError
@@ -83,26 +204,95 @@ def instant(value: object, name: str) -> int:
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        if abs(value) > SECONDS_LIMIT:
-            raise InvalidParameterError(f"{name} {MILLISECONDS}; got {value}")
-        return value * MICROSECONDS
+        return _scaled(value, name, "s")
     if isinstance(value, datetime):
         return _microseconds(value)
     if isinstance(value, date):
         return _microseconds(datetime(value.year, value.month, value.day))
-    raise InvalidParameterError(f"{name} {TIME}; got {value!r}")
+    raise InvalidParameterError(f"{name} {_MOMENT}; got {value!r}")
+
+
+_MOMENT = "must be whole seconds since 1970, or a date or time as in ISO 8601"
+
+
+def moment(value: object, name: str, time_format: str | None = None) -> int:
+    """Return a moment that goes with the times of a table, in microseconds since 1970.
+
+    value : ISO 8601 text, a date, or as `time_format` says. Without one a whole number is a date
+        YYYYMMDD, or seconds since 1970 from 1973 on, as in a table
+    Raises : InvalidParameterError
+    """
+    text = value.strip() if isinstance(value, str) else None
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        text = str(value)
+    if text is None:
+        return instant(value, name)
+    if time_format == "excel" and re.fullmatch(r"[0-9]{1,10}(\.[0-9]+)?", text):
+        micros, told = _excel_days(np.array([float(text)]))
+        require(not told.any(), name, EXCEL.removeprefix("must be "), value)
+        return int(micros[0])
+    if time_format is not None and time_format not in NAMED_FORMATS:
+        found = _by_pattern(text, time_format)
+        return instant(value, name) if found is None else found
+    if not _SECONDS.fullmatch(text):
+        return instant(value, name)
+    number = int(text)
+    if time_format in ("s", "ms", "us"):
+        return _scaled(number, name, time_format)
+    days, is_date = compact_days(np.array([number if abs(number) < _HUGE else 0]))
+    if is_date[0]:
+        return int(days[0]) * MICROSECONDS_PER_DAY
+    if number < SECONDS_FROM:
+        raise InvalidParameterError(
+            f"{name} must be a date or time as in ISO 8601, a date YYYYMMDD, or seconds since 1970 "
+            f"from {SECONDS_FROM} (the year 1973) on; --time-format s reads seconds before that; "
+            f"got {value}"
+        )
+    return _scaled(number, name, "s")
+
+
+def order_bound(value: object, name: str) -> int:
+    """Return a bound of an order without dates. Raises : InvalidParameterError."""
+    text: Any = value.strip() if isinstance(value, str) else value
+    if isinstance(text, str) and _SECONDS.fullmatch(text):
+        text = int(text)
+    whole = isinstance(text, int | np.integer) and not isinstance(text, bool)
+    if whole and 0 <= text <= LAST_ORDER + 1:
+        return int(text)
+    raise InvalidParameterError(
+        f"{name} must be a number from 0 to {LAST_ORDER + 1}, as the times of this history are an "
+        f"order without dates (--time-format s reads them as seconds since 1970); got {value!r}"
+    )
+
+
+def check_bound(value: object, name: str, time_format: str | None) -> None:
+    """Refuse a bound that goes with no times at all. Raises : InvalidParameterError."""
+    text = value.strip() if isinstance(value, str) else str(value)
+    whole = isinstance(value, str | int | np.integer) and not isinstance(value, bool)
+    # What a whole number means depends on the times of the table.
+    if value is not None and not (whole and _SECONDS.fullmatch(text)):
+        moment(value, name, time_format)
+
+
+def _scaled(number: int, name: str, unit: str) -> int:
+    """Return a number of seconds, milliseconds or microseconds since 1970 in microseconds."""
+    scale = {"s": MICROSECONDS, "ms": 1_000, "us": 1}[unit]
+    if unit == "s" and abs(number) > SECONDS_LIMIT:
+        raise InvalidParameterError(f"{name} {MILLISECONDS}; got {number}")
+    require(abs(number * scale) < _HUGE, name, "in the years 1 to 9999", number)
+    return number * scale
 
 
 def _iso(text: str, name: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidParameterError(f"{name} {TIME}; got {text!r}") from error
+        raise InvalidParameterError(f"{name} {_MOMENT}; got {text!r}") from error
 
 
-def _microseconds(moment: datetime) -> int:
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    apart = moment - datetime(1970, 1, 1, tzinfo=UTC)
+def _microseconds(when: datetime) -> int:
+    when = when.replace(tzinfo=UTC) if when.tzinfo is None else when
+    apart = when - datetime(1970, 1, 1, tzinfo=UTC)
     return (apart.days * 86_400 + apart.seconds) * MICROSECONDS + apart.microseconds
 
 
@@ -114,14 +304,30 @@ def _absent(column: pl.Series) -> Flags | None:
     return column.is_null().to_numpy() if column.null_count() else None
 
 
-def _from_stamps(column: pl.Series) -> Times:
+def _beyond(micros: Ints) -> Flags | None:
+    """Return which moments cannot be written as in ISO 8601."""
+    if not len(micros) or _FIRST <= micros.min() <= micros.max() <= _LAST:
+        return None
+    return (micros < _FIRST) | (micros > _LAST)
+
+
+def _from_stamps(column: pl.Series, time_format: str | None) -> Times:
+    if time_format not in (None, "iso"):
+        raise InvalidParameterError(
+            "time_format (--time-format) must be left out, as the column of times holds dates "
+            f"already ({column.dtype}); got {time_format!r}"
+        )
     kind: TimeKind = "date" if column.dtype == pl.Date else "datetime"
     micros = column.cast(pl.Datetime("us")) if kind == "date" else column.dt.cast_time_unit("us")
     values = micros.to_physical().fill_null(0).to_numpy()
-    return Times(values, 1, kind, _faults((_absent(column), EVERYWHERE)))
+    beyond = _beyond(values)
+    if beyond is not None:
+        values = np.where(beyond, 0, values)
+    return Times(values, 1, kind, _faults((_absent(column), EVERYWHERE), (beyond, YEARS)))
 
 
-def _from_seconds(column: pl.Series) -> Times:
+def _from_whole(column: pl.Series, time_format: str | None) -> Times:
+    """Return the times of a column of numbers that must be whole."""
     absent = _absent(column)
     fraction = None
     if not column.dtype.is_integer():
@@ -130,44 +336,263 @@ def _from_seconds(column: pl.Series) -> Times:
         fraction = (~whole).fill_null(False).to_numpy()
         column = column.set(~whole, None).clip(-1e18, 1e18)
     # Whole numbers too large for Int64 are beyond the limit anyway.
-    seconds = column.fill_null(0).cast(pl.Int64, strict=False).fill_null(2**62).to_numpy()
-    beyond = None
-    if len(seconds) and not -SECONDS_LIMIT <= seconds.min() <= seconds.max() <= SECONDS_LIMIT:
-        beyond = (seconds > SECONDS_LIMIT) | (seconds < -SECONDS_LIMIT)
-        seconds = np.where(beyond, 0, seconds)
-    faults = _faults((absent, EVERYWHERE), (fraction, TIME), (beyond, MILLISECONDS))
-    return Times(seconds, MICROSECONDS, "seconds", faults)
+    numbers = column.cast(pl.Int64, strict=False)
+    huge = column.is_not_null() & numbers.is_null()
+    numbers = numbers.set(huge, _HUGE) if huge.any() else numbers
+    there = numbers.is_not_null().to_numpy() if numbers.null_count() else None
+    times = _from_numbers(numbers.fill_null(0).to_numpy(), there, None, time_format)
+    rule = TIME if time_format is None else WHOLE
+    return times._replace(faults=(*_faults((absent, EVERYWHERE), (fraction, rule)), *times.faults))
 
 
-def _from_text(column: pl.Series) -> Times:
-    """Parse one value of every run of equal values: a match's rows share their time."""
+def _from_numbers(
+    numbers: Ints, there: Flags | None, often: Ints | None, time_format: str | None
+) -> Times:
+    """Return times of whole numbers.
+
+    All of them dates YYYYMMDD of the years 1800 to 2200: dates. All from 0 to 9,999: an order
+    without dates. All from 94,694,400 (1973) on: seconds since 1970, unless all could be dates with
+    an hour as well. Every other number is a fault.
+
+    there : which numbers there are (0 elsewhere), None: all; often : on how many rows each stands
+    """
+    known = numbers if there is None else numbers[there]
+    if time_format is not None or not len(known):
+        return _in_unit(numbers, time_format or "s")
+    low, high = int(known.min()), int(known.max())
+    if low >= SECONDS_FROM:
+        if are_compact_hours(known):
+            every = np.ones(len(numbers), dtype=bool) if there is None else there
+            return Times(np.zeros_like(numbers), MICROSECONDS, "seconds", _faults((every, HOURS)))
+        return _in_unit(numbers, "s")
+    if low >= 0 and high <= LAST_ORDER:
+        return Times(numbers, 1, "seconds", (), is_order=True)
+    days, is_date = compact_days(numbers)
+    present = np.ones(len(numbers), dtype=bool) if there is None else there
+    rows = present.astype(np.int64) if often is None else present * often
+    # What most rows are decides; the others are then told to be like them.
+    if is_date.any() and 2 * int(rows[is_date].sum()) >= int(rows.sum()):
+        bad = present & ~is_date
+        return Times(days, MICROSECONDS_PER_DAY, "date", _faults((bad, COMPACT)))
+    small = present & (numbers < SECONDS_FROM)
+    times = _in_unit(np.where(small, 0, numbers), "s")
+    return times._replace(faults=(*_faults((small, TOO_SMALL)), *times.faults))
+
+
+def _in_unit(numbers: Ints, unit: str) -> Times:
+    """Return times of seconds, milliseconds or microseconds since 1970."""
+    scale = {"s": MICROSECONDS, "ms": 1_000, "us": 1}[unit]
+    first, last = (-SECONDS_LIMIT, SECONDS_LIMIT) if unit == "s" else (_FIRST, _LAST)
+    beyond, early, rule = None, None, MILLISECONDS
+    if unit != "s":
+        first, last, rule = -(-first // scale), last // scale, YEARS
+    if len(numbers) and not max(first, YEAR_ONE) <= numbers.min() <= numbers.max() <= last:
+        beyond = (numbers > last) | (numbers < first)
+        early = (numbers * (unit == "s") < YEAR_ONE) & ~beyond
+        numbers = np.where(beyond | early, 0, numbers)
+    kind: TimeKind = "seconds" if unit == "s" else "datetime"
+    return Times(numbers, scale, kind, _faults((beyond, rule), (early, YEARS)))
+
+
+class _Runs(NamedTuple):
+    """Times of runs of equal values: a match's rows share their time, so each is read once.
+
+    values : microseconds, or numbers where `times` says what they are; null where unread
+    """
+
+    values: pl.Series
+    kind: TimeKind
+    rule: str
+    times: Times | None = None
+
+
+def _from_runs(column: pl.Series, time_format: str | None) -> Times:
+    """Return the times of a column of text, or of numbers that are read as they are written."""
     new = column.ne_missing(column.shift(1)).to_numpy().copy()
     new[0] = True
     starts = np.flatnonzero(new)
     lengths = np.diff(np.append(starts, len(column)))
     runs = column.gather(starts)
+    if column.dtype != pl.String:
+        runs = _as_text(runs)
+    rows = len(column) - column.null_count()
+    found = _read_runs(runs, lengths, rows, time_format)
+    values, times = found.values, found.times
+    unread = (values.is_null() & runs.is_not_null()).to_numpy()
+    micros = values.fill_null(0).to_numpy()
+    beyond = None if times is not None else _beyond(micros)
+    if beyond is not None:
+        micros = np.where(beyond, 0, micros)
+    faults = _faults((runs.is_null().to_numpy(), EVERYWHERE), (unread, found.rule), (beyond, YEARS))
+    numbered = () if times is None else times.faults
+    spread = tuple(Fault(np.repeat(one, lengths), rule) for one, rule in (*faults, *numbered))
+    spread_values = np.repeat(micros, lengths)
+    if times is None:
+        return Times(spread_values, 1, found.kind, spread)
+    return times._replace(values=spread_values, faults=spread)
+
+
+def _as_text(numbers: pl.Series) -> pl.Series:
+    """Return numbers as text, whole ones without a fraction."""
+    if numbers.dtype.is_integer():
+        return numbers.cast(pl.String)
+    numbers = numbers.cast(pl.Float64)
+    whole = numbers.is_finite() & (numbers.floor() == numbers) & (numbers.abs() < 2.0**53)
+    text = numbers.cast(pl.String)
+    at = np.flatnonzero(whole.fill_null(False).to_numpy())
+    plain = numbers.gather(at).cast(pl.Int64).cast(pl.String)
+    return text.scatter(at, plain) if len(at) else text
+
+
+def _read_runs(runs: pl.Series, lengths: Ints, rows: int, time_format: str | None) -> _Runs:
+    """Return the times of runs of text; rows : how many rows have a time."""
+    if time_format == "excel":
+        return _read_excel(runs)
+    if time_format == "iso":
+        values, only_days = _parse_iso(runs)
+        return _Runs(values, "date" if only_days else "datetime", ISO_ONLY)
+    if time_format is not None and time_format not in NAMED_FORMATS:
+        return _read_pattern(runs, time_format)
     numeric = runs.str.contains(_SECONDS_PATTERN).fill_null(False)
     # What most rows are decides; the others are then told to be like them.
-    if 2 * int(lengths[numeric.to_numpy()].sum()) >= len(column) - column.null_count():
-        seconds, kind, rule = runs.set(~numeric, None).cast(pl.Float64), "seconds", SECONDS
-        times = _from_seconds(seconds.cast(pl.Int64, strict=False))
-        values, scale = pl.Series(times.values).set(seconds.is_null(), None), MICROSECONDS
-        beyond = [fault.rows for fault in times.faults if fault.rule == MILLISECONDS]
+    most = 2 * int(lengths[numeric.to_numpy()].sum()) >= rows
+    if time_format is not None or most:
+        return _read_numbers(runs, numeric, lengths, time_format)
+    values, only_days = _parse_iso(runs.set(numeric, None))
+    rule = ISO if numeric.any() else TIME
+    if not values.count() and not numeric.any():
+        rule = _proposal(runs) or rule
+    return _Runs(values, "date" if only_days else "datetime", rule)
+
+
+def _read_numbers(
+    runs: pl.Series, numeric: pl.Series, lengths: Ints, time_format: str | None
+) -> _Runs:
+    """Return the times of runs of whole numbers; null where something else stands."""
+    if not numeric.all():
+        runs = runs.set(~numeric, None)
+    numbers = runs.cast(pl.Float64).cast(pl.Int64, strict=False)
+    there = numbers.is_not_null().to_numpy() if numbers.null_count() else None
+    times = _from_numbers(numbers.fill_null(0).to_numpy(), there, lengths, time_format)
+    values = pl.Series(times.values)
+    if there is not None:
+        values = values.set(numbers.is_null(), None)
+    if time_format is not None:
+        rule = SECONDS if time_format == "s" and numeric.any() else WHOLE
+    elif times.is_order:
+        rule = ORDER
     else:
-        values, only_days = _parse_iso(runs.set(numeric, None))
-        kind, rule, beyond, scale = ("date" if only_days else "datetime"), ISO, [], 1
-    if not numeric.any() or numeric.all():
-        rule = TIME
-    unread = (values.is_null() & runs.is_not_null()).to_numpy()
-    faults = _faults(
-        (runs.is_null().to_numpy(), EVERYWHERE),
-        (unread, rule),
-        (beyond[0] if beyond else None, MILLISECONDS),
-    )
-    spread = tuple(Fault(np.repeat(rows, lengths), rule) for rows, rule in faults)
-    kinds: dict[str, TimeKind] = {"seconds": "seconds", "date": "date", "datetime": "datetime"}
-    spread_values = np.repeat(values.fill_null(0).to_numpy(), lengths)
-    return Times(spread_values, scale, kinds[kind], spread)
+        rule = COMPACT if times.kind == "date" else SECONDS
+    return _Runs(values, times.kind, rule, times)
+
+
+def _read_excel(runs: pl.Series) -> _Runs:
+    """Return the times of days as spreadsheets count them, with their fractions."""
+    days = runs.cast(pl.Float64, strict=False)
+    there = (days.is_not_null() & days.is_finite()).fill_null(False)
+    micros, bad = _excel_days(days.set(~there, None).fill_null(0.0).to_numpy())
+    values = pl.Series(micros).set(~there | pl.Series(bad), None)
+    only_days = not bool(np.any(micros % MICROSECONDS_PER_DAY))
+    return _Runs(values, "date" if only_days else "datetime", EXCEL)
+
+
+def _excel_days(days: Floats) -> tuple[Ints, Flags]:
+    """Return microseconds since 1970 of days of a spreadsheet, to the millisecond, and faults."""
+    bad: Flags = (days < _EXCEL_FIRST) | (days >= _EXCEL_LAST)
+    whole = np.floor(np.where(bad, _EXCEL_FIRST, days))
+    steps = np.rint((np.where(bad, _EXCEL_FIRST, days) - whole) * _EXCEL_STEPS)
+    micros = (whole.astype(np.int64) + _EXCEL_EPOCH) * MICROSECONDS_PER_DAY
+    micros += steps.astype(np.int64) * (MICROSECONDS_PER_DAY // _EXCEL_STEPS)
+    return np.where(bad, 0, micros), bad
+
+
+def _read_pattern(runs: pl.Series, pattern: str) -> _Runs:
+    """Return the times of text that is written by a pattern of strptime; each text is read once."""
+    expression = _expression(pattern)
+    if expression is not None and not (runs.str.len_bytes() > runs.str.len_chars()).any():
+        values = _by_expression(runs, expression)
+    else:
+        distinct = runs.drop_nulls().unique()
+        micros = [_by_pattern(text, pattern) for text in distinct.to_list()]
+        read = pl.Series(micros, dtype=pl.Int64)
+        values = runs.replace_strict(distinct, read, default=None, return_dtype=pl.Int64)
+    kind: TimeKind = "datetime" if _CLOCKS & _directives(pattern) else "date"
+    return _Runs(values, kind, f"must be a time written as --time-format says, {pattern}")
+
+
+def _expression(pattern: str) -> str | None:
+    """Return the regular expression that strptime makes of a pattern; None where it needs more.
+
+    Names and zones are left to strptime itself, which takes some fifteen times as long.
+    """
+    parts = re.split(r"%(.)", pattern)
+    if not set(parts[1::2]) <= set(_NUMERALS):
+        return None
+    # What stands between the directives is as written, but for white space, of which any will do.
+    for at in range(0, len(parts), 2):
+        parts[at] = re.sub(r"(\\?\s)+", r"\\s+", re.escape(parts[at]))
+    parts[1::2] = [f"(?P<{one}>{_NUMERALS[one]})" for one in parts[1::2]]
+    return f"(?i)^(?:{''.join(parts)})$"
+
+
+def _by_expression(runs: pl.Series, expression: str) -> pl.Series:
+    """Return microseconds of text by an expression whose groups are directives; null for none."""
+    groups = runs.str.extract_groups(expression).struct.unnest()
+    read = groups.select(pl.all().str.strip_chars().cast(pl.Int64, strict=False))
+    there = read.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy()
+    usual = {"Y": 1970, "m": 1, "d": 1, "H": 0, "M": 0, "S": 0}
+    part = {
+        name: read[name].fill_null(value).to_numpy()
+        if name in read.columns
+        else np.full(len(runs), value, np.int64)
+        for name, value in usual.items()
+    }
+    days, exist = calendar_days(part["Y"], part["m"], part["d"])
+    # strptime takes leap seconds, which no moment has.
+    good = there & exist & (part["S"] < 60)
+    seconds = (part["H"] * 60 + part["M"]) * 60 + part["S"]
+    micros = days * MICROSECONDS_PER_DAY + seconds * MICROSECONDS
+    return pl.Series(np.where(good, micros, 0)).set(pl.Series(~good), None)
+
+
+def _by_pattern(text: str, pattern: str) -> int | None:
+    """Return microseconds of text that is written by a pattern of strptime, else None."""
+    try:
+        return _microseconds(datetime.strptime(text, pattern))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _proposal(runs: pl.Series) -> str | None:
+    """Return a rule that names the patterns by which all of a column can be read; None for none."""
+    texts = runs.drop_nulls().unique().to_list()
+    # Patterns that give the same times are one way to read the column.
+    pattern_of: dict[tuple[int, ...], str] = {}
+    for day, clock in product(_DAYS, _CLOCK_PATTERNS):
+        values = _all_by_pattern(texts, f"{day}{clock}")
+        if values is not None:
+            pattern_of.setdefault(values, f"{day}{clock}")
+    fitting = [f"--time-format {_quoted(pattern)}" for pattern in pattern_of.values()]
+    if len(fitting) > 1:
+        return f"must have one meaning, and this column can be read with {' or '.join(fitting)}"
+    if fitting:
+        return f"must be a date or time as in ISO 8601, or be read with {fitting[0]}"
+    return None
+
+
+def _all_by_pattern(texts: list[str], pattern: str) -> tuple[int, ...] | None:
+    """Return microseconds of all texts by a pattern of strptime, None where one does not fit."""
+    values = []
+    for text in texts:
+        value = _by_pattern(text, pattern)
+        if value is None:
+            return None
+        values.append(value)
+    return tuple(values)
+
+
+def _quoted(pattern: str) -> str:
+    return f"'{pattern}'" if " " in pattern else pattern
 
 
 def _parse_iso(runs: pl.Series) -> tuple[pl.Series, bool]:
@@ -190,11 +615,18 @@ def _parse_iso(runs: pl.Series) -> tuple[pl.Series, bool]:
     ).cast(pl.Int64)
     sign = pl.select(pl.when(offset.str.starts_with("-")).then(-1).otherwise(1)).to_series()
     micros = stamps.to_physical() - (minutes * sign).fill_null(0) * (60 * MICROSECONDS)
+    only_days = bool(parts.get_columns()[1].is_null().all())
     rest = np.flatnonzero((micros.is_null() & runs.is_not_null()).to_numpy())
     if len(rest):
-        micros = micros.scatter(rest, [_other_iso(text) for text in runs.gather(rest)])
-    only_days = bool(parts.get_columns()[1].is_null().all()) and not micros.gather(rest).count()
+        texts = runs.gather(rest).to_list()
+        micros = micros.scatter(rest, [_other_iso(text) for text in texts])
+        # Of the rarer spellings only the long ones tell a time within the day.
+        only_days &= all(len(text) <= _LONGEST_DAY and "T" not in text for text in texts)
     return micros, only_days
+
+
+#: Signs of the longest day: 2024-01-31 or 2024-W05-3.
+_LONGEST_DAY = 10
 
 
 def _other_iso(text: str) -> int | None:

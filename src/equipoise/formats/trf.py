@@ -32,6 +32,7 @@ from equipoise.formats.trf_players import (
     ids_of,
     read_players,
 )
+from equipoise.wording import counted
 
 KNOWN = "must be the start number of a player of the report"
 BACK = "must be named by the opponent in the same round"
@@ -75,12 +76,17 @@ class _Game(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """What the rounds of a report come to."""
+    """What the rounds of a report come to.
+
+    skipped : round from 0 and start number of entries that break a rule, or name who does not
+        name them
+    """
 
     games: list[_Game] = field(default_factory=list)
     unrated: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
+    skipped: set[tuple[int, int]] = field(default_factory=set)
 
 
 def read_trf(data: bytes, name: str) -> GameColumns:
@@ -100,7 +106,9 @@ def read_trf(data: bytes, name: str) -> GameColumns:
     games = sorted(found.games)
     coloured = not games or any(one.coloured for one in games)
     if coloured:
-        found.problems += [_uncoloured(one, order, name) for one in games if not one.coloured]
+        uncoloured = [one for one in games if not one.coloured]
+        found.problems += [_uncoloured(one, order, name) for one in uncoloured]
+        found.skipped |= {(one.round, order[one.white].number) for one in uncoloured}
         games = [one for one in games if one.coloured]
     ids, twice = ids_of(order)
     names = id_array(ids)
@@ -124,6 +132,7 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         problems=tuple(problems),
         notes=(*report.notes, *_notes(report, order, found, problems, coloured, twice)),
         locate=lambda row: (name, order[games[row].white].line),
+        skipped=len(found.skipped),
     )
 
 
@@ -134,11 +143,14 @@ def _paired(players: Players, order: list[Player], name: str) -> _Found:
     for row, one in enumerate(order):
         for at, mine in enumerate(one.entries):
             if not mine.opponent:
-                if mine.result in _NO_GAME:
+                if mine is BROKEN:
+                    found.skipped.add((at, one.number))
+                elif mine.result in _NO_GAME:
                     found.left_out["bye"] += 1
                 continue
             other = players.by_number.get(mine.opponent)
             if other is None:
+                found.skipped.add((at, one.number))
                 if players.complete:
                     where, got = f"round {at + 1}", one.block(at)
                     found.problems.append(Problem(name, one.line, where, KNOWN, got))
@@ -148,6 +160,7 @@ def _paired(players: Players, order: list[Player], name: str) -> _Found:
             elif row < row_of[other.number]:
                 rule = _add_pair(one, other, at, (row, row_of[other.number]), found)
                 if rule:
+                    found.skipped.add((at, one.number))
                     where, got = f"round {at + 1}", _against(one, other, at)
                     found.problems.append(Problem(name, one.line, where, rule, got))
     return found
@@ -159,12 +172,14 @@ def _add_one_sided(
     """Record an opponent who does not name the player who names them."""
     mine, theirs = one.entry(at), other.entry(at)
     if theirs is BROKEN or {one.number, other.number} & players.doubtful:
+        found.skipped.add((at, other.number if theirs is BROKEN else one.number))
         return
     if mine.result in FORFEITS and not theirs.opponent and theirs.result not in GAMES:
         # Players of a team that did not come may have no entry at all.
         found.left_out["forfeit"] += 1
         return
     got = _against(one, other, at)
+    found.skipped.add((at, one.number))
     found.problems.append(Problem(name, one.line, f"round {at + 1}", BACK, got))
 
 
@@ -213,12 +228,12 @@ def _notes(
         yield "the report has no colours"
     if found.unrated:
         yield (
-            f"{found.unrated:,} game{'' if found.unrated == 1 else 's'} of less than one move "
-            "(W, D, L) counted, though FIDE does not rate them"
+            f"{counted(found.unrated, 'game')} of less than one move (W, D, L) "
+            "counted, though FIDE does not rate them"
         )
     both = found.left_out["lost by both"]
     if both:
-        yield f"{both:,} game{'' if both == 1 else 's'} lost by both left out"
+        yield f"{counted(both, 'game')} lost by both left out"
     differing = [
         one
         for one in order
@@ -227,7 +242,7 @@ def _notes(
     if differing and report.standard and not problems:
         first = differing[0]
         yield (
-            f"points of {len(differing):,} of {len(order):,} players differ from the sum of their "
-            f"results (the first on line {first.line}: {first.points:g} instead of "
+            f"points of {len(differing):,} of {counted(len(order), 'player')} differ from the sum "
+            f"of their results (the first on line {first.line}: {first.points:g} instead of "
             f"{first.scored:g}); results count, not points"
         )

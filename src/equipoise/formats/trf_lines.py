@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from equipoise.formats.table import refuse, shown
+from equipoise.wording import counted
 
 #: Columns before those of the first round, and columns of a round.
 BEFORE_ROUNDS = 91
@@ -73,11 +74,13 @@ def read_report(data: bytes, name: str) -> Report:
     lines = [(at, line) for at, line in enumerate(_LINE_END.split(data), 1) if line.strip()]
     players = [(at, line.rstrip()) for at, line in lines if line.startswith(b"001")]
     if not players:
-        got = f"{len(lines):,} line{'' if len(lines) == 1 else 's'} of other kinds"
+        got = f"{counted(len(lines), 'line')} of other kinds"
         refuse(name, PLAYERS, got if lines else "an empty file")
     tabs = [at for at, line in players if b"\t" in line]
     if tabs:
-        refuse(name, NO_TABS, f"tabs on {len(tabs):,} of {len(players):,} lines", line=tabs[0])
+        refuse(
+            name, NO_TABS, f"tabs on {len(tabs):,} of {counted(len(players), 'line')}", line=tabs[0]
+        )
     others = [(at, line.decode(encoding)) for at, line in lines if not line.startswith(b"001")]
     codes = [(at, text, _code(text)) for at, text in others]
     found, notes = _laid_out(players, encoding)
@@ -115,9 +118,8 @@ def _skipped(codes: list[tuple[int, str, str]]) -> Iterator[str]:
     bare = [(at, text) for at, text, code in codes if not code and not _RULER.match(text)]
     if bare:
         at, text = bare[0]
-        many = f"{len(bare):,} lines" if len(bare) > 1 else "1 line"
-        were = "were" if len(bare) > 1 else "was"
-        yield f"{many} without a code {were} skipped (the first is line {at}: {shown(text)})"
+        many = counted(len(bare), "line without a code was", "lines without a code were")
+        yield f"{many} skipped (the first is line {at}: {shown(text)})"
 
 
 def _laid_out(
@@ -148,8 +150,8 @@ def _laid_out(
     if not in_bytes:
         return lines, []
     return lines, [
-        f"columns are counted in bytes, not in characters, on {len(in_bytes):,} "
-        f"line{'' if len(in_bytes) == 1 else 's'} (the first is line {lines[min(in_bytes)].line})"
+        f"columns are counted in bytes, not in characters, on {counted(len(in_bytes), 'line')} "
+        f"(the first is line {lines[min(in_bytes)].line})"
     ]
 
 

@@ -12,6 +12,7 @@ from typing import IO, Any, Literal, TypeAlias, cast, get_args
 import polars as pl
 import polars.selectors as cs
 
+from equipoise.arguments import checks_arguments
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, require
@@ -22,6 +23,7 @@ HISTORY_FORMATS = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
 GZIP_LEVEL = 5
 
 
+@checks_arguments()
 def write_history(history: History, path: str | os.PathLike[str]) -> None:
     """Write a history as a long table in the format that the suffix of `path` tells.
 
@@ -35,6 +37,7 @@ def write_history(history: History, path: str | os.PathLike[str]) -> None:
     _write_to(Path(path), history.to_polars(), format_of(Path(path), HISTORY_FORMATS))
 
 
+@checks_arguments("format")
 def write_table(
     frame: pl.DataFrame,
     target: str | os.PathLike[str] | IO[Any],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
-from equipoise.messages.matches import Moment
+from equipoise.messages.matches import Id, Moment
 
 
 class ReasonRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -16,11 +18,13 @@ class ReasonRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class DisqualifyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """From when a player is not rated, or is again.
 
-    since : time; absent: from now on. Pools without times take none: from this entry of the log on
+    since : time; absent: from now on. Pools without times take none: from this record of the log on
+    match : for this match alone, instead of a time
     """
 
     since: Moment | None = None
     reason: str = ""
+    match: Id | None = None
 
 
 class PlayerDifference(msgspec.Struct, frozen=True):
@@ -49,11 +53,13 @@ class DifferenceMessage(msgspec.Struct, frozen=True):
 class AmendmentMessage(msgspec.Struct, frozen=True):
     """An entry of the log that amends what was posted.
 
-    kind : "void", "restore", "correct", "disqualify", "reinstate", or "preview" for nothing
-        recorded
-    since : of a disqualification, as the pool writes times
+    kind : "void", "restore", "correct", "disqualify", "reinstate", "settings" for changed settings
+        of the pool, or "preview" for nothing recorded
+    match, player : both for a disqualification from one match alone
+    since : of a disqualification from a time on, as the pool writes times
     status : "pending" until the pool is replayed, then "done"
     difference : what the replay changed, with all else that it brought in; null while pending
+    settings, settings_before : of changed settings, their values since then and until then
     """
 
     seq: int | None
@@ -65,6 +71,8 @@ class AmendmentMessage(msgspec.Struct, frozen=True):
     received: str
     status: str
     difference: DifferenceMessage | None
+    settings: dict[str, Any] | None = None
+    settings_before: dict[str, Any] | None = None
 
 
 class AmendmentPage(msgspec.Struct, frozen=True):

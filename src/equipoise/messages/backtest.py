@@ -67,34 +67,73 @@ class SystemScoresMessage(msgspec.Struct, frozen=True):
 
 
 class DifferenceMessage(msgspec.Struct, frozen=True):
-    """How much more `first` has of each metric than `second`, on the same matches."""
+    """How far each metric of `first` is above that of `second`, on the same matches.
+
+    judgements : of each metric "level", "no difference that matters" (less than
+        `scoring.least_differences`), "beyond noise", "within noise", or "not known" where nothing
+        was resampled
+    """
 
     first: str
     second: str
     metrics: dict[str, float | None]
     intervals: dict[str, list[float | None]]
+    judgements: dict[str, str]
+
+
+class GroupScoresMessage(msgspec.Struct, frozen=True):
+    """How well a system predicted players of a group."""
+
+    label: str
+    pair_inversion: float | None
+    rank_deviation: float | None
+    log_loss: float | None
+    brier: float | None
+    intervals: dict[str, list[float | None]]
+
+
+class GroupMessage(msgspec.Struct, frozen=True):
+    """Metrics of players with `first` to `last` earlier matches; `last` is null where it is open.
+
+    Pairs by the less experienced of the two; rank deviation by player, places counted in the whole
+    field. Only from 5 on places are counted again among those who are in the group.
+    """
+
+    first: int
+    last: int | None
+    participations: int
+    systems: list[GroupScoresMessage]
+    differences: list[DifferenceMessage]
 
 
 class ScoringMessage(msgspec.Struct, frozen=True):
     """How it was scored.
 
+    for_whom : whom `systems` and `differences` are about, in words
     learned : matches before the first that could be scored
     undecided : matches, among those scored, that count for expected scores only
     """
 
+    for_whom: str
     learned: int
     undecided: int
     min_history: int
+    min_total: int | None
     ties_as_authors: bool
     confidence: float
     resamples: int
     seed: int
+    least_differences: dict[str, float]
 
 
 class BacktestMessage(msgspec.Struct, frozen=True):
-    """The answer of `equipoise backtest --json`."""
+    """The answer of `equipoise backtest --json`.
+
+    groups : the same by how many earlier matches players had: 0, 1 to 4, 5 or more, all
+    """
 
     systems: list[SystemScoresMessage]
     differences: list[DifferenceMessage]
+    groups: list[GroupMessage]
     scoring: ScoringMessage
     history: HistoryMessage

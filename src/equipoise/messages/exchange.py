@@ -10,14 +10,18 @@ from equipoise.messages.history import HistoryMessage
 from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest
 
-LogKind: TypeAlias = Literal["match", "void", "restore", "correct", "disqualify", "reinstate"]
+LogKind: TypeAlias = Literal[
+    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
+]
 
-#: Version of the shape; a reader refuses versions it does not know.
-LOG_VERSION = 1
+#: Version of the shape; a reader refuses versions it does not know. Version 2 knows changed
+#: settings, and disqualifications from one match.
+LOG_VERSION = 2
+OLDEST_LOG_VERSION = 1
 
 
 class LogHead(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The first line: which pool this is, how it is set, and how many entries follow.
+    """The first line: which pool this is, how it was set at first, and how many entries follow.
 
     seed : packed state with which a season began, absent where it began with nobody
     """
@@ -32,7 +36,8 @@ class LogHead(msgspec.Struct, frozen=True, omit_defaults=True):
 class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """An entry of the log.
 
-    content : of a match or correction what was posted but its time, of others the reason
+    content : of a match or correction what was posted but its time, of others the reason; of
+        changed settings what was set, and what it was before
     time : as it was posted, absent where there was none; of a disqualification from when it holds
     received : ISO 8601
     key : number of the key that posted it

@@ -49,8 +49,10 @@ class ExplainMessage(msgspec.Struct, frozen=True):
 
     `contributions` sum to `change`. `rank` counts from 1, `tied` the others in that place. Times
     are as the history writes them. `expected` and `score` are shares of the opponents, expected
-    to be beaten and beaten, ties one half. `least_change` and `largest_change` are what the worst
-    and the best result there can be would have done, null where a system has no bound.
+    to be beaten and beaten, ties one half. `played` is the time that was posted with the match,
+    null where there was none; a pool then counts it at `time`, that of its receipt. `least_change`
+    and `largest_change` are what the worst and the best result there can be would have done, null
+    where a system has no bound.
     """
 
     system: str
@@ -74,3 +76,4 @@ class ExplainMessage(msgspec.Struct, frozen=True):
     remembered: list[RememberedMessage]
     least_change: float | None
     largest_change: float | None
+    played: int | str | None = None

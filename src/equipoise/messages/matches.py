@@ -39,11 +39,23 @@ class ParticipationRequest(
 class TeamRequest(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """Players who share one rank: lower is better, equal is a tie, only the order counts."""
+    """Players who share one place, given by a rank or by a score.
+
+    rank : lower is better, equal is a tie, only the order counts
+    score : instead of rank, and then of all teams of the match: higher is better, equal is a tie
+    """
 
     players: list[ParticipationRequest | Id]
-    rank: int
+    rank: int | None = None
     team: Id | None = None
+    score: float | None = None
+
+    @property
+    def order(self) -> float:
+        """What puts the teams of a match in order: lower is better, equal is a tie."""
+        if self.rank is not None:
+            return self.rank
+        return 0.0 if self.score is None else -self.score
 
 
 class MatchRequest(
@@ -53,7 +65,7 @@ class MatchRequest(
 
     match : its id; the same id and content again changes nothing and gets the same answer
     time : seconds since 1970, or ISO 8601 (without a zone: UTC); absent: the time it was received
-    weight, performance_ceiling : as the columns of a history
+    weight, performance_ceiling : as the columns of a history; a weight is at most 1e9
     rated : false keeps the match in the log without rating it
     """
 
@@ -65,10 +77,18 @@ class MatchRequest(
     rated: bool = True
 
 
+def places_of(request: MatchRequest) -> list[int]:
+    """Return the place of every team from 1; teams that tie share the best of their places."""
+    ordered = sorted(team.order for team in request.teams)
+    places = {order: place for place, order in reversed(list(enumerate(ordered, 1)))}
+    return [places[team.order] for team in request.teams]
+
+
 class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A player in a recorded match, and what the match did to the rating.
 
-    counted : false for a player who was disqualified at the time, or a match that is not rated
+    counted : false for a player who is disqualified from it, and in a match that is not rated
+    disqualified : whether the player is disqualified from this match, by itself or from its time on
     expected : score expected against the other teams, from 0 to 1
     performance : as posted, or the performance rating that the system inferred
     extra : further numbers of the system, by name of its trace's columns
@@ -84,6 +104,7 @@ class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     expected: float | None
     performance: float | None
     extra: dict[str, float | None] = {}
+    disqualified: bool = False
 
 
 class TeamMessage(msgspec.Struct, frozen=True, gc=False):
@@ -94,15 +115,19 @@ class TeamMessage(msgspec.Struct, frozen=True, gc=False):
     players: list[ChangeMessage]
 
 
-class MatchMessage(msgspec.Struct, frozen=True, gc=False):
+class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A recorded match as it counts now.
 
     seq : number of its entry in the pool's log, from 1
-    time : as the pool writes times; null in pools without times
+    time : when it counts, as the pool writes times; null in pools without times
+    played : time that was posted with it; null where there was none, and `time` is then that of
+        its receipt, or of the pool's last match where that is later
     received : ISO 8601
     status : "rated"; "unrated" (posted so); "void"; "pending", recorded, but ratings await a
         replay that is under way
     corrected : seq of the correction that counts, null where there is none
+    unused : fields that were posted and that the pool's system does not use; absent where there
+        are none
     """
 
     match: str
@@ -113,10 +138,12 @@ class MatchMessage(msgspec.Struct, frozen=True, gc=False):
     corrected: int | None
     weight: float
     teams: list[TeamMessage]
+    unused: list[str] = []
+    played: Moment | None = None
 
 
 class MatchLine(msgspec.Struct, frozen=True, gc=False):
-    """A match in a list, without its players' changes."""
+    """A match in a list, without its players' changes; times as in MatchMessage."""
 
     match: str
     seq: int
@@ -125,6 +152,7 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
     status: str
     players: int
     teams: int
+    played: Moment | None = None
 
 
 class MatchPage(msgspec.Struct, frozen=True):
@@ -134,22 +162,30 @@ class MatchPage(msgspec.Struct, frozen=True):
     next: str | None
 
 
-class PostedMessage(msgspec.Struct, frozen=True):
+class PostedMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """The answer to many matches posted at once: all recorded, or none.
 
     new, known : matches recorded now, and those that were already
     seq : of the pool's last entry
+    unused : fields that they have and that the pool's system does not use; absent where there are
+        none
     """
 
     new: int
     known: int
     seq: int
+    unused: list[str] = []
 
 
-class StreamLine(msgspec.Struct, frozen=True):
-    """A line of the answer to a stream: everything up to line `through` of it is recorded."""
+class StreamLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of the answer to a stream: everything up to line `through` of it is recorded.
+
+    unused : fields of the matches since the line before that the pool's system does not use;
+        absent where there are none
+    """
 
     through: int
     new: int
     known: int
     seq: int
+    unused: list[str] = []

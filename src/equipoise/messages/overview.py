@@ -61,7 +61,8 @@ class OverviewMessage(msgspec.Struct, frozen=True):
 class RatingCourse(msgspec.Struct, frozen=True):
     """A player's course as columns, oldest match first.
 
-    times : seconds since 1970, or null in pools without times
+    times : at which they count, seconds since 1970, or null in pools without times
+    played : whether a time was posted with each; otherwise its time is that of its receipt
     left_out : older matches, where a player has very many
     """
 
@@ -75,3 +76,4 @@ class RatingCourse(msgspec.Struct, frozen=True):
     teams: list[int]
     performances: list[float | None]
     left_out: int
+    played: list[bool] = []

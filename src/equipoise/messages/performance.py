@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from equipoise.messages.errors import ProblemMessage
+
 
 class PerformanceRow(msgspec.Struct, frozen=True, rename={"class_": "class"}):
     """A player; null where there is no such number.
@@ -52,7 +54,7 @@ class PerformanceMessage(msgspec.Struct, frozen=True):
 
     `exists`: finite ratings predict every score. `relative`: no rating is known, the mean is 0.
     `regularised`: a prior was asked for, so `ppr` is not the equilibrium. `left_out` counts results
-    that are not games, by reason.
+    that are not games, by reason; `skipped` those with `problems`, where these are skipped.
     """
 
     players: list[PerformanceRow]
@@ -69,3 +71,5 @@ class PerformanceMessage(msgspec.Struct, frozen=True):
     left_out: dict[str, int]
     notes: list[str]
     superiority: SuperiorityMessage | None = None
+    skipped: int = 0
+    problems: list[ProblemMessage] = []

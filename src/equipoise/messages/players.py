@@ -8,9 +8,11 @@ import msgspec
 class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     """A player on the leaderboard.
 
-    place : from 1 among those listed, null where a filter makes it unknown
+    place : from 1 among those listed, null where a filter makes it unknown, and for those who are
+        disqualified unless they are ranked
     display : rating shown: rating - k x deviation, decayed and not below the floor of the pool
     last_time : as the pool writes times
+    disqualified : may not be rated in matches to come
     """
 
     place: int | None
@@ -21,6 +23,7 @@ class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     matches: int
     last_time: int | str | None
     provisional: bool
+    disqualified: bool = False
 
 
 class LeaderboardMessage(msgspec.Struct, frozen=True):
@@ -41,10 +44,10 @@ class LeaderboardMessage(msgspec.Struct, frozen=True):
 class PlayerMessage(msgspec.Struct, frozen=True):
     """A player of a pool.
 
-    place : on the leaderboard, null where not listed
+    place : on the leaderboard, null for those who are provisional or disqualified
     at : time for which the numbers hold, null: that of the last match
     extra : further numbers of the system: volatility, form, effective_rating, ...
-    disqualified : from when, null where the player may be rated
+    disqualified : from when, null where the player may be rated; from one match alone is not told
     """
 
     pool: str
@@ -62,7 +65,10 @@ class PlayerMessage(msgspec.Struct, frozen=True):
 
 
 class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
-    """What one match did to a player; `rank` from 1 among `teams` teams."""
+    """What one match did to a player; `rank` from 1 among `teams` teams.
+
+    time : at which the match counts; played : as it was posted, null where no time was
+    """
 
     match: str
     seq: int
@@ -77,6 +83,7 @@ class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
     expected: float | None
     performance: float | None
     extra: dict[str, float | None]
+    played: int | str | None = None
 
 
 class PlayerHistory(msgspec.Struct, frozen=True):

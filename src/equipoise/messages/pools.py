@@ -1,10 +1,11 @@
-"""Shapes of pools: how they are made, and how they stand."""
+"""Shapes of pools: how they are made and changed, and how they stand."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 #: What happens to a match older than the pool's last one.
 LatePolicy: TypeAlias = Literal["reject", "append", "replay"]
@@ -13,7 +14,10 @@ PoolTimes: TypeAlias = Literal["seconds", "datetime", "none"]
 
 
 class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a pool is made with; none of it changes before its season ends.
+    """What a pool is made with.
+
+    What decides how the system reads matches stays as it is until the season ends: `system`,
+    `parameters`, `statistics`, and whether there are times. The rest can be changed.
 
     system, parameters : as in `equipoise rate --system NAME --set NAME=VALUE`
     statistics : weights that make a performance of statistics, as `--stat NAME=WEIGHT`
@@ -45,6 +49,39 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inactive_days: float | None = None
 
 
+class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Settings of a pool to change; the fields are those of PoolRequest.
+
+    reason : kept in the log
+    """
+
+    system: str | UnsetType = UNSET
+    parameters: dict[str, Any] | UnsetType = UNSET
+    statistics: dict[str, float] | UnsetType = UNSET
+    times: PoolTimes | UnsetType = UNSET
+    late: LatePolicy | UnsetType = UNSET
+    public: bool | UnsetType = UNSET
+    display_deviations: float | UnsetType = UNSET
+    display_floor: float | UnsetType | None = UNSET
+    display_decay_per_day: float | UnsetType = UNSET
+    display_decay_after_days: float | UnsetType = UNSET
+    placement_matches: int | UnsetType = UNSET
+    inactive_days: float | UnsetType | None = UNSET
+    reason: str = ""
+
+
+class DeletedPool(msgspec.Struct, frozen=True):
+    """A pool that was deleted; its rows are cleared away in the background.
+
+    matches, players : how many it had
+    """
+
+    pool: str
+    deleted: str
+    matches: int
+    players: int
+
+
 class PoolMessage(msgspec.Struct, frozen=True):
     """A pool as it is set and as it stands.
 
@@ -53,7 +90,10 @@ class PoolMessage(msgspec.Struct, frozen=True):
     pending : an amendment or a late match waits for its replay
     code : version of the code that rated
     closed : when its season ended, null while it goes on; a closed pool takes no matches
+    notes : what to know about the system with these parameters, sentences
     archive_of, season : of a closed pool: the pool that it was, and the name of the season
+    unused : what changes no rating in this pool: fields of posted matches, which are kept all the
+        same, and settings that were given (`statistics`, and `parameters.NAME`)
     """
 
     pool: str
@@ -80,6 +120,8 @@ class PoolMessage(msgspec.Struct, frozen=True):
     display_floor: float | None = None
     display_decay_per_day: float = 0.0
     display_decay_after_days: float = 30.0
+    notes: list[str] = []
+    unused: list[str] = []
 
 
 class PoolList(msgspec.Struct, frozen=True):

@@ -8,11 +8,15 @@ import msgspec
 
 
 class PredictedPlayer(msgspec.Struct, frozen=True):
-    """A player of a coming match; no deviation where the system has none."""
+    """A player of a coming match; no deviation where the system has none.
+
+    A `newcomer` is unknown to the pool and has the rating that newcomers begin with.
+    """
 
     player: int | str
     rating: float
     deviation: float | None
+    newcomer: bool = False
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -70,9 +74,14 @@ class WhatIfMessage(msgspec.Struct, frozen=True):
 class PredictMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise predict --json`; teams are in the order in which they were named.
 
-    `pairs[i][j]` is the chance that team i beats team j, a tie one half; null in large fields.
-    `win` and `draw` are given for two teams where the system models draws. `samples` and `seed`
-    are those of the places, null where none were wanted.
+    `at` is the time of the match; null: that of the last match. `pairs[i][j]` is the chance that
+    team i beats team j, a tie one half; null in large fields. `win` and `draw` are given for two
+    teams, and a team's `expected` is win + draw/2. `draw_by` names the system where it models
+    draws, else it is "estimate": from how often two teams drew before, and null (with `win` and
+    `draw`) below 50 such matches. `by` names the system that expects all this, or is "team mean"
+    for teams that it cannot rate. `newcomers` are players whom the pool does not know; `notes`
+    say what else to know. `samples` and `seed` are those of the places, null where none were
+    wanted.
     """
 
     system: str
@@ -85,3 +94,7 @@ class PredictMessage(msgspec.Struct, frozen=True):
     samples: int | None
     seed: int | None
     what_if: list[WhatIfMessage]
+    by: str = ""
+    draw_by: str | None = None
+    newcomers: list[int | str] = []
+    notes: list[str] = []

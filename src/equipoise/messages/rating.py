@@ -10,7 +10,10 @@ from equipoise.messages.errors import ProblemMessage
 
 
 class RateSummary(msgspec.Struct, frozen=True):
-    """What was read, left out and rated, and how long it took."""
+    """What was read, left out and rated, and how long it took.
+
+    unused : columns and options that were given and that the system does not use
+    """
 
     system: str
     parameters: dict[str, Any]
@@ -26,6 +29,7 @@ class RateSummary(msgspec.Struct, frozen=True):
     dropped_rows: int
     problems: list[ProblemMessage]
     notes: list[str]
+    unused: list[str]
     seconds: dict[str, float]
     kernels_compiled: int
 
@@ -37,19 +41,29 @@ class RateMessage(msgspec.Struct, frozen=True):
     ratings: list[dict[str, Any]]
 
 
-class ParameterMessage(msgspec.Struct, frozen=True):
-    """A parameter of a system: its type and default."""
+class ParameterMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A parameter of a system: its type and default, and what to know before setting it.
+
+    note : left out where there is nothing to know
+    """
 
     name: str
     type: str
     default: Any
+    note: str = ""
 
 
 class SystemMessage(msgspec.Struct, frozen=True):
-    """A rating system: what it is for, what it can rate, its parameters."""
+    """A rating system: what it is for, what it can rate, its parameters.
+
+    uses : columns of a history that change its ratings; needs : those that only count once a
+        parameter is set, by the name of that parameter
+    """
 
     name: str
     summary: str
     rates: str
     source: str
     parameters: list[ParameterMessage]
+    uses: list[str]
+    needs: dict[str, str]

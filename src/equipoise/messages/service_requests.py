@@ -10,8 +10,8 @@ from equipoise.messages.matches import Id, Moment
 class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A match to predict; the answer is that of `equipoise predict --json`.
 
-    teams : ids, team by team
-    at : time of the match; absent: that of the last one
+    teams : ids, team by team; players who are not in the pool are newcomers
+    at : time of the match; absent: now
     home : number of the team that plays at home, from 0
     samples, seed : of the distribution of places; absent: none
     what_if : players for whom every place is tried, of more than 100 teams a selection
@@ -44,7 +44,8 @@ class BalancePlayer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class BalanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A lobby to split; the answer is that of `equipoise balance --json`.
 
-    players : ids, or ids with what else is known; at : time for which ratings are read
+    players : ids, or ids with what else is known; those who are not in the pool are newcomers
+    at : time for which ratings are read; absent: now
     The others are parameters of `equipoise.balance`.
     """
 

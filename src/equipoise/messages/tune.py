@@ -6,7 +6,12 @@ from typing import Any
 
 import msgspec
 
-from equipoise.messages.backtest import DifferenceMessage, ScoringMessage, SystemScoresMessage
+from equipoise.messages.backtest import (
+    DifferenceMessage,
+    GroupMessage,
+    ScoringMessage,
+    SystemScoresMessage,
+)
 from equipoise.messages.history import HistoryMessage
 
 
@@ -61,14 +66,19 @@ class SearchMessage(msgspec.Struct, frozen=True):
 class HeldOutMessage(msgspec.Struct, frozen=True):
     """Both sets of parameters, `tuned` and `given`, on the matches that were not searched on.
 
-    verdict : better, worse, or open where the interval of the difference includes 0; same where
-        the parameters are
+    verdict : on the players of `scoring.for_whom`: better, worse, open where the interval of the
+        difference includes 0, "no difference that matters" where the difference is smaller than
+        `scoring.least_differences`, or same where the parameters are
+    groups : the comparison by how many earlier matches players had; verdicts : of each of them,
+        null where the metric is none of theirs
     """
 
     systems: list[SystemScoresMessage]
     difference: DifferenceMessage
     scoring: ScoringMessage
     verdict: str
+    groups: list[GroupMessage]
+    verdicts: list[str | None]
 
 
 class TuneMessage(msgspec.Struct, frozen=True):

@@ -12,7 +12,14 @@ from equipoise.messages.history import HistoryMessage
 from equipoise.pages import backtest_charts as drawn
 from equipoise.pages import backtest_tables as tables
 from equipoise.pages.backtest_metrics import CALIBRATION, shown_metrics
-from equipoise.pages.backtest_words import against_baseline, counted, lead, scoring
+from equipoise.pages.backtest_words import (
+    against_baseline,
+    by_experience,
+    counted,
+    for_whom,
+    lead,
+    scoring,
+)
 from equipoise.pages.document import Section, document, given, listed, paragraph, table
 
 #: Problems listed before the rest is only counted, and matches named.
@@ -90,6 +97,10 @@ def _about(report: BacktestReport) -> str:
 def _verdict(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
     yield paragraph(lead(found, standing), class_="lead")
     if standing:
+        yield paragraph(for_whom(found))
+        others = list(by_experience(found))
+        if others:
+            yield listed(others)
         yield tables.verdict_table(found, standing)
         yield from map(paragraph, against_baseline(found))
     if len(found.systems) > 3 and found.resamples:
@@ -122,7 +133,7 @@ def _differences(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
         yield paragraph(
             "How far each system is behind the best one, on the same matches. A filled dot is a "
             "difference beyond noise: other matches of this kind would show it too. A ring is one "
-            "that noise may explain."
+            "that noise may explain, or that is too small to matter."
         )
     else:
         yield paragraph(
@@ -151,6 +162,13 @@ _KINDS = {
 
 
 def _slices(found: Backtest) -> Iterator[Markup]:
+    yield paragraph(
+        "The first table is about all players, by their earlier matches: a pair of players counts "
+        "for the less experienced of the two. The slices below it split up only the players of "
+        f"the metrics above: {found.for_whom}."
+    )
+    if found.groups:
+        yield tables.groups_table(found)
     yield drawn.legend(found)
     for by, (heading, caption) in _KINDS.items():
         yield element("h3", heading)

@@ -15,7 +15,6 @@ from equipoise.data.backtest import BASELINE, Backtest, SystemScores
 from equipoise.evaluate.standings import UNKNOWN, Standing
 from equipoise.pages.backtest_metrics import CALIBRATION, METRIC, Metric, shown_metrics
 from equipoise.pages.backtest_tables import SLICED, parts_of, range_of
-from equipoise.pages.backtest_words import judged
 from equipoise.pages.document import charts, figure
 
 
@@ -78,8 +77,8 @@ def _difference_chart(one: Standing, metric: Metric, numbers: Mapping[str, int])
         behind = metric.number(rival.behind)
         told = f"{behind} ({between})" if between else behind
         numbers_ = (rival.behind, rival.lower, rival.upper, numbers[rival.label])
-        rows.append(Whisker(rival.label, told, *numbers_, open=rival.beyond_noise is not True))
-    judgements = zip(rows, map(judged, one.rivals), strict=True)
+        rows.append(Whisker(rival.label, told, *numbers_, open=one.judged(rival) != "beyond noise"))
+    judgements = zip(rows, map(one.judged, one.rivals), strict=True)
     listed = "; ".join(f"{row.label} by {row.told}, {judgement}" for row, judgement in judgements)
     return interval_chart(
         f"behind-{metric.key}",

@@ -6,10 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 
 from equipoise.charts.markup import Markup, element, joined
-from equipoise.data.backtest import BASELINE, Backtest, Calibration, Difference, Slice, SystemScores
-from equipoise.evaluate.standings import UNKNOWN, Standing
+from equipoise.data.backtest import (
+    BASELINE,
+    GROUP_METRICS,
+    Backtest,
+    Calibration,
+    Difference,
+    Slice,
+    SystemScores,
+    judge,
+    players_with,
+)
+from equipoise.evaluate.standings import UNKNOWN, Standing, standings
 from equipoise.pages.backtest_metrics import CALIBRATION, METRIC, NOTHING, Metric, shown_metrics
-from equipoise.pages.backtest_words import counted, enumerated, judged
+from equipoise.pages.backtest_words import counted, enumerated
 from equipoise.pages.document import Cell, Filling, Group, grouped_table, listed, table
 
 _TO = "\N{EN DASH}"
@@ -51,7 +61,7 @@ def _verdict(one: Standing) -> list[Filling]:
     nearest = one.behind[0]
     behind = Cell(metric.number(nearest.behind), metric.interval(nearest.lower, nearest.upper))
     alike = enumerated(one.not_told_apart) if one.not_told_apart else NOTHING
-    return [*row, nearest.label, behind, judged(nearest), alike]
+    return [*row, nearest.label, behind, one.judged(nearest), alike]
 
 
 def metrics_table(found: Backtest) -> Markup:
@@ -88,22 +98,52 @@ def differences_table(found: Backtest) -> Markup:
     rows = [
         [
             Cell(one.first, f"less {one.second}"),
-            *(_difference(one, metric) for metric in metrics),
+            *(_difference(one, metric, found.least_differences) for metric in metrics),
         ]
         for one in found.differences
     ]
     columns = ["first less second", *(metric.heading for metric in metrics)]
     numbers = frozenset(range(1, len(columns)))
-    caption = "All differences; bold where beyond noise"
+    caption = "All differences; bold where beyond noise and large enough to matter"
     return table("all-differences", caption, columns, rows, numbers)
 
 
-def _difference(one: Difference, metric: Metric) -> Cell:
-    lower, upper = one.intervals.get(metric.key, UNKNOWN)
+def _difference(one: Difference, metric: Metric, least: Mapping[str, float]) -> Cell:
+    change, bounds = one.metrics[metric.key], one.intervals.get(metric.key, UNKNOWN)
     return Cell(
-        metric.change(one.metrics[metric.key]),
-        metric.interval(lower, upper, sign=True),
-        lower > 0 or upper < 0,
+        metric.change(change),
+        metric.interval(*bounds, sign=True),
+        judge(change, bounds, least[metric.key]) == "beyond noise",
+    )
+
+
+def groups_table(found: Backtest) -> Markup:
+    """Return the metrics by how many earlier matches players had, system by system."""
+    metrics = [METRIC[name] for name in GROUP_METRICS]
+    groups = []
+    for group in found.groups:
+        best = {one.metric: one.leaders for one in standings(found, group) if one.rivals}
+        rows: list[Sequence[Filling]] = [
+            [
+                one.label,
+                *(
+                    Cell(
+                        metric.number(one.metrics[metric.key]),
+                        metric.interval(*one.intervals.get(metric.key, UNKNOWN)),
+                        one.label in best.get(metric.key, ()),
+                    )
+                    for metric in metrics
+                ),
+            ]
+            for one in group.systems
+        ]
+        name = players_with(group.first, group.last)
+        many = counted(group.participations, "participation", "participations")
+        groups.append(Group(f"{name[0].upper()}{name[1:]}: {many}", rows))
+    columns = ["system", *(metric.heading for metric in metrics)]
+    caption = "Metrics by earlier matches of the less experienced of each pair"
+    return grouped_table(
+        "by-experience", caption, columns, groups, frozenset(range(1, len(columns)))
     )
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 from equipoise.charts.markup import Markup, joined
-from equipoise.data.backtest import HIGHER_IS_BETTER, Backtest, SystemScores
-from equipoise.evaluate.standings import Rival, Standing
+from equipoise.data.backtest import (
+    GROUP_METRICS,
+    HIGHER_IS_BETTER,
+    LEAST_DIFFERENCE,
+    Backtest,
+    Difference,
+    judge,
+    players_with,
+)
+from equipoise.evaluate.standings import UNKNOWN, Standing, standings
 from equipoise.pages.backtest_metrics import METRIC, shown_metrics
 from equipoise.pages.document import given
 
@@ -70,31 +79,43 @@ def _over_whom(found: Backtest, standing: Sequence[Standing]) -> Markup:
     """Return over which systems the lead of one, which leads by every metric, is beyond noise."""
     if not found.resamples:
         return joined(_NO_INTERVALS)
-    clear: dict[str, list[bool]] = {}
+    judged: dict[str, list[str]] = {}
     for one in standing:
         for rival in one.behind:
-            clear.setdefault(rival.label, []).append(rival.beyond_noise is True)
-    never = [label for label, beyond in clear.items() if not any(beyond)]
-    partly = [label for label, beyond in clear.items() if any(beyond) and not all(beyond)]
-    if not clear:
-        return Markup("")
-    if not never and not partly:
-        return joined("The lead over every other system is beyond noise.")
-    parts = [
-        joined("over ", enumerated(labels), f" by {which}")
-        for labels, which in ((never, "every metric"), (partly, "some metrics"))
-        if labels
-    ]
-    rest = len(clear) - len(never) - len(partly)
-    end = "; over the others it is beyond noise." if rest else "."
-    return joined("Noise may explain the lead ", joined(parts, by=", and "), end)
+            of_rival = judged.setdefault(rival.label, [])
+            if one.judged(rival) != "no difference that matters":
+                of_rival.append(one.judged(rival))
+    beyond = {label: [one == "beyond noise" for one in found] for label, found in judged.items()}
+    small = [label for label, clear in beyond.items() if not clear]
+    never = [label for label, clear in beyond.items() if clear and not any(clear)]
+    partly = [label for label, clear in beyond.items() if any(clear) and not all(clear)]
+    rest = len(beyond) - len(small) - len(never) - len(partly)
+    sentences = []
+    if small:
+        sentences.append(joined("The lead over ", enumerated(small), " is too small to matter."))
+    if never or partly:
+        parts = [
+            joined("over ", enumerated(labels), f" by {which}")
+            for labels, which in ((never, "every metric"), (partly, "some metrics"))
+            if labels
+        ]
+        end = "; over the others it is beyond noise." if rest else "."
+        sentences.append(joined("Noise may explain the lead ", joined(parts, by=", and "), end))
+    elif rest:
+        whom = "the others" if small else "every other system"
+        sentences.append(joined(f"The lead over {whom} is beyond noise."))
+    return joined(sentences, by=" ")
 
 
 def _how_often(found: Backtest, standing: Sequence[Standing]) -> str:
     """Return by which metrics the best is ahead of all others beyond noise."""
     if not found.resamples:
         return _NO_INTERVALS
-    clear = [one.metric for one in standing if all(rival.beyond_noise for rival in one.behind)]
+    clear = [
+        one.metric
+        for one in standing
+        if all(one.judged(rival) == "beyond noise" for rival in one.behind)
+    ]
     if len(clear) == len(standing):
         return "Every lead over every other system is beyond noise."
     if not clear:
@@ -102,36 +123,90 @@ def _how_often(found: Backtest, standing: Sequence[Standing]) -> str:
     return f"The lead over all others is beyond noise by {_named(clear)} only."
 
 
-def judged(rival: Rival) -> str:
-    """Return in words whether a rival is really behind."""
-    known = rival.beyond_noise
-    if rival.behind == 0:
-        return "level"
-    if known is None:
-        return "not known"
-    return "beyond noise" if known else "within noise"
+def for_whom(found: Backtest) -> str:
+    """Return whom a verdict on the metrics holds for."""
+    many = counted(found.participations, "participation", "participations")
+    return f"This holds for {found.for_whom} ({many})."
 
 
-def against_baseline(found: Backtest) -> list[Markup]:
-    """Return sentences on which systems are better than no ratings at all, and which are not."""
-    *systems, baseline = found.systems
-    shown = shown_metrics(found)
-    sentences = []
-    for one in systems:
-        worse = [metric.key for metric in shown if _worse(one, baseline, metric.key)]
+def by_experience(found: Backtest) -> Iterator[Markup]:
+    """Yield a verdict on every other group of players, by how many earlier matches they had."""
+    for group in found.groups:
+        name = players_with(group.first, group.last)
+        if name == found.for_whom:
+            continue
+        many = counted(group.participations, "participation", "participations")
+        said = lead(found, standings(found, group))
+        yield joined(f"{name[0].upper()}{name[1:]} ({many}): ", said)
+
+
+def against_baseline(found: Backtest) -> Iterator[Markup]:
+    """Yield whether those who were scored are predicted better than without ratings.
+
+    And a sentence for every other group of players in which a system is behind the baseline.
+    """
+    keys = [metric.key for metric in shown_metrics(found)]
+    short = _short_of_baseline(found.over_baseline, keys, found.least_differences)
+    if short:
+        yield joined(f"For {found.for_whom}: ", joined(short, by="; "), ".")
+    else:
+        one, *others = found.over_baseline
+        who = joined("every system" if others else given(one.first), " is better than the baseline")
+        sure = ", beyond noise." if found.resamples else f". {_NO_INTERVALS}"
+        text = f", which has no ratings, by every metric{sure}"
+        yield joined(f"For {found.for_whom}, ", who, text)
+    for group in found.groups:
+        name = players_with(group.first, group.last)
+        if name == found.for_whom:
+            continue
+        behind = _short_of_baseline(
+            group.over_baseline, GROUP_METRICS, found.least_differences, ahead=False
+        )
+        if behind:
+            yield joined(f"For {name}: ", joined(behind, by="; "), ".")
+
+
+def _short_of_baseline(
+    differences: Sequence[Difference],
+    keys: Sequence[str],
+    least: Mapping[str, float],
+    ahead: bool = True,
+) -> list[Markup]:
+    """Return by which metrics systems are behind the baseline.
+
+    ahead : also where they are level with it, or ahead by what does not matter or may be noise
+    """
+    parts = []
+    for one in differences:
+        worse: list[str] = []
+        perhaps: list[str] = []
+        level: list[str] = []
+        unsure: list[str] = []
+        for key in keys:
+            change = one.metrics[key]
+            if math.isnan(change):
+                continue
+            judged = judge(change, one.intervals.get(key, UNKNOWN), least[key])
+            better = (change > 0) == (key in HIGHER_IS_BETTER)
+            if judged in ("level", "no difference that matters"):
+                level.append(key)
+            elif judged == "within noise":
+                (unsure if better else perhaps).append(key)
+            elif not better:
+                worse.append(key)
+        label = given(one.first)
         if worse:
-            text = f" is no better than the baseline by {_named(worse)}."
-            sentences.append(joined(given(one.label), text))
-    if sentences:
-        return sentences
-    who = "Every system is" if len(systems) > 1 else "It is"
-    return [joined(f"{who} better than the baseline, which has no ratings, by every metric.")]
-
-
-def _worse(one: SystemScores, baseline: SystemScores, key: str) -> bool:
-    sign = 1 if key in HIGHER_IS_BETTER else -1
-    # A comparison with NaN is false.
-    return sign * one.metrics[key] <= sign * baseline.metrics[key]
+            parts.append(joined(label, f" is worse than the baseline by {_named(worse)}"))
+        if perhaps:
+            text = f" is behind the baseline by {_named(perhaps)}, which noise may explain"
+            parts.append(joined(label, text))
+        if level and ahead:
+            text = f" is no different from the baseline by {_named(level)} in a way that matters"
+            parts.append(joined(label, text))
+        if unsure and ahead:
+            text = f" is ahead of the baseline by {_named(unsure)}, which noise may explain"
+            parts.append(joined(label, text))
+    return parts
 
 
 def scoring(found: Backtest, seed: int) -> Iterator[str]:
@@ -144,9 +219,27 @@ def scoring(found: Backtest, seed: int) -> Iterator[str]:
     if found.learned:
         first = counted(found.learned, "match was", "matches were")
         yield f"The first {first} only learned from."
-    if found.min_history:
+    if found.min_total is not None:
+        fewer = counted(found.min_total, "match", "matches")
+        yield (
+            f"Participations of players with fewer than {fewer} in the whole history, later ones "
+            "included, were not scored."
+        )
+    elif found.min_history:
         fewer = counted(found.min_history, "earlier match", "earlier matches")
         yield f"Participations of players with fewer than {fewer} were not scored."
+    if found.groups:
+        yield (
+            "The table by earlier matches scores everybody: pairs by the less experienced of the "
+            "two, rank deviation by player, with places counted in the whole field. For players "
+            "with five or more earlier matches, places are counted again among themselves."
+        )
+    least = found.least_differences
+    if dict(least) == dict(LEAST_DIFFERENCE):
+        small = "0.05 of a metric in percent and 0.0005 of any other"
+    else:
+        small = ", ".join(f"{METRIC[name].inside} {value:g}" for name, value in least.items())
+    yield f"Below these limits a difference is called no difference that matters: {small}."
     yield (
         "Every metric is a mean over participations: a match of a hundred counts ten times as much "
         "as one of ten."

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats
 from equipoise.data.games import Games
 from equipoise.errors import require
@@ -27,6 +28,7 @@ def average_opponent(results: Results | Games) -> Floats:
     return tally_of(as_results(results)).average
 
 
+@checks_arguments("scale")
 def complete_performance(results: Results | Games, *, scale: float = 1.0) -> Floats:
     """Return the complete performance rating (CPR) [CPR]_, shape (N,), finite at 0 % and 100 %.
 
@@ -45,6 +47,7 @@ def complete_performance(results: Results | Games, *, scale: float = 1.0) -> Flo
         return np.asarray(average - scale * distance)
 
 
+@checks_arguments("scale")
 def linear_performance(results: Results | Games, *, scale: float = 1.0) -> Floats:
     """Return average + 400 (2 m - k)/k, shape (N,); NaN without a game against a rated opponent.
 

@@ -6,12 +6,13 @@ their own, ratings that are held, a prior. READINGS C.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.games import LARGEST, Games
 from equipoise.errors import NoEquilibriumError, NotFoundError, require
@@ -25,7 +26,7 @@ from equipoise.performance.selection import (
     select_equilibrium,
 )
 from equipoise.performance.solving import check_scale
-from equipoise.performance.uncertainty import Uncertainty
+from equipoise.performance.uncertainty import Uncertainty, player_rows
 
 Advantage: TypeAlias = float | Literal["estimate"]
 Draws: TypeAlias = Literal["ignore", "davidson"]
@@ -70,18 +71,20 @@ class Equilibrium:
 
     def errors(self, rows: Ints | None = None) -> Floats:
         """Return standard errors, rating points; see `Uncertainty.errors`."""
-        found = self.uncertainty.errors(rows)
-        return found[: len(self.rating)] if rows is None else found
+        if rows is None:
+            return self.uncertainty.errors()[: len(self.rating)]
+        return self.uncertainty.errors(player_rows(rows, len(self.rating)))
 
     def superiority(self, rows: Ints) -> Floats:
         """Return how probable it is that rows[i] is better than rows[j], by their errors."""
-        return self.uncertainty.superiority(rows)
+        return self.uncertainty.superiority(player_rows(rows, len(self.rating)))
 
 
+@checks_arguments("curve", "scale", "select", "anchor", "anchors", "prior", "draws")
 def performance_equilibrium(
     games: Games,
     *,
-    curve: CurveName | Curve | Any = "elo",
+    curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
     scale: float = 1.0,
     select: Select = "document",
     anchor: float | None = None,
@@ -265,6 +268,7 @@ def _result(
         scale=question.scale,
         advantage=found.advantage,
         held=None if question.fixed is None else ~np.isnan(question.fixed),
+        games=games,
         threads=question.threads,
     )
     return Equilibrium(

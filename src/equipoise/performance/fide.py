@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats
 from equipoise.data.games import Games
 from equipoise.performance.results import Results, as_results, tally_of
@@ -42,6 +43,7 @@ def rating_difference(points: Floats, games: Floats) -> Floats:
     return np.asarray(np.where(known, found, np.nan))
 
 
+@checks_arguments()
 def fide_performance(results: Results | Games, *, rounded: bool = True) -> Floats:
     """Return the performance rating by FIDE's table, shape (N,).
 

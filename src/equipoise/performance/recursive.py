@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, require
@@ -34,6 +35,7 @@ _DENSE = 400
 _MOST_STEPS = 20_000
 
 
+@checks_arguments("correction", "anchor", "scale")
 def recursive_performance(
     games: Games,
     *,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arguments import as_array, checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.games import LARGEST, Games
 from equipoise.errors import require
@@ -74,6 +75,7 @@ def as_results(source: Results | Games) -> Results:
     return results_of(source) if isinstance(source, Games) else source
 
 
+@checks_arguments("opponents", "points", "weights")
 def results_of_player(
     opponents: Sequence[float] | Floats,
     points: Sequence[float] | Floats,
@@ -86,9 +88,9 @@ def results_of_player(
     weights : shape (G,), number of games of each result, above 0; None: 1 each
     Raises : InvalidParameterError   a rule is broken
     """
-    opponent = np.array(opponents, dtype=np.float64)
-    taken = np.array(points, dtype=np.float64)
-    weight = np.ones(len(taken)) if weights is None else np.array(weights, dtype=np.float64)
+    opponent = as_array("opponents", opponents, np.float64)
+    taken = as_array("points", points, np.float64)
+    weight = np.ones(taken.shape) if weights is None else as_array("weights", weights, np.float64)
     shape = opponent.shape
     require(opponent.ndim == 1, "opponents", "one rating a game", shape)
     require(taken.shape == shape, "points", f"of shape {shape}", taken.shape)

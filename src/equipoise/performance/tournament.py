@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.games import Games
 from equipoise.data.tournament import STATUSES, Standing, Superiority, TournamentPerformance
@@ -41,6 +42,7 @@ from equipoise.performance.selection import Select
 from equipoise.performance.sweep_bounds import one_sided_bounds, sweep_differences
 from equipoise.performance.tpr import tournament_performance
 from equipoise.performance.uncertainty import DENSE_PLAYERS
+from equipoise.wording import counted
 
 #: Further columns that may be asked for.
 Extra: TypeAlias = Literal["linear", "recursive"]
@@ -85,6 +87,9 @@ class _Model:
         )
 
 
+@checks_arguments(
+    "curve", "scale", "select", "anchor", "anchors", "prior", "draws", "confidence", "also"
+)
 def performance(
     games: Games,
     *,
@@ -189,7 +194,9 @@ def rows_of(games: Games, ids: Sequence[Any]) -> Ints:
     row_of = {str(one): row for row, one in enumerate(games.player_ids.tolist())} if ids else {}
     missing = [str(one) for one in ids if str(one) not in row_of]
     if missing:
-        raise NotFoundError(f"not among the {games.players:,} players: {', '.join(missing)}")
+        raise NotFoundError(
+            f"not among the {counted(games.players, 'player')}: {', '.join(missing)}"
+        )
     return np.array([row_of[str(one)] for one in ids], dtype=np.int64)
 
 

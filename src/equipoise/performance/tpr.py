@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, require
@@ -59,6 +60,7 @@ class _Equations(NamedTuple):
         return _Equations(player[kept], self.opponent[kept], self.weight[kept], self.target[rows])
 
 
+@checks_arguments("curve", "scale")
 def tournament_performance(
     results: Results | Games,
     *,

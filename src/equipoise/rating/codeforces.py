@@ -1,6 +1,8 @@
 """The rating system of Codeforces: Elo for contests, by the geometric mean of two places.
 
-Source: [CF]_, as the authors of [EM]_ ran it beside their own system (READINGS B12). With n players
+Two sets of rules. `rules="platform"` are those that the platform publishes [CF]_, in whole numbers;
+`codeforces_platform` carries them out. `rules="authors"`, the default, is the system as the authors
+of [EM]_ ran it beside their own (READINGS B12). With n players
 and W(a, b) = 1/(1 + exp(-pi (a - b)/(sqrt 3 beta))),
 
     r = (better - worse + n + 1)/2            the place, those who tie sharing the mean of theirs
@@ -8,10 +10,16 @@ and W(a, b) = 1/(1 + exp(-pi (a - b)/(sqrt 3 beta))),
     1/2 + sum over all j of W(mu_j, x) = sqrt(r s)
     mu <- (mu + weight x)/(1 + weight)
 
-Departures from the platform: ratings are not rounded, and points are neither taken from everyone
-nor from the best to hold inflation down. A match of weight m counts as the authors' program counts
-it: beta is divided by sqrt m, and `weight` multiplied by m. A contest of three or more in which all
-tie is skipped, as the authors do (READINGS B7). Performances stand in `codeforces_performance`.
+The authors' rules differ from the platform's: those who tie share the mean of their places,
+ratings are not whole numbers, and no points are taken to hold inflation down.
+
+With both rules a match of weight m counts as the authors' program counts it: beta is divided by
+sqrt m, and `weight` multiplied by m; and a contest of three or more in which all tie is skipped, as
+the authors do (READINGS B7). The platform knows neither: its contests weigh 1, and its published
+rules rate such a contest too, as `rate_all_ties` does.
+
+By the authors' rules no performance counts for more than the match's `performance_ceiling`, as in
+their program (READINGS B8). The platform's rules have no ceiling.
 """
 
 from __future__ import annotations
@@ -19,11 +27,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from equipoise._jit import kernel
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
@@ -31,6 +40,7 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.codeforces_performance import perform_on_one_thread, perform_on_workers
+from equipoise.rating.codeforces_platform import platform_round
 from equipoise.rating.contest import (
     Contests,
     TraceArrays,
@@ -40,6 +50,7 @@ from equipoise.rating.contest import (
     no_convergence,
     rate_in_turn,
 )
+from equipoise.rating.draws import count_match, sums_of
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -69,6 +80,7 @@ class Job(NamedTuple):
     contests: Contests
     settings: Settings
     trace: TraceArrays
+    draws: Floats
 
 
 @kernel
@@ -90,12 +102,13 @@ def end_contest(job: Job, m: int, ratings: Floats, expected: Floats, performance
     """
     start, stop = job.contests.offsets[m], job.contests.offsets[m + 1]
     n, trace = stop - start, job.trace
-    weight = job.settings.weight * job.contests.weight[m]
+    weight, ceiling = job.settings.weight * job.contests.weight[m], job.contests.ceiling[m]
     # 1 where the weight is infinite
     share = 1.0 / (1.0 + 1.0 / weight)
     for i in range(n):
         player = job.table[job.contests.player[start + i]]
-        player[RATING] += share * (performances[i] - ratings[i])
+        performance = min(performances[i], ceiling)
+        player[RATING] += share * (performance - ratings[i])
         player[MATCHES] += 1.0
         player[LAST_TIME] = job.contests.time[m]
         if len(trace.rating):
@@ -105,7 +118,7 @@ def end_contest(job: Job, m: int, ratings: Floats, expected: Floats, performance
             trace.deviation_before[start + i] = job.settings.deviation
             trace.rating[start + i] = player[RATING]
             trace.deviation[start + i] = job.settings.deviation
-            trace.performance[start + i] = performances[i]
+            trace.performance[start + i] = performance
 
 
 @kernel
@@ -118,6 +131,9 @@ def rate_contests(job: Job, start: int, stop: int) -> tuple[int, float]:
         if not is_rated(job.contests, m, job.settings.rate_all_ties):
             continue
         ratings, places, slope = begin_contest(job, m)
+        if len(job.draws) and len(ratings) == 2:
+            apart = job.settings.slope * (ratings[0] - ratings[1])
+            count_match(job.draws, places[0] == places[1], apart, False)
         expected, performances, residual = perform_on_one_thread(ratings, places, slope)
         if residual >= 0.0:
             return m, residual
@@ -139,19 +155,55 @@ def rate_shared(job: Job, m: int, workers: Workers) -> float:
     return residual
 
 
+@kernel
+def rate_by_platform_rules(job: Job, start: int, stop: int) -> None:
+    """Rate contests start:stop by the platform's rules; nothing in them can fail to converge."""
+    trace = job.trace
+    for m in range(start, stop):
+        if not is_rated(job.contests, m, job.settings.rate_all_ties):
+            continue
+        low, high = job.contests.offsets[m], job.contests.offsets[m + 1]
+        before, slope = np.empty(high - low), job.settings.slope * math.sqrt(job.contests.weight[m])
+        for i in range(low, high):
+            before[i - low] = job.table[job.contests.player[i], RATING]
+        if len(job.draws) and len(before) == 2:
+            tied = job.contests.rank[low] == job.contests.rank[low + 1]
+            count_match(job.draws, tied, job.settings.slope * (before[0] - before[1]), False)
+        weight = job.settings.weight * job.contests.weight[m]
+        share = 1.0 / (1.0 + 1.0 / weight)
+        done = platform_round(before, job.contests.rank[low:high], slope, share)
+        taken = done.from_everyone + done.for_the_best
+        for i in range(low, high):
+            player, k = job.table[job.contests.player[i]], i - low
+            player[RATING] = done.ratings[k] + done.changes[k] + taken
+            player[MATCHES] += 1.0
+            player[LAST_TIME] = job.contests.time[m]
+            if len(trace.rating):
+                trace.expected[i] = 1.0 - (done.expected[k] - 1.0) / (high - low - 1.0)
+                trace.rating_before[i] = before[k]
+                trace.deviation_before[i] = job.settings.deviation
+                trace.rating[i] = player[RATING]
+                trace.deviation[i] = job.settings.deviation
+                trace.performance[i] = done.needed[k]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codeforces:
-    """Codeforces' system [CF]_, with the parameters that [EM]_ compares it with.
+    """Codeforces' system: as the authors of [EM]_ ran it, or by the platform's own rules [CF]_.
 
+    rules : "authors", as in the comparisons of [EM]_; or "platform", as published: ties take the
+        last place, ratings are whole numbers, and points are taken to hold inflation down
     beta : spread of performances, rating points; the default makes a difference of 400 points
         ten to one, as on the platform
     weight : of a performance, where the rating before weighs 1; the default moves a rating half
         of the way, as on the platform
-    initial_rating : of a new player, rating points
+    initial_rating : of a new player, rating points; a whole number by the platform's rules. The
+        platform began at 1500, and has begun at 1400 since May 2020
     initial_deviation : what is reported as everyone's deviation; it plays no part
     rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
     """
 
+    rules: Literal["authors", "platform"] = "authors"
     beta: float = 400.0 * math.pi / (math.sqrt(3.0) * math.log(10.0))
     weight: float = 1.0
     initial_rating: float = 1500.0
@@ -163,14 +215,28 @@ class Codeforces:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
+        require(self.rules in ("authors", "platform"), "rules", "authors or platform", self.rules)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         require(0 < self.weight < math.inf, "weight", "positive", self.weight)
         check_newcomer(self.initial_rating, self.initial_deviation)
+        require(
+            self.rules == "authors" or float(self.initial_rating).is_integer(),
+            "initial_rating",
+            "a whole number by the platform's rules",
+            self.initial_rating,
+        )
 
     @property
     def capabilities(self) -> Capabilities:
         """Single players, any number of them."""
-        return Capabilities(max_team_size=1, skips_all_tied=not self.rate_all_ties)
+        authors = self.rules == "authors"
+        return Capabilities(
+            max_team_size=1,
+            skips_all_tied=not self.rate_all_ties,
+            uses=frozenset({"weight", "performance_ceiling"} if authors else {"weight"}),
+            needed={} if authors else {"performance_ceiling": "rules"},
+        )
 
     @property
     def scale(self) -> float:
@@ -197,6 +263,9 @@ class Codeforces:
         Raises : ConvergenceError
         """
         job = self.job(state, history, start, stop, trace)
+        if self.rules == "platform":
+            rate_by_platform_rules(job, 0, stop - start)
+            return
         threads = workers or Workers()
         failed, residual = rate_in_turn(
             job.contests,
@@ -218,7 +287,8 @@ class Codeforces:
             rate_all_ties=self.rate_all_ties,
         )
         arrays = trace_arrays(TraceArrays, trace, low, high)
-        return Job(state.table, contests_of(history, start, stop), settings, arrays)
+        contests = contests_of(history, start, stop)
+        return Job(state.table, contests, settings, arrays, sums_of(state))
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings; nothing changes while nobody plays, and all deviations are the same."""

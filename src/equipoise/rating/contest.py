@@ -26,6 +26,7 @@ class Contests(NamedTuple):
     """The columns of a history that these systems read.
 
     offsets : shape (M + 1,), from 0; all others belong to these participations alone
+    ceiling : shape (M,), of the inferred performances (READINGS B8), inf for none
     """
 
     offsets: Ints
@@ -33,6 +34,7 @@ class Contests(NamedTuple):
     rank: Ints
     time: Floats
     weight: Floats
+    ceiling: Floats
 
 
 class TraceArrays(NamedTuple):
@@ -49,12 +51,17 @@ class TraceArrays(NamedTuple):
 def contests_of(history: History, start: int, stop: int) -> Contests:
     """Return matches start:stop as arrays of their own."""
     low, high = int(history.offsets[start]), int(history.offsets[stop])
+    ceiling = np.full(stop - start, np.inf)
+    if history.performance_ceiling is not None:
+        found = history.performance_ceiling[start:stop]
+        ceiling = np.where(np.isnan(found), np.inf, found)
     return Contests(
         offsets=history.offsets[start : stop + 1] - low,
         player=history.player[low:high],
         rank=history.rank[low:high],
         time=history.days(start, stop),
         weight=history.weights(start, stop),
+        ceiling=ceiling,
     )
 
 

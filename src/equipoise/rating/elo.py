@@ -15,6 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from equipoise._jit import kernel
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
@@ -22,6 +23,7 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
+from equipoise.rating.draws import count_match, sums_of
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
 
@@ -99,7 +101,12 @@ def _scores(rank: Ints) -> Floats:
 
 @kernel
 def rate_matches(
-    table: Floats, matches: Matches, count: int, settings: Settings, trace: TraceArrays
+    table: Floats,
+    matches: Matches,
+    count: int,
+    settings: Settings,
+    trace: TraceArrays,
+    draws: Floats,
 ) -> None:
     """Rate the matches in order."""
     for m in range(count):
@@ -110,6 +117,9 @@ def rate_matches(
             continue
         expected = scores_against_field(strength, np.full(len(strength), settings.slope))
         scores = _scores(rank)
+        if len(draws) and len(strength) == 2:
+            apart = settings.slope * (strength[0] - strength[1])
+            count_match(draws, rank[0] == rank[1], apart, False)
         for i in range(start, stop):
             t = matches.team[i]
             player = table[matches.player[i]]
@@ -144,6 +154,7 @@ class Elo:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         require(0 < self.k < math.inf, "k", "positive", self.k)
         require(0 < self.scale < math.inf, "scale", "positive", self.scale)
         for name in ("initial_rating", "home_advantage"):
@@ -151,8 +162,11 @@ class Elo:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything that has ranks."""
-        return Capabilities()
+        """Everything that has ranks; who is at home where that is worth something."""
+        if self.home_advantage == 0.0:
+            needed = dict.fromkeys(("side", "at_home"), "home_advantage")
+            return Capabilities(uses=frozenset({"weight"}), needed=needed)
+        return Capabilities(uses=frozenset({"weight", "side", "at_home"}))
 
     def initial(self, players: int) -> State:
         """Return the state of players who have not played."""
@@ -174,7 +188,7 @@ class Elo:
         matches = self._columns(history, start, stop)
         arrays = trace_arrays(TraceArrays, trace, low, high)
         settings = Settings(float(self.k), math.log(10.0) / self.scale)
-        rate_matches(state.table, matches, stop - start, settings, arrays)
+        rate_matches(state.table, matches, stop - start, settings, arrays, sums_of(state))
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings; nothing changes while nobody plays, and there is no deviation."""
@@ -223,17 +237,8 @@ class Elo:
         """Return the points that every participation is given, or an empty array for none."""
         if self.home_advantage == 0.0:
             return np.empty(0)
-        attributes = history.attributes
-        if "at_home" in attributes:
-            values = attributes["at_home"][low:high]
-            if values.dtype == object:
-                text = np.char.lower(values.astype(str))
-                home = np.isin(text, ("true", "1", "yes"))
-            else:
-                home = values.astype(np.float64) > 0
-        elif "side" in attributes:
-            home = attributes["side"][low:high].astype(str) == "home"
-        else:
+        home = history.at_home(low, high)
+        if home is None:
             rule = "must be a column (true for the side at home), or side, for home_advantage"
             raise InvalidDataError([Problem("", None, "at_home", rule, "neither")])
         return np.where(home, self.home_advantage, 0.0)

@@ -28,8 +28,11 @@ class EloMMR(EloMMRParameters):
     split_ties : a tie is half a win and half a loss instead of a win and a loss (B3)
     rate_all_ties : rate matches of three or more in which all tie (B7)
     opponents : only that many opponents nearest in rating count, and all who are as near as the
-        last of them (B6); None counts all
+        last of them (B6); None counts all. For reproducing published figures only: it breaks
+        Theorems 5.2, 5.5 and 5.6, so that a better place may get a lower performance and a worse
+        one a higher rating, and it is slower than counting all
     remembered : only that many newest performances stay logistic (B6); None keeps all
+    Warns : ApproximationWarning   where `opponents` is given, once for each object
     """
 
     name: ClassVar[str] = "elo-mmr"

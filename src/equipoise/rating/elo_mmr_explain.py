@@ -13,7 +13,6 @@ order.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,14 +37,15 @@ from equipoise.rating.elo_mmr_belief import (
 )
 from equipoise.rating.elo_mmr_direct import AS_NEAR
 from equipoise.rating.elo_mmr_match import Job, round_of
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
+from equipoise.rating.elo_mmr_parameters import FEW_OPPONENTS, EloMMRParameters
 from equipoise.rating.match_apart import (
     NAMED_OPPONENTS,
     MatchApart,
+    ceiling_quantity,
     explanation,
     match_apart,
     places,
-    rate_apart,
+    uncapped_performance,
 )
 from equipoise.rating.state import State
 
@@ -73,7 +73,7 @@ def explain(
     apart = match_apart(system, before, history, match)
     i = row - int(history.offsets[match])
     field = _diffused(system, apart)
-    shown = _uncapped_performance(system, apart, i)
+    shown = uncapped_performance(system, apart, i)
     remembered = _remembered(system, apart, i, _earlier_matches(system, history, match, row))
     bounds = (math.nan, math.nan) if system.gaussian else _bounds(system, field, i)
     return explanation(
@@ -101,14 +101,6 @@ def _diffused(system: EloMMRParameters, apart: MatchApart) -> _Field:
         diffuse(job.beliefs, player, the_round, job.settings.rho, job.settings.drift_per_day)
     delta = np.sqrt(state.table[:, DEVIATION] ** 2 + the_round.beta2)
     return _Field(state, the_round, delta)
-
-
-def _uncapped_performance(system: EloMMRParameters, apart: MatchApart, i: int) -> float:
-    """Return the performance that phase one found, before the match's ceiling."""
-    if apart.history.performance_ceiling is None:
-        return float(apart.trace["performance"][i])
-    free = replace(apart.history, performance_ceiling=None)
-    return float(rate_apart(system, free, apart.before).trace["performance"][i])
 
 
 def _counted(system: EloMMRParameters, rating: Floats, i: int) -> Floats:
@@ -327,13 +319,15 @@ def _quantities(
             meaning="where wins, ties and losses against this field balance",
         ),
     ]
-    if math.isfinite(field.the_round.ceiling):
+    if system.opponents is not None:
+        counted = _counted(system, apart.before.table[:, RATING], i)
         found.append(
             Quantity(
-                name="performance ceiling",
-                value=field.the_round.ceiling,
-                unit="points",
-                meaning="of the match: no performance counts for more",
+                name="opponents counted",
+                # The player's own term counts too, but is nobody's result.
+                value=float(counted.sum()) - 1.0,
+                unit="players",
+                meaning=f"of {others}, with opponents={system.opponents}: {FEW_OPPONENTS}",
             )
         )
-    return found
+    return [*found, *ceiling_quantity(apart.history)]

@@ -16,6 +16,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.workers import Workers
+from equipoise.rating.draws import count_match
 from equipoise.rating.elo_mmr_belief import (
     DEVIATION,
     LAST_TIME,
@@ -94,6 +95,7 @@ class Job(NamedTuple):
     matches: Matches
     settings: Settings
     trace: TraceArrays
+    draws: Floats
 
 
 class Field(NamedTuple):
@@ -229,6 +231,20 @@ def trace_expected(job: Job, field: Field) -> None:
         job.trace.expected[field.rows[j]] = scores[j] / (len(scores) - 1)
 
 
+@inner_kernel
+def count_duel(job: Job, field: Field) -> None:
+    """Count a match of two, from the ratings and deviations before it (`outlook`)."""
+    settings = job.settings
+    weight, limit2 = settings.weight_limit, settings.sigma_limit2
+    noise2 = weight * limit2 + (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
+    first, second = field.deviation_before[0], field.deviation_before[1]
+    scale = math.sqrt(first * first + second * second + 2.0 * noise2)
+    if not settings.gaussian:
+        scale *= SCALE_OF_DEVIATION
+    tied = len(field.places) == 2
+    count_match(job.draws, tied, (field.rating[0] - field.rating[1]) / scale, settings.gaussian)
+
+
 @kernel
 def performances_in(field: Field, settings: Settings) -> tuple[Floats, float]:
     """Phase one: return (performances, shape (n,), and a residual, below 0 if all converged)."""
@@ -254,6 +270,8 @@ def rate_matches(job: Job, start: int, stop: int) -> tuple[int, float]:
         n = len(field.players)
         the_round = round_of(job.matches, m, settings)
         begin_round(job, field, 0, n, the_round)
+        if len(job.draws) and n == 2:
+            count_duel(job, field)
         performances, residual = performances_in(field, settings)
         if len(job.trace.expected):
             trace_expected(job, field)

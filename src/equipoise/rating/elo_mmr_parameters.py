@@ -9,19 +9,27 @@ memories are options (READINGS B3-B8). How a match is rated stands in `elo_mmr_m
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
-from equipoise.errors import ConvergenceError, InvalidParameterError, require
+from equipoise.errors import (
+    ApproximationWarning,
+    ConvergenceError,
+    InvalidParameterError,
+    require,
+)
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
+from equipoise.rating.draws import sums_of
 from equipoise.rating.elo_mmr_belief import (
     DEVIATION,
     LAST_TIME,
@@ -48,10 +56,20 @@ from equipoise.rating.system import (
     trace_arrays,
 )
 
+#: What `opponents` is for and what it costs; `benchmarks/opponents.py` measures it.
+FEW_OPPONENTS = (
+    "for reproducing published figures only: a better place may get a lower performance, and a "
+    "worse place a higher rating (Theorems 5.2, 5.5 and 5.6 no longer hold); counting all "
+    "opponents is exact and faster"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EloMMRParameters:
-    """What `EloMMR` and `EloMMX` share: parameters, state and the way through a history."""
+    """What `EloMMR` and `EloMMX` share: parameters, state and the way through a history.
+
+    Warns : ApproximationWarning   once for each object with `opponents`
+    """
 
     weight_limit: float | None = None
     sigma_limit: float | None = None
@@ -63,7 +81,7 @@ class EloMMRParameters:
     initial_deviation: float = 350.0
     split_ties: bool = False
     rate_all_ties: bool = False
-    opponents: int | None = None
+    opponents: int | None = field(default=None, metadata={"note": FEW_OPPONENTS})
     remembered: int | None = None
 
     name: ClassVar[str]
@@ -72,6 +90,7 @@ class EloMMRParameters:
 
     def __post_init__(self) -> None:
         """Check every parameter, and that the two spellings are not mixed."""
+        check_fields(self)
         limits = self.weight_limit is not None or self.sigma_limit is not None
         if limits and (self.beta is not None or self.gamma is not None):
             raise InvalidParameterError(
@@ -90,14 +109,29 @@ class EloMMRParameters:
         for name in ("opponents", "remembered"):
             count = getattr(self, name)
             require(count is None or count >= 1, name, "at least 1", count)
+        for note in self.notes:
+            # Whoever makes the object is two calls up: this method, and the class's __init__.
+            warnings.warn(note, ApproximationWarning, stacklevel=3)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user of these parameters has to know, as sentences without full stops."""
+        if self.opponents is None:
+            return ()
+        return (f"{self.name} with opponents={self.opponents} is {FEW_OPPONENTS}",)
 
     @property
     def capabilities(self) -> Capabilities:
         """Single players, any number of them; time only where there is drift by the day."""
+        drifts = self.drift_per_day > 0
+        uses = {"weight", "performance_ceiling"}
         return Capabilities(
             max_team_size=1,
-            needs_time=self.drift_per_day > 0,
+            needs_time=drifts,
             skips_all_tied=not self.rate_all_ties,
+            uses=frozenset(uses | {"time"} if drifts else uses),
+            needed={} if drifts else {"time": "drift_per_day"},
+            idle=frozenset({"rho", "remembered"} if self.gaussian else ()),
         )
 
     def limits(self) -> tuple[float, float]:
@@ -226,6 +260,7 @@ class EloMMRParameters:
             _matches(history, start, stop),
             self._settings(),
             trace_arrays(TraceArrays, trace, optional=("expected",)),
+            sums_of(state),
         )
 
     def _records(self, matches: Ints) -> Ints:

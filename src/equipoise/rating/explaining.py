@@ -6,24 +6,22 @@ from collections.abc import Callable
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
-from equipoise.rating.pool_state import (
-    PoolState,
-    did_you_mean,
-    matches_to_rate,
-    with_known_rows,
-)
+from equipoise.rating.pool_state import PoolState, did_you_mean
 from equipoise.rating.replay import check_fit, check_system, pieces
+from equipoise.rating.resuming import resume
 from equipoise.rating.system import RatingSystem
 
 #: Matches of a player that are named where the wanted one is not among them.
 _NAMED = 5
 
 
+@checks_arguments()
 def explain(
     system: RatingSystem,
     history: History,
@@ -31,6 +29,7 @@ def explain(
     match: object = None,
     *,
     state: PoolState | None = None,
+    restart: bool = False,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Explanation:
@@ -39,25 +38,28 @@ def explain(
     player, match : ids, which may come as text for numbers; None takes the last match of the
         player that the system rates
     state : where the history goes on from; None rates it from the start
+    restart : rate from the beginning despite the state; the history must have all of its matches
     threads : to use for large matches; never changes a number
     progress : called with (participations done, participations before the match)
     Raises : NotFoundError for an unknown player or match, or a player who was not in it;
         InvalidDataError where the match changed nothing or the system cannot rate the history;
-        ConflictError where the state has rated the match already; ConvergenceError
+        ConflictError where the state has rated the match already, or where the history does not
+        go on from it as in `replay`; ConvergenceError
     """
     check_fit(system, history)
     pool = PoolState.new(system) if state is None else state
     check_system(pool, system)
     where, row = _participation(system, history, player, match)
-    history, ids = with_known_rows(history, pool.player_ids)
-    start, _ = matches_to_rate(pool, history)
+    resumed = resume(pool, history, restart=restart)
+    pool, history, start = resumed.pool, resumed.history, resumed.start
     if where < start:
         raise ConflictError(
             f"the saved state has rated match {history.match_ids[where]} already: "
-            "explain it from the whole history, without the state"
+            "explain it from the whole history, without the state or with --restart "
+            "(in Python restart=True)"
         )
     before = pool.state.copy() if len(pool.player_ids) else system.initial(0)
-    before.grow(len(ids))
+    before.grow(len(resumed.player_ids))
     with Workers(threads) as workers:
         for low, high in pieces(history, start, where):
             system.run(before, history, low, high, None, workers)

@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
@@ -26,6 +27,7 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.numeric.field_scores import scores_against_field, weighted_scores
 from equipoise.numeric.workers import Workers
+from equipoise.rating.draws import count_match, sums_of
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -114,7 +116,12 @@ def _scored(rank: Ints, weight: Floats) -> Floats:
 
 @kernel
 def rate_matches(
-    table: Floats, matches: Matches, count: int, settings: Settings, trace: TraceArrays
+    table: Floats,
+    matches: Matches,
+    count: int,
+    settings: Settings,
+    trace: TraceArrays,
+    draws: Floats,
 ) -> None:
     """Rate the matches in order."""
     traced = len(trace.rating) > 0
@@ -124,6 +131,7 @@ def rate_matches(
         if n < 2:
             continue
         ratings, deviations, g = np.empty(n), np.empty(n), np.empty(n)
+        variance = 0.0
         for i in range(n):
             player = table[matches.player[start + i]]
             ratings[i] = player[RATING]
@@ -131,8 +139,14 @@ def rate_matches(
             if traced:
                 trace.rating_before[start + i] = player[RATING]
                 trace.deviation_before[start + i] = deviations[i]
+            variance += deviations[i] * deviations[i]
             deviations[i] = widened(deviations[i], settings)
             g[i] = opponent_weight(deviations[i])
+        if len(draws) and n == 2:
+            # As in `outlook`: E at g(sqrt(RD_A^2 + RD_B^2)).
+            apart = Q * opponent_weight(math.sqrt(variance)) * (ratings[0] - ratings[1])
+            tied = matches.rank[start] == matches.rank[start + 1]
+            count_match(draws, tied, apart, False)
         expected, slopes = weighted_scores(ratings, Q * g, g)
         scores = _scored(matches.rank[start:stop], g)
         if traced:
@@ -180,6 +194,7 @@ class Glicko:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         check_newcomer(self.initial_rating, self.initial_deviation)
         limit = self.max_deviation
         require(0 < limit < math.inf, "max_deviation", "positive", limit)
@@ -189,7 +204,13 @@ class Glicko:
     @property
     def capabilities(self) -> Capabilities:
         """Single players; time where days count."""
-        return Capabilities(max_team_size=1, needs_time=self.drift_per_day > 0)
+        drifts = self.drift_per_day > 0
+        return Capabilities(
+            max_team_size=1,
+            needs_time=drifts,
+            uses=frozenset({"weight", "time"} if drifts else {"weight"}),
+            needed={} if drifts else {"time": "drift_per_day"},
+        )
 
     def initial(self, players: int) -> State:
         """Return the state of players who have not played."""
@@ -221,7 +242,8 @@ class Glicko:
             weight=history.weights(start, stop),
         )
         arrays = trace_arrays(TraceArrays, trace)
-        rate_matches(state.table, matches, stop - start, self.settings(), arrays)
+        settings, draws = self.settings(), sums_of(state)
+        rate_matches(state.table, matches, stop - start, settings, arrays, draws)
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings, with what the days until then add to the deviation."""

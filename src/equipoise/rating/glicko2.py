@@ -2,7 +2,8 @@
 
 Source: [G2]_ steps 1-7. Games of one period are judged against the ratings from before it.
 Departures: volatility is solved to 1e-12 (READINGS A6); a match weight w counts a game w times;
-deviations are capped, as in Glicko, at the initial one.
+deviations are capped, as in Glicko, at the initial one; volatilities are capped at
+`max_volatility`, as results made for it would take them beyond all numbers.
 
 A period in progress is kept as two sums beside the ratings from before it, so that matches can be
 rated one at a time. Reading closes it on a copy: ratings always include every game played.
@@ -18,14 +19,23 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
+from equipoise.data.win_probability import team_mean_outlook
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
-from equipoise.rating.glicko2_update import GLICKO2_SCALE, game, glicko2_outlook, updated
+from equipoise.rating.draws import count_match, sums_of
+from equipoise.rating.glicko2_update import (
+    GLICKO2_SCALE,
+    MAX_VOLATILITY,
+    game,
+    opponent_weight,
+    updated,
+)
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -46,6 +56,7 @@ class Settings(NamedTuple):
     max_phi: float
     tau: float
     period_days: float
+    max_volatility: float
 
 
 class Matches(NamedTuple):
@@ -80,7 +91,12 @@ def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, f
     residual = -1.0
     if player[INFORMATION] > 0.0:
         change, phi, sigma, residual = updated(
-            phi, sigma, player[INFORMATION], player[SURPRISE], settings.tau
+            phi,
+            sigma,
+            player[INFORMATION],
+            player[SURPRISE],
+            settings.tau,
+            settings.max_volatility,
         )
         rating += GLICKO2_SCALE * change
         periods -= 1.0
@@ -124,7 +140,12 @@ def _trace_after(
 
 @inner_kernel
 def _rate_duel(
-    table: Floats, matches: Matches, m: int, settings: Settings, trace: TraceArrays
+    table: Floats,
+    matches: Matches,
+    m: int,
+    settings: Settings,
+    trace: TraceArrays,
+    draws: Floats,
 ) -> float:
     """Rate a match of two; return a residual, below 0 if all converged."""
     i, j = matches.offsets[m], matches.offsets[m] + 1
@@ -141,6 +162,10 @@ def _rate_duel(
     mu_first = (first[RATING] - settings.initial_rating) / GLICKO2_SCALE
     mu_second = (second[RATING] - settings.initial_rating) / GLICKO2_SCALE
     phi_first, phi_second = first[DEVIATION] / GLICKO2_SCALE, second[DEVIATION] / GLICKO2_SCALE
+    if len(draws):
+        # READINGS A15; in a rating period from the ratings that it began with, as they count.
+        g = opponent_weight(math.sqrt(phi_first * phi_first + phi_second * phi_second))
+        count_match(draws, score == 0.5, g * (mu_first - mu_second), False)
     expected_1, information_1, surprise_1 = game(mu_first, mu_second, phi_second, score)
     expected_2, information_2, surprise_2 = game(mu_second, mu_first, phi_first, 1.0 - score)
     traced = len(trace.rating) > 0
@@ -170,13 +195,18 @@ def _rate_duel(
 
 @inner_kernel
 def rate_matches(
-    table: Floats, matches: Matches, count: int, settings: Settings, trace: TraceArrays
+    table: Floats,
+    matches: Matches,
+    count: int,
+    settings: Settings,
+    trace: TraceArrays,
+    draws: Floats,
 ) -> tuple[int, float]:
     """Rate the matches in order; return (match, residual) of a failure, or (-1, 0)."""
     for m in range(count):
         if matches.offsets[m + 1] - matches.offsets[m] != 2:
             continue
-        residual = _rate_duel(table, matches, m, settings, trace)
+        residual = _rate_duel(table, matches, m, settings, trace, draws)
         if residual >= 0.0:
             return m, residual
     return -1, 0.0
@@ -202,6 +232,7 @@ class Glicko2:
     period_days : length of a rating period; None makes every match a period of its own, and
         then nothing decays
     max_deviation : cap of the deviation of inactive players, rating points
+    max_volatility : cap of the volatility, internal scale; a larger initial one is its own cap
     """
 
     initial_rating: float = 1500.0
@@ -210,14 +241,16 @@ class Glicko2:
     tau: float = 0.5
     period_days: float | None = None
     max_deviation: float = 350.0
+    max_volatility: float = MAX_VOLATILITY
 
     name: ClassVar[str] = "glicko2"
     trace_columns: ClassVar[Sequence[str]] = ("volatility_before", "volatility")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         check_newcomer(self.initial_rating, self.initial_deviation)
-        for name in ("initial_deviation", "initial_volatility", "max_deviation"):
+        for name in ("initial_deviation", "initial_volatility", "max_deviation", "max_volatility"):
             value = getattr(self, name)
             require(0 < value < math.inf, name, "positive", value)
         require(0 < self.tau <= 2, "tau", "in (0, 2]", self.tau)
@@ -227,7 +260,14 @@ class Glicko2:
     @property
     def capabilities(self) -> Capabilities:
         """Two players; time where there are rating periods."""
-        return Capabilities(max_team_size=1, max_teams=2, needs_time=self.period_days is not None)
+        periods = self.period_days is not None
+        return Capabilities(
+            max_team_size=1,
+            max_teams=2,
+            needs_time=periods,
+            uses=frozenset({"weight", "time"} if periods else {"weight"}),
+            needed={} if periods else {"time": "period_days"},
+        )
 
     def initial(self, players: int) -> State:
         """Return the state of players who have not played."""
@@ -263,7 +303,8 @@ class Glicko2:
             weight=history.weights(start, stop),
         )
         arrays = trace_arrays(TraceArrays, trace)
-        failed, residual = rate_matches(state.table, matches, stop - start, self.settings(), arrays)
+        settings, draws = self.settings(), sums_of(state)
+        failed, residual = rate_matches(state.table, matches, stop - start, settings, arrays, draws)
         if failed >= 0:
             match = history.match_ids[start + failed]
             raise ConvergenceError(
@@ -288,7 +329,7 @@ class Glicko2:
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of READINGS A15, two players being teams of one."""
-        return glicko2_outlook(rating, deviation)
+        return team_mean_outlook(rating, deviation)
 
     def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
         """Return why a participation changed its player's rating, step by step."""
@@ -303,4 +344,5 @@ class Glicko2:
             float(self.max_deviation) / GLICKO2_SCALE,
             float(self.tau),
             math.inf if self.period_days is None else float(self.period_days),
+            max(float(self.max_volatility), float(self.initial_volatility)),
         )

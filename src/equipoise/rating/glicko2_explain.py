@@ -42,11 +42,12 @@ def explain(system: Glicko2, before: State, history: History, match: int, row: i
     expected, information, surprise = game(mu, 0.0, phi_other, score)
     weight = float(alone.weights()[0])
     information, surprise = weight * information, weight * surprise
-    phi, sigma, tau = me[DEVIATION] / GLICKO2_SCALE, me[VOLATILITY], float(system.tau)
+    phi, sigma = me[DEVIATION] / GLICKO2_SCALE, me[VOLATILITY]
+    tau, most = float(system.tau), system.settings().max_volatility
     earlier = (float(me[INFORMATION]), float(me[SURPRISE]))
-    _, phi_1, _, _ = updated(phi, sigma, *earlier, tau) if earlier[0] > 0 else (0.0, 0.0, 0.0, 0.0)
+    phi_1 = updated(phi, sigma, *earlier, tau, most)[1] if earlier[0] > 0 else 0.0
     total = (earlier[0] + information, earlier[1] + surprise)
-    _, phi_2, sigma_2, _ = updated(phi, sigma, *total, tau)
+    _, phi_2, sigma_2, _ = updated(phi, sigma, *total, tau, most)
     parts = [
         Contribution(
             name="this match",

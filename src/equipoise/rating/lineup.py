@@ -2,44 +2,67 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from equipoise.arrays import Ids, Ints
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
+from equipoise.data.lobby import Lobby
+from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.pool_state import PoolState
+from equipoise.rating.chances import can_rate, team_prediction
+from equipoise.rating.pool_state import PoolState, check_ids
+from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
+
+#: In days.
+_MICROSECOND = 1.0 / MICROSECONDS_PER_DAY
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Lineup:
     """Who meets whom.
 
-    rows : shape (n,), rows of the pool, team after team
+    state : of the n players, team after team; newcomers as they begin
     team : shape (n,), the number of each one's team
     player_ids : shape (n,)
+    known : shape (n,), whether the pool knows the player
     teams : how many there are
     home : number of the team that plays at home; None on neutral ground
     time : of the match, microseconds since 1970; None without times
     """
 
-    rows: Ints
+    state: State
     team: Ints
     player_ids: Ids
+    known: Flags
     teams: int
     home: int | None
     time: int | None
     time_kind: TimeKind
+
+    @property
+    def day(self) -> float | None:
+        """Time of the match in days since 1970."""
+        return None if self.time is None else self.time / MICROSECONDS_PER_DAY
+
+    @property
+    def newcomers(self) -> tuple[Any, ...]:
+        """Ids of the players whom the pool does not know."""
+        return tuple(self.player_ids[~self.known].tolist())
 
     def match(self, rank: Ints) -> History:
         """Return a history of this one match, its players numbered as they stand here.
 
         rank : shape (teams,), dense from 0
         """
-        count = len(self.rows)
+        count = len(self.team)
         return History(
             match_ids=np.zeros(1, np.int64),
             player_ids=self.player_ids,
@@ -60,27 +83,44 @@ def lineup(
     *,
     at: float | None = None,
     home: int | None = None,
+    any_teams: bool = False,
 ) -> Lineup:
-    """Return teams of player ids as rows of a pool.
+    """Return teams of player ids as a match of a pool; unknown players are newcomers.
 
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
-    Raises : NotFoundError for players that the pool does not know, InvalidParameterError for
-        teams that this system cannot rate
+    any_teams : whether teams may be such that the system cannot rate them
+    Raises : InvalidParameterError
     """
-    _check_teams(system, [len(team) for team in teams])
-    rows = pool.rows([player for team in teams for player in team])
-    if len(np.unique(rows)) < len(rows):
-        twice = pool.player_ids[np.flatnonzero(np.bincount(rows) > 1)[0]]
-        raise InvalidParameterError(f"nobody may be named twice in a match; {twice} is")
+    for team in teams:
+        if isinstance(team, str | bytes):
+            # Its letters would be so many newcomers.
+            raise InvalidParameterError(
+                f"teams must be lists of player ids; got {team!r}: write [{team!r}]"
+            )
+    sizes = [len(team) for team in teams]
+    require(len(sizes) >= 2, "teams", "at least two", len(sizes))
+    require(min(sizes) >= 1, "teams", "of at least one player each", min(sizes))
+    if not any_teams:
+        _check_teams(system, sizes)
+    players = [player for team in teams for player in team]
+    check_ids("teams", players)
+    seen: set[str] = set()
+    for player in players:
+        if str(player) in seen:
+            raise InvalidParameterError(f"nobody may be named twice in a match; {player} is")
+        seen.add(str(player))
     if home is not None:
         require(0 <= home < len(teams), "home", "the number of a team", home)
         if getattr(system, "home_advantage", 0.0) == 0.0:
             raise InvalidParameterError(f"{system.name} as it is set knows no home advantage")
+    state, ids, known = pool.with_newcomers(players)
+    _check_not_earlier(system.at(state, np.arange(len(ids)), None)["last_time"], ids, at)
     return Lineup(
-        rows=rows,
-        team=np.repeat(np.arange(len(teams)), [len(team) for team in teams]),
-        player_ids=pool.player_ids[rows],
+        state=state,
+        team=np.repeat(np.arange(len(teams)), sizes),
+        player_ids=ids,
+        known=known,
         teams=len(teams),
         home=home,
         time=pool.last_time if at is None else round(at * MICROSECONDS_PER_DAY),
@@ -88,18 +128,69 @@ def lineup(
     )
 
 
+@checks_arguments()
+def lobby_of(state: PoolState, players: Sequence[object], *, at: float | None = None) -> Lobby:
+    """Return players of a pool as a lobby; unknown players are newcomers, and the lobby says so.
+
+    The effective rating is that of the system where it has one, else the rating; players of a
+    system without deviations have deviation 0. Ids may come as text for numbers.
+
+    at : time in days since 1970 for which ratings are read; None: that of the pool's last match
+    Raises : InvalidDataError        somebody is named twice, or fewer than two are named
+    Raises : InvalidParameterError   somebody has played since `at`
+    """
+    check_ids("players", players)
+    known_players, ids, known = state.with_newcomers(players)
+    if at is None and state.last_time is not None:
+        at = state.last_time / MICROSECONDS_PER_DAY
+    now = state.system.at(known_players, np.arange(len(ids)), at)
+    _check_not_earlier(now["last_time"], ids, at)
+    return Lobby(
+        player_ids=ids,
+        rating=now["rating"],
+        deviation=np.nan_to_num(now["deviation"], nan=0.0),
+        effective_rating=now.get("effective_rating"),
+        newcomers=tuple(ids[~known].tolist()),
+    )
+
+
+def lobby_prediction(state: PoolState, lobby: Lobby, teams: Sequence[Sequence[int]]) -> Prediction:
+    """Return what the system of a pool expects of teams of a lobby, as `predict` does.
+
+    teams : rows of the lobby, team by team
+    """
+    rows = np.array([row for team in teams for row in team], np.int64)
+    number = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
+    found = team_prediction(
+        state.system, state.state, lobby.rating[rows], lobby.deviation[rows], number
+    )
+    return replace(found, newcomers=lobby.newcomers)
+
+
+def _check_not_earlier(last: Floats, ids: Ids, at: float | None) -> None:
+    """Refuse a time before somebody's last match: what was known then is not in the state.
+
+    last : days since 1970, NaN where there is no time
+    Raises : InvalidParameterError
+    """
+    # Times are kept in days as float64, exact to a microsecond.
+    later = np.flatnonzero(last > (math.inf if at is None else at + _MICROSECOND))
+    if len(later):
+        who = ids[later[:1]].tolist()[0]
+        raise InvalidParameterError(f"at must not be before the last match of {who}")
+
+
 def _check_teams(system: RatingSystem, sizes: Sequence[int]) -> None:
     """Refuse what the system cannot rate. Raises : InvalidParameterError."""
-    fits = system.capabilities
-    most, largest = fits.max_teams, fits.max_team_size
-    require(len(sizes) >= 2, "teams", "at least two", len(sizes))
-    require(min(sizes) >= 1, "teams", "of at least one player each", min(sizes))
+    if can_rate(system, sizes):
+        return
+    most, largest = system.capabilities.max_teams, system.capabilities.max_team_size
     require(
         most is None or len(sizes) <= most, "teams", f"at most {most} for {system.name}", len(sizes)
     )
     require(
         largest is None or max(sizes) <= largest,
         "teams",
-        f"of at most {largest} players for {system.name}",
+        f"of at most {counted(largest or 0, 'player')} for {system.name}",
         max(sizes),
     )

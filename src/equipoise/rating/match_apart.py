@@ -69,6 +69,29 @@ def rate_apart(system: RatingSystem, match: History, before: State) -> MatchApar
     return MatchApart(history=match, before=before, after=after, trace=trace)
 
 
+def uncapped_performance(system: RatingSystem, apart: MatchApart, row: int) -> float:
+    """Return the performance inferred for a participation, before the match's ceiling."""
+    if apart.history.performance_ceiling is None:
+        return float(apart.trace["performance"][row])
+    free = replace(apart.history, performance_ceiling=None)
+    return float(rate_apart(system, free, apart.before).trace["performance"][row])
+
+
+def ceiling_quantity(match: History) -> list[Quantity]:
+    """Return the performance ceiling of a history of one match, if it has one."""
+    ceiling = match.performance_ceiling
+    if ceiling is None or math.isnan(ceiling[0]):
+        return []
+    return [
+        Quantity(
+            name="performance ceiling",
+            value=float(ceiling[0]),
+            unit="points",
+            meaning="of the match: no performance counts for more",
+        )
+    ]
+
+
 def explanation(
     system: RatingSystem,
     apart: MatchApart,

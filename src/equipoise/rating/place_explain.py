@@ -24,41 +24,74 @@ _DUEL = {1.0: "the win", 0.5: "the draw", 0.0: "the loss"}
 
 
 def effects_of_opponents(
-    apart: MatchApart, i: int, expected: Floats, points_a_place: float
+    apart: MatchApart,
+    i: int,
+    expected: Floats,
+    points_a_place: float,
+    way: float,
+    *,
+    scores: Floats | None = None,
 ) -> Floats:
     """Return what every participation's result moved the performance of `i` by, shape (n,).
 
     expected : shape (n,), chance of `i` to beat each
     points_a_place : what one place would move the performance by, at the expected place
+    way : of `i`, from the rating before to the performance before the match's ceiling
+    scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
     """
-    surplus: Floats = apart.scores(i) - expected
+    surplus: Floats = (apart.scores(i) if scores is None else scores) - expected
     surplus[i] = 0.0
     total = math.fsum(surplus)
     if abs(total) < _SAME_PLACE:
         return surplus * points_a_place
-    way = float(apart.trace["performance"][i] - apart.trace["rating_before"][i])
     return surplus * (way / total)
 
 
 def contributions_by_result(
-    apart: MatchApart, i: int, expected: Floats, effects: Floats, share: float
+    apart: MatchApart,
+    i: int,
+    expected: Floats,
+    effects: Floats,
+    share: float,
+    *,
+    scores: Floats | None = None,
 ) -> list[Contribution]:
-    """Return the change by result: what was won, tied and lost, each `share` of its effect."""
-    scores = apart.scores(i)
-    others = np.arange(len(scores)) != i
+    """Return the change by result: what was won, tied and lost, each `share` of its effect.
+
+    scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
+    """
+    results = apart.scores(i)
+    scores = results if scores is None else scores
+    others = np.arange(len(results)) != i
     parts = []
-    for score, name in (_DUEL if len(scores) == 2 else _RESULTS).items():
-        met = np.flatnonzero(others & (scores == score))
+    for result, name in (_DUEL if len(results) == 2 else _RESULTS).items():
+        met = np.flatnonzero(others & (results == result))
         if len(met):
             parts.append(
                 Contribution(
                     name=name,
                     change=share * math.fsum(effects[met]),
-                    reason=f"scored {score * len(met):g} "
+                    reason=f"scored {math.fsum(scores[met]):g} "
                     f"where {math.fsum(expected[met]):.2f} was expected",
                 )
             )
     return parts
+
+
+def capped_performance(
+    apart: MatchApart, i: int, performance: float, share: float
+) -> list[Contribution]:
+    """Return what the match's ceiling took, if it did (READINGS B8)."""
+    counted = float(apart.trace["performance"][i])
+    if counted >= performance:
+        return []
+    return [
+        Contribution(
+            name="the performance ceiling",
+            change=share * (counted - performance),
+            reason=f"a performance of {performance:.0f} counts for {counted:.0f} in this match",
+        )
+    ]
 
 
 def strongest_opponents(

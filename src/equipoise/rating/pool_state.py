@@ -1,4 +1,15 @@
-"""The state of a pool with its ids, and its file: what is needed to go on rating, bit for bit."""
+"""The state of a pool with its ids, and its file: what is needed to go on rating, bit for bit.
+
+The file is an .npz archive: a header in JSON and arrays. Version 2 added `digests`; version 1 is
+still read. What is added later needs no new version:
+
+- What belongs to the ratings of all players, such as sums over matches, goes into `State.shared`
+  under a new name. It is saved, loaded and copied like the rest, and is absent from older files.
+- What belongs to the pool becomes a field of `PoolState` with a default, is written into the header
+  where it is not the default, and is read with `header.get(name, default)`.
+- Where a program that does not know the field would go on wrongly, its name is also added to
+  `requires` in the header and to `_KNOWN`. A reader refuses a name that it does not know.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +17,38 @@ import difflib
 import io
 import json
 import os
+import re
 import zipfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Ids, Ints
 from equipoise.data.files import whole_file
-from equipoise.data.history import History, TimeKind
-from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
+from equipoise.data.history import TimeKind
+from equipoise.errors import InvalidDataError, NotFoundError, Problem, require
+from equipoise.rating import match_digest
+from equipoise.rating.match_digest import NOT_KNOWN, Digests
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.state import Runs, State
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
 
-#: Version of the file; a reader refuses versions it does not know.
-SCHEMA = 1
+#: Version of the file, and those that are read.
+SCHEMA = 2
+_READ = (1, 2)
+#: Optional fields of the header that a reader has to know, by the name they have in `requires`.
+_KNOWN: frozenset[str] = frozenset()
 
 #: Unknown players named in an error; the rest is only counted.
 _NAMED = 20
+
+#: A whole number as ids are written.
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -38,6 +60,11 @@ class PoolState:
     state : of those players, in that order
     rated : shape (matches seen,), their ids, those that changed nothing included
     last_time : microseconds since 1970 of the last of them, None without times
+    digests : shape (matches seen,), what was read of each of them; 0 for one that is not compared
+    comparable : False for a state from a file without digests, or with those of other columns
+    last_order : number of the last of them where times are an order without dates, else None
+    player_order : shape (P,), number of each player's last match that counted, -1 where there is
+        none; None without an order
     """
 
     system: RatingSystem
@@ -46,13 +73,25 @@ class PoolState:
     rated: Ids
     last_time: int | None = None
     time_kind: TimeKind = "seconds"
+    digests: Digests = field(default_factory=lambda: np.zeros(0, np.uint64))
+    comparable: bool = True
+
+    def __post_init__(self) -> None:
+        """Let matches that came without digests be known by their ids alone."""
+        if not len(self.digests):
+            self.digests = np.full(len(self.rated), NOT_KNOWN)
+
+    last_order: int | None = None
+    player_order: Ints | None = None
 
     @classmethod
+    @checks_arguments()
     def new(cls, system: RatingSystem) -> PoolState:
         """Return the state of a pool without players."""
         empty = np.zeros(0, np.int64)
         return cls(system=system, player_ids=empty, state=system.initial(0), rated=empty)
 
+    @checks_arguments()
     def rows(self, players: list[object]) -> Ints:
         """Return the rows of these players; ids may come as text. Raises : NotFoundError."""
         known = {str(player): row for row, player in enumerate(self.player_ids.tolist())}
@@ -61,6 +100,26 @@ class PoolState:
             raise NotFoundError(_unknown(missing, list(known)))
         return np.array([known[str(player)] for player in players], dtype=np.int64)
 
+    def with_newcomers(self, players: Sequence[object]) -> tuple[State, Ids, Flags]:
+        """Return (state of these players, their ids, whether each is known), all in their order.
+
+        Ids may come as text. Who is not known is in the state of a player who has not played.
+        """
+        every = self.player_ids.tolist()
+        row_of = {str(player): row for row, player in enumerate(every)}
+        rows = np.array([row_of.get(str(player), -1) for player in players], dtype=np.int64)
+        known = rows >= 0
+        state = self.system.initial(len(players))
+        state.put(np.flatnonzero(known), self.state.take(rows[known]))
+        numbered = len(every) > 0 and self.player_ids.dtype != object
+        ids = [
+            every[row] if row >= 0 else _newcomer_id(player, numbered)
+            for row, player in zip(rows.tolist(), players, strict=True)
+        ]
+        whole = numbered and all(isinstance(one, int) for one in ids)
+        return state, np.array(ids, dtype=np.int64 if whole else object), known
+
+    @checks_arguments()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to one .npz file, whole or not at all."""
         with whole_file(path) as file:
@@ -77,6 +136,7 @@ class PoolState:
         np.savez(file, **self._parts())  # type: ignore[arg-type]
 
     @classmethod
+    @checks_arguments()
     def load(cls, path: str | os.PathLike[str]) -> PoolState:
         """Return a saved state. Raises : InvalidDataError, NotFoundError."""
         if not Path(path).is_file():
@@ -85,6 +145,7 @@ class PoolState:
             return cls._read(opened, path)
 
     @classmethod
+    @checks_arguments()
     def from_bytes(cls, content: bytes, name: str) -> PoolState:
         """Return what `to_bytes` gave; `name` is for errors. Raises : InvalidDataError."""
         return cls._read(io.BytesIO(content), name)
@@ -95,8 +156,11 @@ class PoolState:
             with np.load(opened, allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
             header = json.loads(parts.pop("header").tobytes())
-            if header["schema"] != SCHEMA:
+            if header["schema"] not in _READ:
                 raise _unreadable(path, f"schema {header['schema']}")
+            foreign = sorted(set(header.get("requires", ())) - _KNOWN)
+            if foreign:
+                raise _unreadable(path, f"one of a later version, with {', '.join(foreign)}")
             return cls._from_parts(header, parts)
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, InvalidDataError):
@@ -113,15 +177,22 @@ class PoolState:
             },
             "last_time": self.last_time,
             "time_kind": self.time_kind,
+            "digest": _digest_kind(self.system),
+            "requires": [],
             "columns": list(self.state.initial),
             "shared": {name: values.tolist() for name, values in self.state.shared.items()},
         }
+        if self.last_order is not None:
+            header["last_order"] = self.last_order
         parts: dict[str, Ids] = {
             "header": _bytes(header),
             "players": _ids_out(self.player_ids),
             "rated": _ids_out(self.rated),
+            "digests": self.digests,
             "table": self.state.table,
         }
+        if self.player_order is not None:
+            parts["player_order"] = self.player_order
         runs = self.state.runs
         if runs is not None:
             packed = runs.take(np.arange(self.state.players))
@@ -148,14 +219,33 @@ class PoolState:
             state.runs = Runs(spans, values, state.runs.fields, used=len(values))
             if not state.runs.is_sound(len(players)):
                 raise ValueError("remembered performances outside their memory")
+        rated = _ids_in(parts["rated"])
+        comparable = header.get("digest") == _digest_kind(system)
+        digests = parts["digests"] if comparable else np.full(len(rated), NOT_KNOWN)
+        if digests.shape != rated.shape or digests.dtype != np.uint64:
+            raise ValueError(f"digests of shape {digests.shape} for {len(rated)} matches")
         return cls(
             system=system,
             player_ids=players,
             state=state,
-            rated=_ids_in(parts["rated"]),
+            rated=rated,
             last_time=header["last_time"],
             time_kind=header["time_kind"],
+            digests=digests,
+            comparable=comparable,
+            last_order=header.get("last_order"),
+            player_order=_player_order(parts, len(players)),
         )
+
+
+def check_ids(name: str, players: Iterable[object]) -> None:
+    """Refuse what cannot be the id of a player, such as None. Raises : InvalidParameterError.
+
+    name : of the argument
+    """
+    for one in players:
+        fits = isinstance(one, str | int | np.integer) and not isinstance(one, bool)
+        require(fits, name, "ids of players, which are strings or whole numbers", one)
 
 
 def did_you_mean(wanted: str, known: Iterable[object]) -> str:
@@ -166,76 +256,53 @@ def did_you_mean(wanted: str, known: Iterable[object]) -> str:
     return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
 
 
+def newcomers_told(newcomers: Sequence[object], known: Iterable[object], where: str) -> list[str]:
+    """Return a sentence on players who count as newcomers, or nothing.
+
+    where : among whom they are not; the ids of those are looked through for likely misspellings
+    """
+    if not newcomers:
+        return []
+    named = ", ".join(str(one) for one in newcomers[:_NAMED])
+    more = f" and {len(newcomers) - _NAMED:,} more" if len(newcomers) > _NAMED else ""
+    count = "a newcomer" if len(newcomers) == 1 else "newcomers"
+    hint = did_you_mean(str(newcomers[0]), known) if len(newcomers) == 1 else ""
+    return [f"not {where}, so {count}: {named}{more}{hint}"]
+
+
 def _unknown(missing: list[str], known: list[str]) -> str:
     """Return a sentence on players that are not known; like ids are looked up for one alone."""
     named = ", ".join(missing[:_NAMED])
     more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
     hint = did_you_mean(missing[0], known) if len(missing) == 1 else ""
-    return f"not among the {len(known)} rated players: {named}{more}{hint}"
+    return f"not among the {counted(len(known), 'rated player')}: {named}{more}{hint}"
 
 
-def with_known_rows(history: History, known: Ids) -> tuple[History, Ids]:
-    """Return the history with players numbered as in `known`, new ones after, and all ids.
-
-    Raises : ConflictError where one has numbers for ids and the other text.
-    """
-    if not len(known):
-        return history, history.player_ids
-    if known.dtype != history.player_ids.dtype:
-        raise ConflictError(
-            "player ids of the saved state and of the history differ in kind: one has numbers, "
-            f"the other text (for example {known[0]!r} and {history.player_ids[:1].tolist()})"
-        )
-    row_of = {player: row for row, player in enumerate(known.tolist())}
-    new = [player for player in history.player_ids.tolist() if player not in row_of]
-    row_of.update({player: len(known) + i for i, player in enumerate(new)})
-    rows = np.array([row_of[player] for player in history.player_ids.tolist()], dtype=np.int64)
-    ids = np.concatenate([known, np.array(new, dtype=known.dtype)])
-    return history.with_players(ids, rows[history.player]), ids
+def _player_order(parts: Mapping[str, Ids], players: int) -> Ints | None:
+    """Return the number of each player's last match. Raises : ValueError for a damaged file."""
+    if "player_order" not in parts:
+        return None
+    order: Ints = np.ascontiguousarray(parts["player_order"], dtype=np.int64)
+    if order.shape != (players,):
+        raise ValueError(f"an order of shape {order.shape} for {players} players")
+    return order
 
 
-def matches_to_rate(pool: PoolState, history: History) -> tuple[int, int]:
-    """Return (start, skipped): the first match that the pool has not seen, and how many it has.
-
-    Raises : ConflictError where a match that it has not seen lies before one that it has, or
-    before the time up to which it was rated.
-    """
-    if not len(pool.rated):
-        return 0, 0
-    seen: Flags = np.isin(history.match_ids.astype(str), pool.rated.astype(str))
-    skipped = int(seen.sum())
-    unknown = ~seen
-    unknown[skipped:] = False
-    if history.time is not None and pool.last_time is not None:
-        unknown |= ~seen & (history.time < pool.last_time)
-    if unknown.any():
-        first = history.match_ids[np.flatnonzero(unknown)[0]]
-        raise ConflictError(
-            f"{int(unknown.sum())} matches are older than what the saved state was rated up to "
-            f"and not known to it, the first of them {first}: rate the whole history anew"
-        )
-    _check_same_players(pool, history, skipped)
-    return skipped, skipped
-
-
-def _check_same_players(pool: PoolState, history: History, known: int) -> None:
-    """Refuse matches that have a rated one's id and unknown players: another history's.
-
-    Raises : ConflictError
-    """
-    rows = np.unique(history.player[: history.offsets[known]])
-    strange = rows[~np.isin(history.player_ids[rows].astype(str), pool.player_ids.astype(str))]
-    if len(strange):
-        first = int(np.flatnonzero(np.isin(history.player, strange))[0])
-        match = history.match_ids[np.searchsorted(history.offsets, first, side="right") - 1]
-        raise ConflictError(
-            f"match {match} was rated before by its id, but without player "
-            f"{history.player_ids[strange[0]]}: this is not the history of the saved state"
-        )
+def _newcomer_id(player: object, numbered: bool) -> object:
+    """Return the id of a newcomer: text that is a whole number is one where all ids are."""
+    text = str(player)
+    if not numbered:
+        return text
+    return int(text) if _WHOLE.fullmatch(text) and -(2**63) <= int(text) < 2**63 else text
 
 
 def _bytes(value: object) -> Ids:
     return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def _digest_kind(system: RatingSystem) -> dict[str, object]:
+    """Return what the digests are of; those of another kind cannot be compared with ours."""
+    return {"version": match_digest.VERSION, "columns": sorted(system.capabilities.uses)}
 
 
 def _ids_out(ids: Ids) -> Ids:
@@ -256,5 +323,5 @@ def _what_is_wrong(error: Exception) -> str:
 
 
 def _unreadable(path: str | os.PathLike[str], got: str) -> InvalidDataError:
-    rule = f"must be a state saved by equipoise (schema {SCHEMA})"
+    rule = f"must be a state saved by equipoise (schema {' or '.join(map(str, _READ))})"
     return InvalidDataError([Problem(str(path), None, "", rule, got)])

@@ -11,6 +11,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from equipoise.arguments import checks_arguments
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.rating.system import RatingSystem
 
@@ -39,7 +40,7 @@ SYSTEMS: dict[str, Entry] = {
     "codeforces": Entry(
         "equipoise.rating.codeforces",
         "Codeforces",
-        "contests of any size, as the platform rates them",
+        "contests of any size, as Elo-MMR's authors rated them; rules=platform: as Codeforces does",
         "Mirzayanov 2015",
     ),
     "elo": Entry(
@@ -87,7 +88,7 @@ SYSTEMS: dict[str, Entry] = {
     "topcoder": Entry(
         "equipoise.rating.topcoder",
         "TopCoder",
-        "contests of any size, as the platform rates them; volatility",
+        "contests of any size, as Elo-MMR's authors rated them; volatility",
         "TopCoder",
     ),
     "trueskill": Entry(
@@ -116,6 +117,7 @@ def system_class(name: str) -> type[Any]:
     return found
 
 
+@checks_arguments()
 def make_system(name: str, settings: Mapping[str, object] | None = None) -> RatingSystem:
     """Return a system with these parameters; text is read as the parameter's type.
 
@@ -138,12 +140,14 @@ def setting_of(name: str, parameter: str, value: object) -> Any:
     return _typed(f"{name}.{parameter}", _type_of(name, parameter), value)
 
 
-def kind_of(name: str, parameter: str) -> Literal["number", "whole", "flag"]:
-    """Return which values a parameter of a system takes: numbers, whole ones, or true and false.
+def kind_of(name: str, parameter: str) -> Literal["number", "whole", "flag", "word"]:
+    """Return what a parameter of a system takes: numbers, whole ones, true and false, or words.
 
     Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
     """
     hint = _type_of(name, parameter)
+    if typing.get_origin(hint) is Literal:
+        return "word"
     options = set(typing.get_args(hint)) or {hint}
     if bool in options:
         return "flag"
@@ -171,6 +175,12 @@ def parameters_of(system: RatingSystem) -> dict[str, Any]:
     }
 
 
+def notes_of(system: RatingSystem) -> tuple[str, ...]:
+    """Return what a user of a system with these parameters has to know; mostly nothing."""
+    notes: tuple[str, ...] = getattr(system, "notes", ())
+    return notes
+
+
 def unsuited(history_misfits: Mapping[str, list[str]]) -> str:
     """Return a sentence on why the first system cannot rate a history and which ones can."""
     name, misfits = next(iter(history_misfits.items()))
@@ -184,6 +194,11 @@ _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 def _typed(what: str, hint: object, value: object) -> object:
     """Return a setting as the type of its parameter. Raises : InvalidParameterError."""
+    if typing.get_origin(hint) is Literal:
+        words = typing.get_args(hint)
+        if value not in words:
+            raise InvalidParameterError(f"{what} must be {' or '.join(words)}; got {value!r}")
+        return value
     options = set(typing.get_args(hint)) if isinstance(hint, types.UnionType) else {hint}
     if value is None or (isinstance(value, str) and value.lower() in ("none", "null")):
         if type(None) in options:

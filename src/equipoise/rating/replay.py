@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.history import (
+    FARTHEST_CEILING,
+    LARGEST_PERFORMANCE,
+    MICROSECONDS_PER_DAY,
+    MOST_WEIGHT,
+    SIDE,
+    TOO_FAR,
+    TOO_HEAVY,
+    TOO_LARGE,
+    TRUTH,
+    History,
+)
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import Ratings, Trace
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.numeric.workers import Workers
+from equipoise.rating.chances import team_prediction
+from equipoise.rating.draws import start_counting
 from equipoise.rating.lineup import lineup
-from equipoise.rating.pool_state import PoolState, matches_to_rate, with_known_rows
+from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsuited
+from equipoise.rating.resuming import resume, state_after
 from equipoise.rating.system import RatingSystem
 
 #: Columns that every trace has; a system's own come after.
@@ -28,15 +43,18 @@ _PIECE = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Replay:
-    """What came of a replay.
+    """The result of a replay.
 
     ratings : of all players of the pool
     state : to go on from
     trace : what every match did, where it was asked for
     rated_matches, rated_participations : how much was rated now
     known_matches : matches that the pool had seen before
+    unchecked_matches : those of them that could not be compared with what the pool had seen
+    later_matches : matches that the pool had seen and that come after the end of the history
     all_tied : ids of matches skipped because all tied (READINGS B7)
     single : number of matches of one player or one team, which change nothing
+    unused : columns of the history that the system does not use
     """
 
     ratings: Ratings
@@ -47,13 +65,18 @@ class Replay:
     known_matches: int
     all_tied: Ids
     single: int
+    unchecked_matches: int = 0
+    later_matches: int = 0
+    unused: tuple[str, ...] = ()
 
 
+@checks_arguments()
 def replay(
     system: RatingSystem,
     history: History,
     *,
     state: PoolState | None = None,
+    restart: bool = False,
     trace: bool = False,
     at: float | None = None,
     threads: int = 1,
@@ -63,20 +86,24 @@ def replay(
 
     state : where to go on from; the history may be the whole or the continued one, and the
         state that is passed is left as it is
+    restart : rate from the beginning instead of going on from the state; the history must have
+        all matches that the state has rated
     trace : keep what every match did to every player in it
     at : time in days since 1970 for which ratings are read; None: as of the last matches
     threads : to use for large matches; never changes a number
     progress : called with (participations done, participations in all)
-    Raises : InvalidDataError where the system cannot rate this history, ConflictError,
-        ConvergenceError
+    Raises : InvalidDataError where the system cannot rate this history; ConflictError where a
+        match that the state has rated has changed or is missing, or where a new match is older
+        than those; ConvergenceError
     """
     check_fit(system, history)
     pool = PoolState.new(system) if state is None else state
     check_system(pool, system)
-    history, ids = with_known_rows(history, pool.player_ids)
-    start, known = matches_to_rate(pool, history)
+    resumed = resume(pool, history, restart=restart)
+    pool, history, start = resumed.pool, resumed.history, resumed.start
     going_on = pool.state.copy() if len(pool.player_ids) else system.initial(0)
-    going_on.grow(len(ids))
+    going_on.grow(len(resumed.player_ids))
+    start_counting(going_on)
     columns = _empty_trace(system, history) if trace else None
     with Workers(threads) as workers:
         for low, high in pieces(history, start, history.matches):
@@ -84,9 +111,10 @@ def replay(
             if progress is not None:
                 done = int(history.offsets[high] - history.offsets[start])
                 progress(done, int(history.participations - history.offsets[start]))
-    after = _state_after(pool, history, ids, start)
+    after = state_after(resumed)
     after.state = going_on
     tied, single = _unrated(system, history, start)
+    after.player_order = _player_order(pool, history, len(resumed.player_ids), start, tied)
     rated = history.matches - start - len(tied) - single
     gone = int(np.isin(history.match_rows()[history.offsets[start] :], tied).sum())
     return Replay(
@@ -95,9 +123,12 @@ def replay(
         trace=None if columns is None else Trace(history, columns),
         rated_matches=rated,
         rated_participations=int(history.participations - history.offsets[start]) - gone,
-        known_matches=known,
+        known_matches=start,
         all_tied=history.match_ids[tied],
         single=single,
+        unchecked_matches=resumed.unchecked,
+        later_matches=resumed.later,
+        unused=tuple(system.capabilities.unused(history)),
     )
 
 
@@ -122,11 +153,37 @@ def _other_system(saved: RatingSystem, given: RatingSystem) -> str:
     return f"to go on, the parameters of {saved.name} must be the same: {', '.join(changed)}"
 
 
+def _check_home(system: RatingSystem, history: History) -> None:
+    """Refuse words that do not say who is at home, where that counts. Raises : InvalidDataError.
+
+    The logs of pools are rated without this: what they were rated by before stays as it was.
+    """
+    unknown = history.unknown_home() if "side" in system.capabilities.uses else None
+    if unknown is not None:
+        row, name = unknown
+        match = history.match_ids[int(np.searchsorted(history.offsets, row, "right")) - 1]
+        got = f"{history.attributes[name][row]!r} in match {match}"
+        rule = SIDE if name == "side" else TRUTH
+        raise InvalidDataError([Problem("", None, name, rule, got)])
+
+
 def check_fit(system: RatingSystem, history: History) -> None:
     """Refuse a history that the system cannot rate, naming those that can.
 
     Raises : InvalidDataError.
     """
+    for name, values, most, rule in (
+        ("weight", history.weight, MOST_WEIGHT, TOO_HEAVY),
+        ("performance_ceiling", history.performance_ceiling, FARTHEST_CEILING, TOO_FAR),
+        ("performance", history.performance, LARGEST_PERFORMANCE, TOO_LARGE),
+    ):
+        beyond = np.zeros(0, bool) if values is None else np.abs(values) > most
+        if values is not None and beyond.any():
+            first = int(np.argmax(beyond))
+            match = first if name != "performance" else int(history.match_rows()[first])
+            got = f"{values[first]:g} in match {history.match_ids[match]}"
+            raise InvalidDataError([Problem("", None, name, rule, got)])
+    _check_home(system, history)
     misfits = system.capabilities.misfits(history)
     if not misfits:
         return
@@ -149,9 +206,11 @@ def ratings_of(pool: PoolState, at: float | None = None) -> Ratings:
         last_time=columns["last_time"],
         extra={name: column for name, column in columns.items() if name not in fixed},
         time_kind=pool.time_kind,
+        last_order=pool.player_order,
     )
 
 
+@checks_arguments()
 def predict(
     system: RatingSystem,
     state: PoolState,
@@ -162,17 +221,21 @@ def predict(
 ) -> Prediction:
     """Return what the system expects of a match between teams of player ids.
 
-    at : time in days since 1970; None: as of the last matches
+    Players whom the pool does not know are newcomers, and the answer names them. Teams that the
+    system cannot rate are compared by their mean ratings.
+
+    at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
-    Raises : NotFoundError for players that the pool does not know, InvalidParameterError for
-        teams that the system cannot rate
+    Raises : InvalidParameterError, also where the system is not the one that made the state
     """
-    field = lineup(system, state, teams, at=at, home=home)
-    now = system.at(state.state, field.rows, at)
+    check_system(state, system)
+    field = lineup(system, state, teams, at=at, home=home, any_teams=True)
+    now = system.at(field.state, np.arange(len(field.team)), field.day)
     match = field.match(np.arange(field.teams))
-    players = system.outlook(now["rating"], now["deviation"], match)
-    outlook = players.of_teams(field.team, field.teams)
-    return Prediction(expected=outlook.expected(), outlook=outlook)
+    found = team_prediction(
+        system, field.state, now["rating"], now["deviation"], field.team, match=match
+    )
+    return replace(found, newcomers=field.newcomers)
 
 
 def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
@@ -201,24 +264,25 @@ def _unrated(system: RatingSystem, history: History, start: int) -> tuple[Ints, 
     return np.flatnonzero(tied).astype(np.int64), single
 
 
-def _state_after(pool: PoolState, history: History, ids: Ids, start: int) -> PoolState:
-    """Return the pool's identity after the history: ids and times, not yet the state."""
-    new = history.match_ids[start:]
-    same_kind = not len(pool.rated) or pool.rated.dtype == new.dtype
-    before, new = (
-        (pool.rated, new) if same_kind else (pool.rated.astype(object), new.astype(object))
-    )
-    last = pool.last_time
-    if history.time is not None and history.matches:
-        last = max(int(history.time[-1]), last or 0) if last is not None else int(history.time[-1])
-    return PoolState(
-        system=pool.system,
-        player_ids=ids,
-        state=pool.state,
-        rated=np.concatenate([before, new]) if len(before) else new,
-        last_time=last,
-        time_kind=history.time_kind if history.time is not None else pool.time_kind,
-    )
+def _player_order(
+    pool: PoolState, history: History, players: int, start: int, tied: Ints
+) -> Ints | None:
+    """Return the number of each player's last match that counted; None without an order.
+
+    players : of the pool after the history; start : the first match that is rated now
+    tied : matches that are skipped as all tied
+    """
+    if history.order is None and pool.player_order is None:
+        return None
+    found = np.full(players, -1, np.int64)
+    if pool.player_order is not None:
+        found[: len(pool.player_order)] = pool.player_order
+    if history.order is not None:
+        counted = (np.arange(history.matches) >= start) & (history.teams() > 1)
+        counted[tied] = False
+        rows = np.flatnonzero(counted[history.match_rows()])
+        np.maximum.at(found, history.player[rows], history.order[history.match_rows()[rows]])
+    return found
 
 
 def days(microseconds: int) -> float:

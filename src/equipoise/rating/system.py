@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import numpy as np
@@ -15,6 +15,7 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.state import State
+from equipoise.wording import counted
 
 #: Columns of a rating table for some players: `rating`, `deviation`, `matches`, `last_time`
 #: (days) and those of the system.
@@ -65,16 +66,35 @@ def trace_arrays(
     )
 
 
+#: What a history may say beside places and players, in the order in which it is told. `time` stands
+#: for the time that passes: all systems rate in the order of times, some also count the days.
+USABLE = (
+    "weight",
+    "performance_ceiling",
+    "performance",
+    "share",
+    "role",
+    "side",
+    "at_home",
+    "time",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """Which matches a system can rate.
+    """Which matches a system can rate, and what of them it uses.
+
+    A column that is not declared in `uses` changes nothing, and one that is changes something:
+    tests/test_every_system.py holds every system to that.
 
     max_team_size, max_teams : None for any number
     draws : whether equal ranks are a result it knows
     needs_time : whether a history without times is refused
     skips_all_tied : whether a match of three or more in which all tie changes nothing
         (READINGS B7); it is then reported
-    uses_performance : whether the performances of players within a match count
+    uses : names of `USABLE` that change a rating, or, of `time`, when ratings are read
+    needed : name that is not used -> the parameter that would have the system use it
+    idle : parameters that change nothing
     """
 
     max_team_size: int | None = None
@@ -82,7 +102,18 @@ class Capabilities:
     draws: bool = True
     needs_time: bool = False
     skips_all_tied: bool = False
-    uses_performance: bool = False
+    uses: frozenset[str] = frozenset()
+    needed: Mapping[str, str] = field(default_factory=dict)
+    idle: frozenset[str] = frozenset()
+
+    def unused(self, history: History) -> list[str]:
+        """Return the columns of a history that the system does not use."""
+        there = {name: getattr(history, name) is not None for name in USABLE[:4]}
+        there |= {name: name in history.attributes for name in USABLE[4:7]}
+        found = [name for name in USABLE[:7] if there[name] and name not in self.uses]
+        if there["side"] and there["at_home"] and "side" in self.uses:
+            found.append("side")  # at_home says it
+        return found
 
     def misfits(self, history: History) -> list[str]:
         """Return what in this history the system cannot rate, as phrases; empty if it fits."""
@@ -99,7 +130,7 @@ class Capabilities:
         if not self.draws and history.matches:
             ties = int(np.sum(history.distinct_ranks() < history.teams()))
             if ties:
-                found.append(f"ties ({ties} matches)")
+                found.append(f"ties ({counted(ties, 'match', 'matches')})")
         if self.needs_time and history.time is None:
             found.append("no times")
         return found
@@ -134,7 +165,7 @@ class RatingSystem(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Which matches this system, with these parameters, can rate."""
+        """Which matches this system, with these parameters, can rate, and what of them it uses."""
         ...
 
     @property
@@ -179,5 +210,22 @@ class RatingSystem(Protocol):
         before : the state of all players of `history` before the match
         match, row : of the history; the row is a participation of that match
         Raises : InvalidDataError where the system did not rate that match
+        """
+        ...
+
+
+@runtime_checkable
+class ModelsDraws(Protocol):
+    """A system in which two teams draw where they perform about equally."""
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+        ...
+
+    def draw_margin(self, players: int) -> float:
+        """Return how far apart two teams perform at most and draw, rating points.
+
+        players : of both teams together
         """
         ...

@@ -3,7 +3,7 @@
 Source: [TG2]_ sections 2-10 and 12; numbers in brackets are its equations. How a match is rated
 stands in `team_glicko2_match`, the effective rating of section 11 in `data.effective`.
 Departures: the activity window is 28 days (READINGS A8); roles, shares and `conserve` are
-additions (A11, A14).
+additions (A11, A14); volatilities are capped at `max_volatility`, as in `glicko2`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from typing import ClassVar
 
 import numpy as np
 
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.effective import EffectiveRating
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.outlook import Outlook
+from equipoise.data.win_probability import team_mean_outlook
 from equipoise.errors import ConvergenceError, InvalidDataError, Problem, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
-from equipoise.rating.glicko2_update import GLICKO2_SCALE, glicko2_outlook
+from equipoise.rating.draws import sums_of
+from equipoise.rating.glicko2_update import GLICKO2_SCALE, MAX_VOLATILITY
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -68,6 +71,7 @@ class TeamGlicko2:
     activity_matches, activity_window : so many matches in so many days keep a player active
     period_days : days after which an inactive player's deviation grows again (42)
     max_deviation : that it grows to, rating points (44)
+    max_volatility : cap of the volatility, internal scale; a larger initial one is its own cap
     """
 
     initial_rating: float = 1400.0
@@ -91,6 +95,7 @@ class TeamGlicko2:
     activity_window: float = 28.0
     period_days: float = 7.0
     max_deviation: float = 350.0
+    max_volatility: float = MAX_VOLATILITY
 
     name: ClassVar[str] = "team-glicko2"
     trace_columns: ClassVar[Sequence[str]] = (
@@ -105,6 +110,7 @@ class TeamGlicko2:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         check_newcomer(self.initial_rating, self.initial_deviation)
         for name in (
             "initial_deviation",
@@ -113,6 +119,7 @@ class TeamGlicko2:
             "deviation_scale",
             "period_days",
             "max_deviation",
+            "max_volatility",
         ):
             value = getattr(self, name)
             require(0 < value < math.inf, name, "positive", value)
@@ -137,7 +144,12 @@ class TeamGlicko2:
     @property
     def capabilities(self) -> Capabilities:
         """Two teams of any size; without times nothing decays."""
-        return Capabilities(max_teams=2, uses_performance=True)
+        uses = {"weight", "performance", "share", "time"}
+        return Capabilities(
+            max_teams=2,
+            uses=frozenset(uses | {"role"} if self.roles else uses),
+            needed={} if self.roles else {"role": "roles"},
+        )
 
     def initial(self, players: int) -> State:
         """Return the state of players who have not played."""
@@ -184,6 +196,7 @@ class TeamGlicko2:
             ),
             settings=self.settings(),
             trace=trace_arrays(TraceArrays, trace, low, high),
+            draws=sums_of(state),
         )
         failed, residual = rate_matches(job)
         if failed >= 0:
@@ -223,7 +236,7 @@ class TeamGlicko2:
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of A15, phi_T^2 being the sum of phi^2 over n^2 (12)."""
-        return glicko2_outlook(rating, deviation)
+        return team_mean_outlook(rating, deviation)
 
     def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
         """Return why a participation changed its player's rating, from performance to change."""
@@ -247,6 +260,7 @@ class TeamGlicko2:
             activity_window=float(self.activity_window) * MICROSECONDS_PER_DAY,
             period=float(self.period_days) * MICROSECONDS_PER_DAY,
             max_deviation=float(self.max_deviation),
+            max_volatility=max(float(self.max_volatility), float(self.initial_volatility)),
         )
 
     def _roles(self, history: History, low: int, high: int) -> tuple[list[str], Ints]:

@@ -16,6 +16,7 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.rating.draws import count_match
 from equipoise.rating.glicko2_update import (
     GLICKO2_SCALE,
     game_of_weight,
@@ -53,6 +54,7 @@ class Settings(NamedTuple):
     activity_window: float
     period: float
     max_deviation: float
+    max_volatility: float
 
 
 class Matches(NamedTuple):
@@ -104,6 +106,7 @@ class Job(NamedTuple):
     matches: Matches
     settings: Settings
     trace: TraceArrays
+    draws: Floats
 
 
 class Work(NamedTuple):
@@ -152,6 +155,15 @@ def idle_deviation(player: Floats, day: float, settings: Settings) -> float:
 
 
 @inner_kernel
+def _count(job: Job, sides: Sides) -> None:
+    """Count the match (READINGS A15); `sides.g` is still the sum of phi^2."""
+    first = sides.g[0] / (sides.members[0] * sides.members[0])
+    second = sides.g[1] / (sides.members[1] * sides.members[1])
+    apart = opponent_weight(math.sqrt(first + second)) * (sides.mu[0] - sides.mu[1])
+    count_match(job.draws, sides.rank[0] == sides.rank[1], apart, False)
+
+
+@inner_kernel
 def _prepare(job: Job, start: int, stop: int, day: float, work: Work) -> None:
     """Bring the players of a match to its time, and aggregate their teams [11], [12]."""
     sides, with_roles = work.sides, len(job.matches.role) > 0
@@ -174,6 +186,9 @@ def _prepare(job: Job, start: int, stop: int, day: float, work: Work) -> None:
         sides.g[t] += work.phi[k] * work.phi[k]
     for t in range(2):
         sides.mu[t] /= sides.members[t]
+    if len(job.draws):
+        _count(job, sides)
+    for t in range(2):
         sides.g[t] = opponent_weight(math.sqrt(sides.g[t]) / sides.members[t])
 
 
@@ -192,7 +207,12 @@ def _update(job: Job, m: int, start: int, stop: int, work: Work) -> float:
             work.mu[k] - sides.mu[other], sides.g[other], score
         )
         work.change[k], work.new_phi[k], work.new_sigma[k], residual = updated(
-            work.phi[k], work.sigma[k], weight * information, weight * surprise, settings.tau
+            work.phi[k],
+            work.sigma[k],
+            weight * information,
+            weight * surprise,
+            settings.tau,
+            settings.max_volatility,
         )
         worst = max(worst, residual)
         signed = work.z[k] if work.change[k] >= 0.0 else -work.z[k]

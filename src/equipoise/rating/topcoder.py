@@ -13,9 +13,10 @@ counted, and the performance of `topcoder_performance`,
 Departures from the platform: newcomers are rated together with all others instead of after them,
 ratings and volatilities are not rounded, and both weights are parameters. A match of weight m
 counts as the authors' program counts it: w is multiplied by m after the cap is known, and
-differences of ratings count sqrt m times as much for the expected place. A contest of three or more
-in which all tie is skipped (READINGS B7). Volatilities are held between 1e-6 and 1e9 points, where
-squares keep their digits. How a match is rated stands in `topcoder_match`.
+differences of ratings count sqrt m times as much for the expected place. As in that program, no
+performance counts for more than the match's `performance_ceiling` (READINGS B8). A contest of
+three or more in which all tie is skipped (READINGS B7). Volatilities are held between 1e-6 and 1e9
+points, where squares keep their digits. How a match is rated stands in `topcoder_match`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
@@ -32,6 +34,7 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.contest import TraceArrays, contests_of, rate_in_turn
+from equipoise.rating.draws import sums_of
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -86,6 +89,7 @@ class TopCoder:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         for name in ("weight_noob", "weight_limit"):
             value = getattr(self, name)
             require(0 < value < 1, name, "between 0 and 1", value)
@@ -105,7 +109,11 @@ class TopCoder:
     @property
     def capabilities(self) -> Capabilities:
         """Single players, any number of them."""
-        return Capabilities(max_team_size=1, skips_all_tied=not self.rate_all_ties)
+        return Capabilities(
+            max_team_size=1,
+            skips_all_tied=not self.rate_all_ties,
+            uses=frozenset({"weight", "performance_ceiling"}),
+        )
 
     def settings(self) -> Settings:
         """Return the parameters as kernels take them."""
@@ -157,7 +165,8 @@ class TopCoder:
         """Return matches start:stop as kernels take them."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         arrays = trace_arrays(TraceArrays, trace, low, high)
-        return Job(state.table, contests_of(history, start, stop), self.settings(), arrays)
+        contests = contests_of(history, start, stop)
+        return Job(state.table, contests, self.settings(), arrays, sums_of(state))
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings and volatilities; nothing changes while nobody plays."""

@@ -16,8 +16,15 @@ from equipoise.data.history import History
 from equipoise.data.outlook import chance
 from equipoise.numeric.normal import normal_density
 from equipoise.numeric.normal_quantile import lower_normal_quantile
-from equipoise.rating.match_apart import MatchApart, explanation, match_apart
+from equipoise.rating.match_apart import (
+    MatchApart,
+    ceiling_quantity,
+    explanation,
+    match_apart,
+    uncapped_performance,
+)
 from equipoise.rating.place_explain import (
+    capped_performance,
     changes_at_the_ends,
     contributions_by_result,
     effects_of_opponents,
@@ -40,14 +47,19 @@ def explain(system: TopCoder, before: State, history: History, match: int, row: 
     spread = spread_of_field(rating, volatility)
     deviation = np.hypot(volatility[i], volatility) / math.sqrt(weight)
     expected = chance((rating[i] - rating) / deviation, "normal")
-    effects = effects_of_opponents(apart, i, expected, _points_a_place(apart, i, spread))
-    parts = contributions_by_result(apart, i, expected, effects, step.share)
+    performance = uncapped_performance(system, apart, i)
+    points = _points_a_place(apart, i, spread)
+    effects = effects_of_opponents(apart, i, expected, points, performance - rating[i])
+    parts = [
+        *contributions_by_result(apart, i, expected, effects, step.share),
+        *capped_performance(apart, i, performance, step.share),
+    ]
     return explanation(
         system,
         apart,
         i,
         contributions=[*parts, *_capped(step, int(player[MATCHES]) + 1)],
-        quantities=_quantities(apart, i, spread, step),
+        quantities=_quantities(apart, i, spread, step, performance),
         opponents=strongest_opponents(apart, i, rating, expected, effects),
         bounds=changes_at_the_ends(system, apart, i),
     )
@@ -80,7 +92,9 @@ def _capped(step: Step, contest: int) -> list[Contribution]:
     ]
 
 
-def _quantities(apart: MatchApart, i: int, spread: float, step: Step) -> list[Quantity]:
+def _quantities(
+    apart: MatchApart, i: int, spread: float, step: Step, performance: float
+) -> list[Quantity]:
     """Return places, spread, performance and what limits the change."""
     scores: Floats = apart.scores(i)
     return [
@@ -104,10 +118,11 @@ def _quantities(apart: MatchApart, i: int, spread: float, step: Step) -> list[Qu
         ),
         Quantity(
             name="performance",
-            value=float(apart.trace["performance"][i]),
+            value=performance,
             unit="points",
             meaning="the rating, moved by C times the distance of the places as normal deviates",
         ),
+        *ceiling_quantity(apart.history),
         Quantity(
             name="share",
             value=step.share,

@@ -14,6 +14,7 @@ from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats
 from equipoise.numeric.workers import Workers
 from equipoise.rating.contest import Contests, TraceArrays, is_rated, mean_places
+from equipoise.rating.draws import count_match
 from equipoise.rating.topcoder_performance import (
     Places,
     places_on_one_thread,
@@ -53,6 +54,7 @@ class Job(NamedTuple):
     contests: Contests
     settings: Settings
     trace: TraceArrays
+    draws: Floats
 
 
 class Entrants(NamedTuple):
@@ -124,12 +126,15 @@ def begin_contest(job: Job, m: int) -> Entrants:
 @kernel
 def end_contest(job: Job, m: int, entrants: Entrants, found: Places) -> None:
     """Move everyone in contest m towards the performance."""
-    start, trace = job.contests.offsets[m], job.trace
+    start, trace, ceiling = job.contests.offsets[m], job.trace, job.contests.ceiling[m]
     n = len(entrants.rating)
     spread = spread_of_field(entrants.rating, entrants.volatility)
     for i in range(n):
         player = job.table[job.contests.player[start + i]]
         apart = spread * found.surprise[i]
+        performance = entrants.rating[i] + apart
+        if performance > ceiling:
+            performance, apart = ceiling, ceiling - entrants.rating[i]
         step = step_of(player, apart, job.contests.weight[m], job.settings)
         player[RATING] += min(max(step.target, -step.cap), step.cap)
         player[DEVIATION] = step.volatility
@@ -141,7 +146,7 @@ def end_contest(job: Job, m: int, entrants: Entrants, found: Places) -> None:
             trace.deviation_before[start + i] = entrants.volatility[i]
             trace.rating[start + i] = player[RATING]
             trace.deviation[start + i] = player[DEVIATION]
-            trace.performance[start + i] = entrants.rating[i] + apart
+            trace.performance[start + i] = performance
 
 
 @kernel
@@ -150,6 +155,11 @@ def rate_contests(job: Job, start: int, stop: int) -> tuple[int, float]:
     for m in range(start, stop):
         if is_rated(job.contests, m, job.settings.rate_all_ties):
             entrants = begin_contest(job, m)
+            if len(job.draws) and len(entrants.rating) == 2:
+                first, second = entrants.volatility[0], entrants.volatility[1]
+                scale = math.sqrt(first * first + second * second)
+                apart = (entrants.rating[0] - entrants.rating[1]) / scale
+                count_match(job.draws, entrants.places[0] == entrants.places[1], apart, True)
             found = places_on_one_thread(entrants.rating, entrants.scaled, entrants.places)
             end_contest(job, m, entrants, found)
     return -1, -1.0

@@ -15,12 +15,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.workers import Workers
+from equipoise.rating.draws import sums_of
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -60,7 +62,7 @@ class TrueSkillSystem:
     @property
     def capabilities(self) -> Capabilities:
         """Everything that has ranks."""
-        return Capabilities()
+        return Capabilities(uses=frozenset({"weight"}))
 
     def initial(self, players: int) -> State:
         """Return the state of players who have not played."""
@@ -87,7 +89,8 @@ class TrueSkillSystem:
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         arrays = trace_arrays(TraceArrays, trace, low, high, optional=("expected",))
         matches = self.columns(history, start, stop)
-        failed, moved = rate_matches(state.table, matches, stop - start, self.settings(), arrays)
+        settings, draws = self.settings(), sums_of(state)
+        failed, moved = rate_matches(state.table, matches, stop - start, settings, arrays, draws)
         if failed >= 0:
             match = history.match_ids[start + failed]
             raise ConvergenceError(
@@ -159,6 +162,7 @@ class TrueSkill(TrueSkillSystem):
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         check_newcomer(self.initial_rating, self.initial_deviation)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
@@ -175,6 +179,10 @@ class TrueSkill(TrueSkillSystem):
             places=False,
             tolerance=_SETTLED * self.beta,
         )
+
+    def draw_margin(self, players: int) -> float:
+        """Return the margin between two teams of so many players in all, as in rating them."""
+        return self.settings().margin * math.sqrt(0.5 * players)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +209,7 @@ class TrueSkillSPb(TrueSkillSystem):
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         check_newcomer(self.initial_rating, self.initial_deviation)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         least, most = 1e-5 * self.beta, 10.0 * self.beta
@@ -219,3 +228,7 @@ class TrueSkillSPb(TrueSkillSystem):
             places=True,
             tolerance=float(self.convergence_eps),
         )
+
+    def draw_margin(self, players: int) -> float:
+        """Return 2 eps: both teams are then within eps of one place, however many they are."""
+        return 2.0 * float(self.eps)

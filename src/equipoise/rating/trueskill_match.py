@@ -16,6 +16,7 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.field_scores import normal_scores_against_field
+from equipoise.rating.draws import count_match
 from equipoise.rating.gaussian_chain import (
     Chain,
     difference_message,
@@ -253,7 +254,12 @@ def part_of(precision: float, weighted: float, teams: Teams, t: int, variance: f
 
 @kernel
 def rate_matches(
-    table: Floats, matches: Matches, count: int, settings: Settings, trace: TraceArrays
+    table: Floats,
+    matches: Matches,
+    count: int,
+    settings: Settings,
+    trace: TraceArrays,
+    draws: Floats,
 ) -> tuple[int, float]:
     """Rate the matches in order; return (match, residual) of a failure, or (-1, 0)."""
     traced = len(trace.rating) > 0
@@ -266,6 +272,10 @@ def rate_matches(
         found, moved = inferred(teams, settings)
         if not moved <= settings.tolerance:
             return m, moved
+        if len(draws) and len(teams.rank) == 2:
+            scale = math.sqrt(teams.variance[0] + teams.variance[1])
+            apart = (teams.mean[0] - teams.mean[1]) / scale
+            count_match(draws, teams.rank[0] == teams.rank[1], apart, True)
         expected = np.empty(0)
         if len(trace.expected):
             expected = normal_scores_against_field(teams.mean, 1.0 / np.sqrt(teams.variance))

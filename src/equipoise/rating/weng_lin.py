@@ -20,6 +20,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
@@ -28,6 +29,7 @@ from equipoise.errors import require
 from equipoise.numeric.exponential import exp, logistic
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
+from equipoise.rating.draws import count_match, sums_of
 from equipoise.rating.state import State
 from equipoise.rating.system import (
     Capabilities,
@@ -42,6 +44,9 @@ RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
 
 #: Differences of strength, in units of c, that count: e^-600 is nothing beside 1.
 _FARTHEST = 600.0
+
+#: The smallest sum S whose 1/S^2 is taken; below about 1e-154 it is no longer a finite number.
+_LEAST_SQUARED = 1e-150
 
 
 class Settings(NamedTuple):
@@ -126,6 +131,17 @@ def stages(teams: Teams, c: float) -> tuple[Floats, Floats, Floats]:
     return e, sums, held
 
 
+@inner_kernel
+def _picked(e: float, sums: Floats, rank: int) -> tuple[float, float]:
+    """Return the sums of e/S and of its square over the stages up to a rank, one by one."""
+    total = squares = 0.0
+    for r in range(rank + 1):
+        share = e / sums[r]
+        total += share
+        squares += share * share
+    return total, squares
+
+
 @kernel
 def _plackett_luce(teams: Teams, beta: float) -> tuple[Floats, Floats]:
     """Return (omega, delta) of every team, Algorithm 4.
@@ -139,13 +155,17 @@ def _plackett_luce(teams: Teams, beta: float) -> tuple[Floats, Floats]:
     a = b = 0.0
     for r in range(len(sums)):
         a += 1.0 / sums[r]
-        b += 1.0 / (sums[r] * sums[r])
+        b += 1.0 / (sums[r] * sums[r]) if sums[r] > _LEAST_SQUARED else math.inf
         first[r], second[r] = a, b
     omega, delta = np.empty(n), np.empty(n)
     for t in range(n):
         r, variance = teams.rank[t], teams.variance[t]
-        picked = e[t] * first[r]
-        spent = picked - e[t] * e[t] * second[r]
+        if math.isinf(second[r]):
+            # Teams hundreds of spreads below the best: 1/S^2 leaves the range of numbers.
+            picked, squares = _picked(e[t], sums, r)
+        else:
+            picked, squares = e[t] * first[r], e[t] * e[t] * second[r]
+        spent = picked - squares
         omega[t] = variance / c * (1.0 / held[r] - picked)
         gamma = math.sqrt(variance) / c
         delta[t] = gamma * variance / (c * c) * spent
@@ -197,7 +217,12 @@ def _expected(teams: Teams, settings: Settings) -> Floats:
 
 @kernel
 def rate_matches(
-    table: Floats, matches: Matches, count: int, settings: Settings, trace: TraceArrays
+    table: Floats,
+    matches: Matches,
+    count: int,
+    settings: Settings,
+    trace: TraceArrays,
+    draws: Floats,
 ) -> None:
     """Rate the matches in order."""
     traced = len(trace.rating) > 0
@@ -206,6 +231,9 @@ def rate_matches(
         teams = teams_of(table, matches, start, stop, settings.drift)
         if len(teams.rank) < 2:
             continue
+        if len(draws) and len(teams.rank) == 2:
+            apart = (teams.strength[0] - teams.strength[1]) / spread(teams, settings.beta)
+            count_match(draws, teams.rank[0] == teams.rank[1], apart, False)
         if settings.pairs:
             omega, delta = _bradley_terry(teams, settings.beta)
         else:
@@ -252,6 +280,7 @@ class WengLinParameters:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        check_fields(self)
         check_newcomer(self.initial_rating, self.initial_deviation)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
@@ -261,7 +290,7 @@ class WengLinParameters:
     @property
     def capabilities(self) -> Capabilities:
         """Everything that has ranks."""
-        return Capabilities()
+        return Capabilities(uses=frozenset({"weight"}))
 
     def initial(self, players: int) -> State:
         """Return the state of players who have not played."""
@@ -288,7 +317,8 @@ class WengLinParameters:
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         arrays = trace_arrays(TraceArrays, trace, low, high)
         matches = self.columns(history, start, stop)
-        rate_matches(state.table, matches, stop - start, self.settings(), arrays)
+        settings, draws = self.settings(), sums_of(state)
+        rate_matches(state.table, matches, stop - start, settings, arrays, draws)
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings; nothing changes while nobody plays."""

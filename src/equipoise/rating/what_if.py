@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.pool_state import PoolState, did_you_mean
+from equipoise.rating.replay import check_system
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -48,6 +51,7 @@ class WhatIf:
         return self.rating - self.rating_before
 
 
+@checks_arguments()
 def what_if(
     system: RatingSystem,
     state: PoolState,
@@ -66,29 +70,33 @@ def what_if(
     as long as rating the match.
 
     player : id; None takes the first of the first team
-    at : time of the match in days since 1970; None: that of the last match
+    at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     places : from 1; None takes all
     progress : called with (places done, places in all)
-    Raises : NotFoundError for players that the pool or the match does not know,
-        InvalidParameterError, ConvergenceError
+    Players whom the pool does not know are newcomers.
+
+    Raises : NotFoundError for a player who is not in the match, InvalidParameterError for teams
+        that the system cannot rate and for another system than the one that made the state,
+        ConvergenceError
     """
+    check_system(state, system)
     field = lineup(system, state, teams, at=at, home=home)
     if state.last_time is not None and field.time is not None and field.time < state.last_time:
         raise InvalidParameterError("the match must not lie before the last match of the state")
     who = _position(field, player)
-    results = _results(_others(system, state, field, who), int(field.team[who]), places)
+    results = _results(_others(system, field, who), int(field.team[who]), places)
     if field.teams == 2 and places is None and system.capabilities.draws:
         results.insert(1, _Result(1, 1, np.zeros(2, np.int64)))
-    known = state.state.take(field.rows)
-    before = _read(system, known, who, at)
+    known = field.state
+    before = _read(system, known, who, field.day)
     after = np.empty((len(results), 2))
     played, every = known.copy(), np.arange(known.players)
     for i, result in enumerate(results):
         # Back to where it was: faster than a new copy, since room has been made once.
         played.put(every, known)
         system.run(played, field.match(result.rank), 0, 1)
-        after[i] = _read(system, played, who, at)
+        after[i] = _read(system, played, who, field.day)
         if progress is not None:
             progress(i + 1, len(results))
     return WhatIf(
@@ -125,9 +133,9 @@ def _results(others: Ints, own: int, places: Sequence[int] | None) -> list[_Resu
     return results
 
 
-def _others(system: RatingSystem, pool: PoolState, field: Lineup, who: int) -> Ints:
+def _others(system: RatingSystem, field: Lineup, who: int) -> Ints:
     """Return the numbers of the other teams, the highest rated first."""
-    now = system.at(pool.state, field.rows, None)
+    now = system.at(field.state, np.arange(len(field.team)), None)
     players = system.outlook(now["rating"], now["deviation"])
     strength = players.of_teams(field.team, field.teams).centre
     order = np.argsort(-strength, kind="stable")
@@ -142,7 +150,9 @@ def _position(field: Lineup, player: object) -> int:
     found = np.flatnonzero(field.player_ids.astype(str) == str(player))
     if not len(found):
         hint = did_you_mean(str(player), field.player_ids)
-        raise NotFoundError(f"{player} is not among the {len(field.rows)} players named{hint}")
+        raise NotFoundError(
+            f"{player} is not among the {counted(len(field.team), 'player')} named{hint}"
+        )
     return int(found[0])
 
 

@@ -67,9 +67,37 @@ class Store:
         with self._writer, self._writing.begin() as connection:
             yield connection
 
+    @contextmanager
+    def moment(self) -> Iterator[Store]:
+        """Give a store that reads as of one moment, for answers that belong together.
+
+        It is for one thread, ends with the block, and cannot be written to.
+        """
+        with self.read() as connection:
+            yield _Moment(self, connection)
+
     def close(self) -> None:
         """Close all connections; a SQLite database is then one file."""
         self.engine.dispose()
+
+
+class _Moment(Store):
+    """A store inside one transaction that reads."""
+
+    def __init__(self, store: Store, connection: Connection) -> None:
+        super().__init__(store.engine)
+        self._connection = connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give the connection of the transaction."""
+        yield self._connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Refuse: what is written here would not be seen by what is read here."""
+        raise RuntimeError("a store as of one moment cannot be written to")
+        yield
 
 
 def open_store(url: str = DEFAULT_URL, *, migrate: bool = True) -> Store:

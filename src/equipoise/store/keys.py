@@ -111,6 +111,14 @@ def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) ->
         return _by_number(connection, number)
 
 
+def revoke_keys_of(connection: Connection, pool: str, now: int) -> list[int]:
+    """Revoke the keys that are for one pool alone, which is deleted; return their numbers."""
+    mine = (keys.c.pool == pool) & keys.c.revoked.is_(None)
+    found = [int(row[0]) for row in connection.execute(select(keys.c.id).where(mine))]
+    connection.execute(update(keys).where(mine).values(revoked=now))
+    return sorted(found)
+
+
 def _by_number(connection: Connection, number: int) -> KeyRecord:
     known = 0 < number < 2**31
     row = connection.execute(_ONE, {"wanted": number}).first() if known else None

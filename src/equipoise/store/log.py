@@ -11,7 +11,9 @@ from equipoise.store.bulk import among, insert_rows, one_each
 from equipoise.store.pools import Position
 from equipoise.store.schema import is_name, log
 
-Kind: TypeAlias = Literal["match", "void", "restore", "correct", "disqualify", "reinstate"]
+Kind: TypeAlias = Literal[
+    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
+]
 
 #: Entries read at a time.
 _PIECE = 2_000
@@ -71,6 +73,15 @@ def match_ids(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[in
     """Return the ids of matches by the numbers of their entries."""
     query = select(log.c.seq, log.c.match).where(log.c.pool == pool, log.c.seq.in_(seqs))
     return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def posted_times(
+    connection: Connection, pool: int, seqs: Sequence[int]
+) -> dict[int, tuple[str, int | None]]:
+    """Return ids of matches and the times posted with them by the numbers of their entries."""
+    columns = (log.c.seq, log.c.match, log.c.posted_time)
+    query = select(*columns).where(log.c.pool == pool, log.c.seq.in_(seqs))
+    return {row[0]: (row[1], row[2]) for row in connection.execute(query)}
 
 
 def entry_at(connection: Connection, pool: int, seq: int) -> Entry | None:
@@ -141,6 +152,19 @@ def matches_before(
         query = query.where(_position() < _literal(before))
     query = query.order_by(log.c.time.desc(), log.c.seq.desc()).limit(limit)
     return list(_entries(connection.execute(query)))
+
+
+def span_of_matches(connection: Connection, pool: int) -> tuple[int, int, bool] | None:
+    """Return the earliest and latest time of all matches, and whether some have part seconds.
+
+    Corrected times count as well as those that they replace; None without matches.
+    """
+    part = func.max(log.c.time % 1_000_000)
+    query = select(func.min(log.c.time), func.max(log.c.time), part).where(
+        log.c.pool == pool, log.c.kind.in_(("match", "correct"))
+    )
+    low, high, rest = connection.execute(query).one()
+    return None if low is None else (low, high, rest != 0)
 
 
 def first_waiting(connection: Connection, pool: int, after: int) -> Position | None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from equipoise.errors import ConflictError
 
 #: The schema that this code reads and writes: the last step in `migrations/versions`.
-CURRENT = "0003"
+CURRENT = "0005"
 
 #: Number of the advisory lock under which one process at a time migrates PostgreSQL.
 _LOCK = 4_201_977

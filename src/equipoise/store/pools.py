@@ -19,8 +19,14 @@ from equipoise.store.schema import is_name, pools
 #: A place in a pool's order of rating: (time, seq).
 Position = tuple[int, int]
 
+#: The generation of the ratings with which a pool begins.
+FIRST_GENERATION = 1
+
 #: The position before all matches.
 START: Position = (-(2**62), 0)
+
+#: Leaves out pools that are deleted: their rows stay for their numbers.
+_THERE = pools.c.deleted.is_(None)
 
 #: How often a pool is looked for that has become an archive meanwhile; each time takes the end of
 #: another season.
@@ -49,6 +55,10 @@ class PoolRecord:
     board_day : day as of which the order of the leaderboard has what decays; None: nothing does
     webhooks : what any of them wants to be told, bits of store.outbox.KINDS
     outbox_last : number of the last event that was written for them
+    deleted : when the pool was deleted; `garbage` then says whether rows of it are left
+    board_from : changed settings are being written into ratings, and this player is the last who
+        has them, "" before the first; None: all have them
+    draws_from : number of the log from which matches count for the chance of a draw
     """
 
     id: int
@@ -78,6 +88,9 @@ class PoolRecord:
     board_day: int | None = None
     webhooks: int = 0
     outbox_last: int = 0
+    deleted: int | None = None
+    board_from: str | None = None
+    draws_from: int = 1
 
     @property
     def checkpoint_every(self) -> int:
@@ -111,7 +124,7 @@ def add_pool(
             amendments=0,
             players=0,
             shared="{}",
-            generation=1,
+            generation=FIRST_GENERATION,
             from_time=START[0],
             from_seq=START[1],
             garbage=False,
@@ -152,7 +165,8 @@ def _record_or_none(row: Row[Any] | None) -> PoolRecord | None:
 
 def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:
     """Return a pool by its number, or None."""
-    found = connection.execute(select(pools).where(pools.c.id == pool)).first()
+    query = select(pools).where(pools.c.id == pool, _THERE)
+    found = connection.execute(query).first()
     return None if found is None else _record(found)
 
 
@@ -166,12 +180,20 @@ def get_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRe
 
 def all_pools(connection: Connection) -> list[PoolRecord]:
     """Return all pools by name."""
-    return [_record(row) for row in connection.execute(select(pools).order_by(pools.c.name))]
+    query = select(pools).where(_THERE).order_by(pools.c.name)
+    return [_record(row) for row in connection.execute(query)]
+
+
+def pool_after(connection: Connection, pool: int) -> str | None:
+    """Return the name of the pool whose season came after that of a pool, None for none."""
+    query = select(pools.c.name).where(pools.c.follows == pool, _THERE)
+    found: str | None = connection.execute(query.limit(1)).scalar()
+    return found
 
 
 def archives_of(connection: Connection, name: str) -> list[PoolRecord]:
     """Return the archived seasons of a pool, newest first."""
-    query = select(pools).where(pools.c.archive_of == name)
+    query = select(pools).where(pools.c.archive_of == name, _THERE)
     rows = connection.execute(query.order_by(pools.c.closed.desc(), pools.c.id.desc()))
     return [_record(row) for row in rows]
 
@@ -179,7 +201,7 @@ def archives_of(connection: Connection, name: str) -> list[PoolRecord]:
 def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
     """Return pools that want something done in the background, and nobody is at it.
 
-    That is a replay, a checkpoint, a clearing out, or a leaderboard ordered anew.
+    That is a replay, a checkpoint, a clearing out, or a leaderboard put in order.
     """
     wanted = (
         pools.c.dirty_time.is_not(None)
@@ -188,11 +210,13 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
             (pools.c.checkpoint_due >= pools.c.checkpoint_interval)
             & (pools.c.checkpoint_due >= PER_PLAYER * pools.c.players)
         )
+        | pools.c.board_from.is_not(None)
         # A null says no.
         | (pools.c.last_time >= pools.c.board_day + MICROSECONDS_PER_DAY)
     )
     free = pools.c.replay_until.is_(None) | (pools.c.replay_until < now)
-    rows = connection.execute(select(pools).where(wanted, free).order_by(pools.c.id))
+    query = select(pools).where(wanted, free, _THERE).order_by(pools.c.id)
+    rows = connection.execute(query)
     return [_record(row) for row in rows]
 
 
@@ -238,7 +262,7 @@ def _shared_in(text: str) -> dict[str, Floats]:
 def _by_name() -> Any:
     from sqlalchemy import bindparam
 
-    return select(pools).where(pools.c.name == bindparam("wanted"))
+    return select(pools).where(pools.c.name == bindparam("wanted"), _THERE)
 
 
 _NAMES = tuple(column.name for column in pools.columns)

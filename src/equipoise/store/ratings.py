@@ -29,7 +29,10 @@ _PIECE = 5_000
 
 
 class RatingRow(NamedTuple):
-    """A player's rating as the table has it; `ordering` is minus the rating that is shown."""
+    """A player's rating as the table has it; `ordering` is minus the rating that is shown.
+
+    disqualified : from matches to come
+    """
 
     player: str
     ordering: float
@@ -38,6 +41,7 @@ class RatingRow(NamedTuple):
     matches: int
     last_time: int | None
     provisional: bool
+    disqualified: bool
 
 
 class StateRow(NamedTuple):
@@ -64,6 +68,21 @@ def states_of(
     query = one_each(query, ratings.c.player, players, connection)
     # All rows at once: one at a time they take twice as long.
     return {row[0]: StateRow._make(row) for row in connection.execute(query).all()}
+
+
+def span_of_last_times(
+    connection: Connection, pool: int, generation: int
+) -> tuple[int, int, bool] | None:
+    """Return the earliest and latest last match of a player, and whether some have part seconds.
+
+    None where no player has one.
+    """
+    part = func.max(ratings.c.last_time % 1_000_000)
+    query = select(func.min(ratings.c.last_time), func.max(ratings.c.last_time), part).where(
+        ratings.c.pool == pool, ratings.c.generation == generation
+    )
+    low, high, rest = connection.execute(query).one()
+    return None if low is None else (low, high, rest != 0)
 
 
 def all_states(connection: Connection, pool: int, generation: int) -> Iterator[Sequence[StateRow]]:
@@ -128,6 +147,7 @@ def leaderboard(
     after: tuple[float, str] | None,
     limit: int,
     provisional: bool,
+    disqualified: bool | None,
     active_since: int | None = None,
     backwards: bool = False,
 ) -> list[RatingRow]:
@@ -135,6 +155,7 @@ def leaderboard(
 
     after : (ordering, player) of the one before the first; None from the top
     provisional : list those too
+    disqualified : list only those, or only the others; None for all together
     active_since : only players whose last match was then or later
     backwards : those before `after` instead, nearest first
     """
@@ -143,27 +164,35 @@ def leaderboard(
         values |= {"ordering": after[0], "player": after[1]}
     if active_since is not None:
         values["since"] = active_since
-    query = _page(after is not None, provisional, active_since is not None, backwards)
+    query = _page(after is not None, provisional, disqualified, active_since is not None, backwards)
     # SQLite has no booleans.
-    return [RatingRow._make((*row[:-1], bool(row[-1]))) for row in query.rows(connection, values)]
+    return [
+        RatingRow._make((*row[:-2], bool(row[-2]), bool(row[-1])))
+        for row in query.rows(connection, values)
+    ]
 
 
 def place_of(
     connection: Connection,
     pool: int,
     generation: int,
-    row: RatingRow,
+    row: RatingRow | None,
     *,
     provisional: bool,
+    disqualified: bool,
     active_since: int | None = None,
 ) -> int:
-    """Return the place of a player among those listed, from 1."""
-    query = select(func.count()).where(
-        ratings.c.pool == pool,
-        ratings.c.generation == generation,
-        tuple_(ratings.c.ordering, ratings.c.player)
-        < tuple_(literal(row.ordering), literal(row.player)),
-    )
+    """Return the place of a player among those listed, from 1.
+
+    row : None for the place after all of them
+    provisional, disqualified : whether those are among them
+    """
+    query = select(func.count()).where(ratings.c.pool == pool, ratings.c.generation == generation)
+    if row is not None:
+        here = tuple_(ratings.c.ordering, ratings.c.player)
+        query = query.where(here < tuple_(literal(row.ordering), literal(row.player)))
+    if not disqualified:
+        query = query.where(ratings.c.disqualified == false())
     if not provisional:
         query = query.where(ratings.c.provisional == false())
     if active_since is not None:
@@ -177,21 +206,28 @@ def count_players(connection: Connection, pool: int, generation: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def ratings_after(
+    connection: Connection, pool: int, generation: int, after: str, limit: int
+) -> list[RatingRow]:
+    """Return the next ratings by id after a player."""
+    query = (
+        select(*_SHOWN)
+        .where(
+            ratings.c.pool == pool,
+            ratings.c.generation == generation,
+            ratings.c.player > after,
+        )
+        .order_by(ratings.c.player)
+        .limit(limit)
+    )
+    return [RatingRow._make(row) for row in connection.execute(query)]
+
+
 def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[list[RatingRow]]:
     """Give all ratings by id, some thousands at a time."""
     after = ""
     while True:
-        query = (
-            select(*_SHOWN)
-            .where(
-                ratings.c.pool == pool,
-                ratings.c.generation == generation,
-                ratings.c.player > after,
-            )
-            .order_by(ratings.c.player)
-            .limit(_PIECE)
-        )
-        rows = [RatingRow._make(row) for row in connection.execute(query)]
+        rows = ratings_after(connection, pool, generation, after, _PIECE)
         if rows:
             yield rows
         if len(rows) < _PIECE:
@@ -200,15 +236,26 @@ def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[
 
 
 def players_by_rating(connection: Connection, pool: int, generation: int) -> Iterator[list[str]]:
-    """Give all players, best ratings first and then by id, some thousands at a time."""
+    """Give all players, best ratings first and then by id, some thousands at a time.
+
+    Those who are disqualified come after all others.
+    """
     query = (
         select(ratings.c.player)
         .where(ratings.c.pool == pool, ratings.c.generation == generation)
-        .order_by(ratings.c.rating.desc(), ratings.c.player)
+        .order_by(ratings.c.disqualified, ratings.c.rating.desc(), ratings.c.player)
     )
     found = connection.execute(query, execution_options={"yield_per": _PIECE})
     for rows in found.partitions():
         yield [row[0] for row in rows]
+
+
+def any_disqualified(connection: Connection, pool: int, generation: int) -> bool:
+    """Return whether anybody is disqualified."""
+    query = select(ratings.c.player).where(
+        ratings.c.pool == pool, ratings.c.generation == generation, ratings.c.disqualified == true()
+    )
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def away_since(
@@ -227,6 +274,41 @@ def away_since(
         .limit(limit)
     )
     return [RatingRow._make(row) for row in connection.execute(query)]
+
+
+def mark_disqualified(
+    connection: Connection,
+    pool: int,
+    generations: Sequence[int],
+    players: Iterable[str],
+    disqualified: bool,
+) -> None:
+    """Mark players as disqualified from matches to come, or no longer, in some generations."""
+    connection.execute(
+        update(ratings)
+        .where(
+            ratings.c.pool == pool,
+            ratings.c.generation.in_(generations),
+            among(ratings.c.player, players, connection),
+        )
+        .values(disqualified=disqualified)
+    )
+
+
+def mark_provisional(
+    connection: Connection, pool: int, generation: int, players: Sequence[str], provisional: bool
+) -> None:
+    """Mark players as provisional, or no longer."""
+    if players:
+        connection.execute(
+            update(ratings)
+            .where(
+                ratings.c.pool == pool,
+                ratings.c.generation == generation,
+                among(ratings.c.player, players, connection),
+            )
+            .values(provisional=provisional)
+        )
 
 
 def reorder(
@@ -279,19 +361,29 @@ _ONE = select(*_SHOWN).where(
 )
 
 
-@lru_cache(maxsize=16)
-def _page(after: bool, provisional: bool, active: bool, backwards: bool) -> Prepared:
-    """Return the query of a page."""
-    form = (after, active, backwards)
-    return Prepared(_merged(*form) if provisional else _listed(False, *form))
+@lru_cache(maxsize=64)
+def _page(
+    after: bool, provisional: bool, disqualified: bool | None, active: bool, backwards: bool
+) -> Prepared:
+    """Return the query of a page: each kind of players is one stretch of the index."""
+    kinds = [
+        (barred, placing)
+        for barred in ((False, True) if disqualified is None else (disqualified,))
+        for placing in ((False, True) if provisional else (False,))
+    ]
+    parts = [_listed(*kind, after, active, backwards) for kind in kinds]
+    return Prepared(parts[0] if len(parts) == 1 else _merged(parts, backwards))
 
 
-def _listed(provisional: bool, after: bool, active: bool, backwards: bool) -> Any:
-    """Return the query for those who are provisional, or for those who are not."""
+def _listed(
+    disqualified: bool, provisional: bool, after: bool, active: bool, backwards: bool
+) -> Any:
+    """Return the query for those who are disqualified and provisional, or are not."""
     here = tuple_(ratings.c.ordering, ratings.c.player)
     query = select(*_SHOWN).where(
         ratings.c.pool == bindparam("of_pool"),
         ratings.c.generation == bindparam("of_generation"),
+        ratings.c.disqualified == (true() if disqualified else false()),
         ratings.c.provisional == (true() if provisional else false()),
     )
     if after:
@@ -304,10 +396,9 @@ def _listed(provisional: bool, after: bool, active: bool, backwards: bool) -> An
     return query.order_by(*order).limit(bindparam("many"))
 
 
-def _merged(after: bool, active: bool, backwards: bool) -> Any:
-    """Return the query for all: the first of either kind, put in order."""
-    parts = [select(_listed(kind, after, active, backwards).subquery()) for kind in (False, True)]
-    both = union_all(*parts).subquery()
-    columns = (both.c.ordering, both.c.player)
+def _merged(parts: Sequence[Any], backwards: bool) -> Any:
+    """Return the query for several kinds: the first of each, put in order."""
+    every = union_all(*(select(part.subquery()) for part in parts)).subquery()
+    columns = (every.c.ordering, every.c.player)
     order = [column.desc() for column in columns] if backwards else list(columns)
-    return select(both).order_by(*order).limit(bindparam("many"))
+    return select(every).order_by(*order).limit(bindparam("many"))

@@ -18,6 +18,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    false,
     text,
 )
 
@@ -46,7 +47,8 @@ metadata = MetaData(
 def _of_pool() -> Column[int]:
     """Return the column that says to which pool a row belongs.
 
-    It is no foreign key: pools are never deleted, and PostgreSQL would look each row's pool up.
+    It is no foreign key: PostgreSQL would look each row's pool up. A deleted pool keeps its row in
+    `pools`, so that nothing else gets its number.
     """
     return Column("pool", Integer, nullable=False, primary_key=True)
 
@@ -56,7 +58,7 @@ pools = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Name, nullable=False, unique=True),
-    # What the pool was made with, as JSON of messages.pools.PoolRequest.
+    # How the pool is set now, as JSON of messages.pools.PoolRequest; the log says what was changed.
     Column("settings", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     # Version of the code that rated what is stored.
@@ -97,6 +99,13 @@ pools = Table(
     # Kinds of events that webhooks want to be told of, a bit each, and the last number of `outbox`.
     Column("webhooks", Integer, nullable=False, server_default="0"),
     Column("outbox_last", BigInteger, nullable=False, server_default="0"),
+    # When it was deleted; `garbage` then says whether rows of it are left in other tables.
+    Column("deleted", BigInteger),
+    # While changed settings are written into ratings, by id: the last player who has them, ""
+    # before the first; else null.
+    Column("board_from", Name),
+    # Matches of the log count for the chance of a draw from this number on: rating.draws.
+    Column("draws_from", BigInteger, nullable=False, server_default="1"),
 )
 
 log = Table(
@@ -104,11 +113,12 @@ log = Table(
     metadata,
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
-    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate".
+    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings".
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),
-    # JSON: of a match or correction what was posted but its time, of others the reason.
+    # JSON: of a match or correction what was posted but its time, of others the reason; of
+    # "settings" also what was set and what it was before.
     Column("content", Text, nullable=False),
     # The time that was posted, null where there was none, and the one at which it counts.
     Column("posted_time", BigInteger),
@@ -180,10 +190,13 @@ ratings = Table(
     # 0 for none.
     Column("change_time", BigInteger, nullable=False, server_default="0"),
     Column("change_seq", BigInteger, nullable=False, server_default="0"),
+    # Whether the player is disqualified from matches to come, as the log says.
+    Column("disqualified", Boolean, nullable=False, server_default=false()),
     Index(
         "ix_ratings_leaderboard",
         "pool",
         "generation",
+        "disqualified",
         "provisional",
         "ordering",
         "player",

@@ -177,7 +177,10 @@ def _changes_since(pool: PoolRecord, players: Any, since: int, by_seq: bool) -> 
 def players_with(
     connection: Connection, pool: PoolRecord, text: str, limit: int
 ) -> list[RatingRow]:
-    """Return players in whose id a text stands, small or capital letters alike, best first."""
+    """Return players in whose id a text stands, small or capital letters alike, best first.
+
+    Those who are disqualified come after all others.
+    """
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     query = (
         select(*(ratings.c[name] for name in RatingRow._fields))
@@ -186,7 +189,7 @@ def players_with(
             ratings.c.generation == pool.generation,
             ratings.c.player.ilike(f"%{escaped}%", escape="\\"),
         )
-        .order_by(ratings.c.ordering, ratings.c.player)
+        .order_by(ratings.c.disqualified, ratings.c.ordering, ratings.c.player)
         .limit(limit)
     )
     return [RatingRow._make(row) for row in connection.execute(query)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from equipoise.errors import NotFoundError
 from equipoise.store.outbox import KINDS
@@ -86,6 +86,11 @@ def webhooks_of(connection: Connection, pool: int) -> list[WebhookRecord]:
 def pools_with_webhooks(connection: Connection) -> list[int]:
     """Return the numbers of pools that have or had webhooks."""
     return [int(row[0]) for row in connection.execute(select(webhooks.c.pool).distinct())]
+
+
+def forget_webhooks(connection: Connection, pool: int) -> None:
+    """Delete the webhooks of a pool that is deleted."""
+    connection.execute(delete(webhooks).where(webhooks.c.pool == pool))
 
 
 def move(connection: Connection, old: int, new: int) -> None:

@@ -147,6 +147,7 @@ class Access:
         # The key of a pool is good for its earlier seasons as well.
         if key.pool is not None and key.pool not in (pool, archive_of):
             raise ForbiddenError("the key is for another pool")
+        _check_all_pools(asked, key)
         _check_role(asked, key)
         if public is None and not endpoint.new_pool:
             raise NotFoundError(f"no pool {pool!r}")
@@ -170,8 +171,7 @@ class Access:
             return
         if key is None:
             raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
-        if asked.endpoint.all_pools and key.pool is not None:
-            raise ForbiddenError("this needs a key for all pools")
+        _check_all_pools(asked, key)
         _check_role(asked, key)
 
 
@@ -181,6 +181,11 @@ def _find(store: Store, secret: str) -> KeyRecord | None:
     if found is not None:
         note_use(store, found, at)
     return found
+
+
+def _check_all_pools(asked: Asked, key: KeyRecord) -> None:
+    if asked.endpoint.all_pools and key.pool is not None:
+        raise ForbiddenError("this needs a key for all pools")
 
 
 def _check_role(asked: Asked, key: KeyRecord) -> None:

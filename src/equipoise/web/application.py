@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +15,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
+from equipoise.errors import (
+    ApproximationWarning,
+    EquipoiseError,
+    InvalidDataError,
+    NotFoundError,
+    Problem,
+)
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.dispatch import Dispatcher
 from equipoise.web.errors import HTTP_STATUS, InternalError, MethodError, error_response
@@ -105,6 +112,8 @@ def application_from_environment() -> Application:
     """Return the application as environment variables set it; for server processes."""
     settings = settings_from_environment()
     configure_logs(settings.log_level)
+    # Pools say it in their `notes`; standard error is for lines of JSON alone.
+    warnings.simplefilter("ignore", ApproximationWarning)
     application = create_application(settings)
     _spare_the_collector()
     return application
@@ -126,7 +135,7 @@ def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
     return CORSMiddleware(
         app,
         allow_origins=list(origins),
-        allow_methods=["GET", "PUT", "POST", "DELETE"],
+        allow_methods=["GET", "PUT", "PATCH", "POST", "DELETE"],
         allow_headers=["Authorization", "Content-Type", "If-None-Match", "X-Request-ID"],
         expose_headers=["ETag", "Retry-After", "X-Request-ID"],
         max_age=600,

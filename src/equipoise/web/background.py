@@ -12,11 +12,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
+from equipoise.errors import NotFoundError
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store
 from equipoise.web.metrics import Metrics
 from equipoise.web.warming import request_of, warm_up
-from equipoise.workflows import replaying
+from equipoise.workflows import deleting, replaying
 from equipoise.workflows.pools import pool_messages
 
 log = logging.getLogger(__name__)
@@ -111,8 +112,25 @@ class Background:
             if self._stop.is_set():
                 return
             self._guarded(pool, partial(self._tend, pool))
+        for number in deleting.pools_to_clear(self._store):
+            if self._stop.is_set():
+                return
+            self._guarded(f"deleted/{number}", partial(self._clear, number))
+
+    def _clear(self, number: int) -> None:
+        started = time.perf_counter()
+        if deleting.clear_deleted(self._store, number, stop=self._stop.is_set):
+            log.info("cleared deleted pool %d in %.2f s", number, time.perf_counter() - started)
 
     def _tend(self, pool: str) -> None:
+        try:
+            self._replay(pool)
+        except NotFoundError:
+            if pool in {one.pool for one in pool_messages(self._store)}:
+                raise
+            log.info("pool %s was deleted while something was done for it", pool)
+
+    def _replay(self, pool: str) -> None:
         started = time.perf_counter()
         if replaying.tend_pool(self._store, pool, owner=self._owner, stop=self._stop.is_set):
             seconds = time.perf_counter() - started

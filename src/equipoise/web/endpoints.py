@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from equipoise.store.keys import KeyRecord
     from equipoise.web.service import Service
 
-Method: TypeAlias = Literal["GET", "PUT", "POST", "DELETE"]
+Method: TypeAlias = Literal["GET", "PUT", "PATCH", "POST", "DELETE"]
 #: Headings of the documentation, in their order.
 Group: TypeAlias = Literal[
     "Pools",

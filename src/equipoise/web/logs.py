@@ -1,4 +1,7 @@
-"""The log of the service: a line of JSON an event, on standard error."""
+"""The log of the service: a line of JSON an event, on standard error.
+
+What users sent is escaped where a terminal would obey it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+
+from equipoise.wording import printable_json
 
 #: Attribute of a record that holds its further fields.
 FIELDS = "equipoise"
@@ -31,7 +36,7 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             told["exception"] = "".join(traceback.format_exception(*record.exc_info))
         # Half of a surrogate pair is no UTF-8; it must not cost us the line.
-        return str(_encoder.encode(_writable(told)), "utf-8")
+        return printable_json(str(_encoder.encode(_writable(told)), "utf-8"))
 
 
 def _writable(told: dict[str, Any]) -> dict[str, Any]:

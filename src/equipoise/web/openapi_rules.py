@@ -46,6 +46,9 @@ def with_rules(components: Json) -> None:
                 _restrict(field, "string", ID)
             if (shape, name) in _RULES:
                 _restrict_own(field, *_RULES[shape, name])
+        if shape == "TeamRequest":
+            # One of the two decides the places.
+            schema["oneOf"] = [{"required": ["rank"]}, {"required": ["score"]}]
 
 
 def _restrict(schema: Json, kind: str, rules: Json) -> None:

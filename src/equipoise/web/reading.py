@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import parse_qsl
@@ -62,6 +63,9 @@ def _converted(shape: type[msgspec.Struct], values: dict[str, Any]) -> Any:
         return msgspec.convert(values, shape, strict=False)
     except msgspec.ValidationError as error:
         found = problem(error)
+        choices = get_args(_bare(_types(shape).get(found.field)))
+        if found.rule == "must be one of the choices" and choices:
+            found = replace(found, rule=f"must be one of {', '.join(map(str, choices))}")
         got = values.get(found.field, found.got)
         shown = Problem("", None, found.field, found.rule, str(got)[:200])
         raise InvalidDataError([shown], "the query breaks a rule") from None
@@ -74,6 +78,11 @@ def _repeatable(shape: type[msgspec.Struct]) -> frozenset[str]:
         for field in msgspec.structs.fields(shape)
         if get_origin(_bare(field.type)) is tuple
     )
+
+
+@cache
+def _types(shape: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
 
 
 def _bare(shape: Any) -> Any:

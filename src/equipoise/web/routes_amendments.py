@@ -137,6 +137,8 @@ _SINCE = Body(
     shape=DisqualifyRequest,
     example={"since": "2025-01-01T00:00:00Z", "reason": "second account"},
     required=False,
+    description="`since` is the time from which it holds; without it, from now on. `match` names "
+    "a single match for which it holds instead.",
 )
 
 ENDPOINTS = (
@@ -162,7 +164,7 @@ ENDPOINTS = (
         "POST",
         "players/{player}/disqualify",
         "disqualifyPlayer",
-        "Disqualify a player from a time on",
+        "Disqualify a player from a time on, or from one match",
         disqualify,
         _SINCE,
     ),
@@ -170,7 +172,7 @@ ENDPOINTS = (
         "POST",
         "players/{player}/reinstate",
         "reinstatePlayer",
-        "Rate a player again from a time on",
+        "Rate a player again from a time on, or in one match",
         reinstate,
         _SINCE,
     ),

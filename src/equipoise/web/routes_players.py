@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -29,6 +29,14 @@ class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         Annotated[IdText, Meta(description="The page with this player, instead of `cursor`.")]
         | None
     ) = None
+
+    disqualified: Annotated[
+        Literal["last", "ranked"],
+        Meta(
+            description="Where disqualified players are listed: after all others and without a "
+            "place (last), or among the others by their ratings (ranked)."
+        ),
+    ] = "last"
 
 
 class PlayerQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -64,6 +72,7 @@ async def show_leaderboard(asked: Asked) -> LeaderboardMessage:
         provisional=query.provisional,
         inactive=query.inactive,
         around=query.around,
+        disqualified=query.disqualified,
     )
 
 
@@ -107,7 +116,8 @@ ENDPOINTS = (
         group="Players",
         summary="The leaderboard",
         description="Sorted by the rating shown, `rating` less `display_deviations` deviations, "
-        "then by id. `next` and `previous` lead on; pages keep their place while matches come in.",
+        "then by id; disqualified players come after all others, without a place. `next` "
+        "and `previous` lead on; pages keep their place while matches come in.",
         handler=show_leaderboard,
         query=LeaderboardQuery,
         shape=LeaderboardMessage,

@@ -1,13 +1,22 @@
-"""Pools: made, read, replayed."""
+"""Pools: made, read, changed, replayed, deleted."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Annotated
 
-from equipoise.messages.pools import PoolList, PoolMessage, PoolRequest
+from msgspec import Meta, Struct
+
+from equipoise.messages.pools import (
+    DeletedPool,
+    PoolChange,
+    PoolList,
+    PoolMessage,
+    PoolRequest,
+)
 from equipoise.web.endpoints import Asked, Body, Endpoint
-from equipoise.workflows import pools, replaying
+from equipoise.workflows import deleting, pool_settings, pools, replaying
 from equipoise.workflows.clock import now
 
 _POOL = {
@@ -16,6 +25,12 @@ _POOL = {
     "late": "replay",
     "placement_matches": 5,
 }
+
+
+class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What shows that a pool is meant."""
+
+    confirm: Annotated[str, Meta(description="The name of the pool once more.")]
 
 
 async def list_pools(asked: Asked) -> PoolList:
@@ -54,6 +69,28 @@ async def show_pool(asked: Asked) -> PoolMessage:
     return await asked.service.read(pools.pool_message, asked.pool)
 
 
+async def change_pool(asked: Asked) -> PoolMessage:
+    """Change settings of a pool."""
+    request: PoolChange = asked.body
+    changed = await asked.service.change(
+        pool_settings.change_settings, asked.pool, request, now(), key=asked.key_number
+    )
+    asked.service.access.forget()
+    asked.service.background.wake()
+    return changed
+
+
+async def delete_pool(asked: Asked) -> DeletedPool:
+    """Delete a pool."""
+    query: DeleteQuery = asked.query
+    gone = await asked.service.change(
+        deleting.delete_pool, asked.pool, query.confirm, key=asked.key_number, now=now()
+    )
+    asked.service.access.forget()
+    asked.service.background.wake()
+    return gone
+
+
 async def replay_pool(asked: Asked) -> PoolMessage:
     """Have the whole log rated again in the background."""
     await asked.service.change(replaying.rerate, asked.pool, key=asked.key_number)
@@ -79,8 +116,9 @@ ENDPOINTS = (
         name="createPool",
         group="Pools",
         summary="Make a pool",
-        description="The same again is answered alike; the same name with another content is a "
-        "conflict. Names are of small letters, digits, dots, dashes and underscores.",
+        description="Making the same pool again gets the same answer; the same name with different "
+        "settings is a conflict, which names each of them. Names consist of small letters, digits, "
+        "dots, dashes and underscores.",
         handler=create_pool,
         right="admin",
         new_pool=True,
@@ -97,6 +135,37 @@ ENDPOINTS = (
         handler=show_pool,
         shape=PoolMessage,
         tagged=True,
+    ),
+    Endpoint(
+        method="PATCH",
+        path="/v1/pools/{pool}",
+        name="changePool",
+        group="Pools",
+        summary="Change settings of a pool",
+        description="Settings that are left out stay as they are. A change is a log record: "
+        "matches before it keep what the old settings made of them. To change the system, its "
+        "parameters, the weights of statistics or whether there are times is a conflict.",
+        handler=change_pool,
+        right="admin",
+        body=Body(shape=PoolChange, example={"late": "append", "reason": "slow uploads"}),
+        shape=PoolMessage,
+        errors=(409,),
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/v1/pools/{pool}",
+        name="deletePool",
+        group="Pools",
+        summary="Delete a pool for good",
+        description="Deletes the pool with its matches, ratings and webhooks, and revokes keys for "
+        "this pool alone. The name is free at once; rows are deleted in the background. It is a "
+        "conflict while there are archives of the pool, or a season after it.",
+        handler=delete_pool,
+        right="admin",
+        all_pools=True,
+        query=DeleteQuery,
+        shape=DeletedPool,
+        errors=(409,),
     ),
     Endpoint(
         method="POST",

@@ -36,7 +36,8 @@ ENDPOINTS = (
         name="predict",
         group="Questions",
         summary="What is expected of a match",
-        description=f"At most {PREDICTED_PLAYERS} players and {SAMPLES} samples.",
+        description=f"At most {PREDICTED_PLAYERS} players and {SAMPLES} samples. Players who "
+        "are not in the pool count as newcomers, and the answer says so.",
         handler=predict,
         body=Body(shape=PredictRequest, example=_PREDICT),
         shape=PredictMessage,
@@ -47,7 +48,7 @@ ENDPOINTS = (
         name="balance",
         group="Questions",
         summary="Fair teams from a lobby",
-        description=f"At most {LOBBY} players. Who is not in the pool counts as a newcomer.",
+        description=f"At most {LOBBY} players. Those who are not in the pool count as newcomers.",
         handler=balance,
         body=Body(shape=BalanceRequest, example=_BALANCE),
         shape=BalanceMessage,

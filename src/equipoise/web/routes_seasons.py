@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.web.endpoints import Asked, Body, Endpoint
 from equipoise.web.warming import request_of
 from equipoise.workflows import seasons
 from equipoise.workflows.clock import now
 from equipoise.workflows.pools import pool_message
+from equipoise.workflows.season_preview import preview_season
 
 _SEASON = {"season": "2025-1", "reset": "soft", "keep": 0.5, "widen": 100.0}
 
 
-async def end_season(asked: Asked) -> SeasonMessage:
-    """End a season."""
+class SeasonQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Whether the season is to end."""
+
+    preview: Annotated[
+        bool,
+        Meta(description="Only say what the end of the season would do; the season goes on."),
+    ] = False
+
+
+async def end_season(asked: Asked) -> SeasonMessage | SeasonPreview:
+    """End a season, or say what that would do."""
     request: SeasonRequest = asked.body
+    if asked.query.preview:
+        service = asked.service
+        shown: SeasonPreview = await service.calculate(
+            preview_season, service.store, asked.pool, request
+        )
+        return shown
     ended = await asked.service.change(
         seasons.end_season, asked.pool, request, key=asked.key_number, now=now()
     )
@@ -41,11 +61,14 @@ ENDPOINTS = (
         summary="End a season and begin the next",
         description="The pool becomes an archive with the name POOL.SEASON, which takes no more "
         "matches or amendments but is read as before; a new pool has its name. The same again is "
-        "answered alike. A pool that waits for a replay is a conflict: its ratings are not final.",
+        "answered alike. A pool that waits for a replay is a conflict: its ratings are not final. "
+        "With `preview=true` the season goes on, and the answer says what its end would do, with "
+        "a sample of players from the highest rating to the lowest.",
         handler=end_season,
         right="admin",
+        query=SeasonQuery,
         body=Body(shape=SeasonRequest, example=_SEASON),
-        shape=SeasonMessage,
+        shape=(SeasonMessage, SeasonPreview),
         errors=(409,),
     ),
     Endpoint(

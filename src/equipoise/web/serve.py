@@ -8,13 +8,16 @@ import signal
 import socket
 import sys
 import tempfile
+import time
+from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.connection import open_store
@@ -26,6 +29,10 @@ log = logging.getLogger(__name__)
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _BACKLOG = 2048
+
+#: A worker that ends so often within so many seconds is not started again: the service stops.
+MOST_ENDS = 5
+ENDS_WITHIN = 600.0
 _FACTORY = "equipoise.web.application:application_from_environment"
 
 
@@ -39,7 +46,8 @@ def serve(
 
     port : 0 for any that is free; where it listens is said on standard error
     workers : processes; each has a writer of its own, and the database keeps them apart
-    Raises : InvalidParameterError where it cannot listen there; what `open_store` raises
+    Raises : InvalidParameterError where it cannot listen there; what `open_store` raises;
+        SystemExit with status 1 where a process does not start or keeps ending
     """
     require(0 <= port < 65_536, "port", "from 0 to 65535", port)
     require(1 <= workers <= 64, "workers", "from 1 to 64", workers)
@@ -58,7 +66,10 @@ def serve(
 def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> None:
     config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
     if workers > 1:
-        Multiprocess(config, sockets=[listening]).run()
+        supervisor = Supervisor(config, sockets=[listening])
+        supervisor.run()
+        if supervisor.failed:
+            raise SystemExit(1)
         return
     server = uvicorn.Server(config)
     # When all is done the server raises the signal once more that stopped it: that must not end
@@ -72,6 +83,65 @@ def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> N
         signal.signal(signal.SIGTERM, before)
     if not server.started:
         raise SystemExit(1)
+
+
+class Supervisor(Multiprocess):
+    """Starts the worker processes and replaces one that ends, unless it keeps ending.
+
+    uvicorn replaces a worker as often as it ends, so a worker that cannot work would be started for
+    ever, and only lines in a log would show it. This class gives up, so that whatever started the
+    service sees a failure.
+
+    failed : whether it gave up
+    """
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self.failed = False
+        self._ends: dict[int, deque[float]] = {}
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that have ended or no longer answer."""
+        for place, process in enumerate(self.processes):
+            if self.should_exit.is_set():
+                return
+            if process.is_alive():
+                continue
+            process.kill()
+            process.join()
+            if not self._may_restart(place, process):
+                self.failed = True
+                self.should_exit.set()
+                return
+            log.warning("worker process %s ended with %s", process.pid, _status(process.exitcode))
+            self.processes[place] = Process(self.config, self.sockets)
+            self.processes[place].start()
+
+    def _may_restart(self, place: int, process: Process) -> bool:
+        """Return whether the worker at this place is started again; if not, say why."""
+        if process.exitcode == STARTUP_FAILURE:
+            log.error("worker process %s did not start; the service stops", process.pid)
+            return False
+        now = time.monotonic()
+        ends = self._ends.setdefault(place, deque(maxlen=MOST_ENDS))
+        ends.append(now)
+        if len(ends) < MOST_ENDS or now - ends[0] > ENDS_WITHIN:
+            return True
+        log.error(
+            "a worker process ended %d times within %.0f s, last with %s; the service stops",
+            MOST_ENDS,
+            now - ends[0],
+            _status(process.exitcode),
+        )
+        return False
+
+
+def _status(code: int | None) -> str:
+    """Return how a process ended, in words."""
+    if code is not None and code < 0:
+        with suppress(ValueError):
+            return f"signal {signal.Signals(-code).name}"
+    return f"status {code}"
 
 
 def _options(settings: ServiceSettings) -> dict[str, Any]:

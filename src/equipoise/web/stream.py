@@ -101,7 +101,7 @@ async def _acknowledge(answer: _Answer, sent: _Sent) -> None:
         raise _with_lines(error, piece) from None
     if not isinstance(recorded, PostedMessage):
         raise TypeError(f"a piece of a stream was answered with {type(recorded).__name__}")
-    line = StreamLine(piece.through, recorded.new, recorded.known, recorded.seq)
+    line = StreamLine(piece.through, recorded.new, recorded.known, recorded.seq, recorded.unused)
     await answer.write(msgspec.json.encode(line))
 
 

@@ -31,12 +31,14 @@ class Amendments:
     void : ids of matches that do not count
     corrections : match -> the last correction
     touched : match -> the last amendment of any kind
+    played : match -> the time that the last correction with a time gives it
     """
 
     through: int
     void: set[str] = field(default_factory=set)
     corrections: dict[str, Entry] = field(default_factory=dict)
     touched: dict[str, int] = field(default_factory=dict)
+    played: dict[str, int] = field(default_factory=dict)
     eligibility: Eligibility = field(default_factory=Eligibility)
 
     @classmethod
@@ -63,6 +65,8 @@ class Amendments:
             self.void.discard(entry.match)
         elif entry.kind == "correct":
             self.corrections[entry.match] = entry
+            if entry.posted_time is not None:
+                self.played[entry.match] = entry.posted_time
 
     def request(self, entry: Entry) -> MatchRequest:
         """Return what a match says now."""
@@ -71,6 +75,10 @@ class Amendments:
     def time(self, entry: Entry) -> int:
         """Return the time at which a match counts now."""
         return self.corrections.get(str(entry.match), entry).time
+
+    def time_played(self, match: str, posted: int | None) -> int | None:
+        """Return the time that was given for a match, if any: by a correction, or as posted."""
+        return self.played.get(match, posted)
 
 
 def amendments_of(
@@ -149,6 +157,7 @@ def _counted(position: Position, entry: Entry, amendments: Amendments) -> Logged
         return None
     eligible = amendments.eligibility
     kept: MatchRequest | None = request
-    if eligible.turns:
-        kept = without(request, eligible.barred(players_of(request), position))
+    if eligible:
+        barred = eligible.barred(players_of(request), str(entry.match), position)
+        kept = without(request, barred)
     return None if kept is None else LoggedMatch(position[1], position[0], kept)

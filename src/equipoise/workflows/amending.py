@@ -26,7 +26,7 @@ from equipoise.messages.amendments import (
     ReasonRequest,
 )
 from equipoise.messages.matches import MatchRequest
-from equipoise.store import audit, log
+from equipoise.store import audit, log, ratings
 from equipoise.store.connection import Store
 from equipoise.store.log import Entry, Kind
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
@@ -34,11 +34,9 @@ from equipoise.workflows.amended_log import Amendments, amendments_of
 from equipoise.workflows.amendment_messages import message_of, reason_of
 from equipoise.workflows.amendment_preview import begin_of, preview_of
 from equipoise.workflows.cursors import cursor_in, cursor_out
-from equipoise.workflows.pools import check_open, rules_of
-from equipoise.workflows.posted_matches import PoolRules, id_fault, moment, read_matches
-
-#: Characters of a reason at most.
-_REASON = 2000
+from equipoise.workflows.match_history import players_of
+from equipoise.workflows.pools import check_open, check_reason, rules_of
+from equipoise.workflows.posted_matches import PoolRules, id_fault, id_text, moment, read_matches
 
 _Say = Callable[[Connection, PoolRecord, Amendments], Entry]
 
@@ -128,10 +126,10 @@ def disqualify(
     now: int,
     preview: bool = False,
 ) -> AmendmentMessage:
-    """Bar a player from being rated from a time on.
+    """Bar a player from being rated from a time on, or in one match alone.
 
     Matches that were posted earlier but took place later count without the player.
-    Raises : InvalidDataError, InvalidParameterError
+    Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
     """
     return _about_player(store, pool, "disqualify", player, request, key, now, preview)
 
@@ -146,9 +144,9 @@ def reinstate(
     now: int,
     preview: bool = False,
 ) -> AmendmentMessage:
-    """Let a player be rated again, from a time on.
+    """Let a player be rated again, from a time on, or in one match from which alone it was barred.
 
-    Raises : InvalidDataError, InvalidParameterError
+    Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
     """
     return _about_player(store, pool, "reinstate", player, request, key, now, preview)
 
@@ -225,6 +223,11 @@ def _about_player(
     rule = id_fault(player)
     if rule is not None:
         raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
+    if request.match is not None:
+        if request.since is not None:
+            raise InvalidParameterError("give either since or match, not both")
+        say_of_match = _of_one_match(kind, player, id_text(request.match), content, key, now)
+        return _record(store, pool, say_of_match, now, preview)
     since = None if request.since is None else moment(request.since, "since")
     if since is not None and not rules.timed:
         raise InvalidParameterError("since must be left out: this pool has no times")
@@ -232,7 +235,11 @@ def _about_player(
     def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> Entry:
         barred = amendments.eligibility.barred_now(player) is not None
         if barred == (kind == "disqualify") and since is None:
-            raise ConflictError(f"player {player!r} is {'' if barred else 'not '}disqualified")
+            hint = "; name the match to lift a disqualification from one match alone"
+            raise ConflictError(
+                f"player {player!r} is {'already' if barred else 'not'} disqualified"
+                f"{'' if barred else hint}"
+            )
         # Matches may have been moved there by corrections: the pool's last time knows of those.
         last = record.last_time
         past = since is not None and last is not None and since <= last
@@ -250,6 +257,38 @@ def _about_player(
         )
 
     return _record(store, pool, say, now, preview)
+
+
+def _of_one_match(
+    kind: Kind, player: str, match: str, content: str, key: int | None, now: int
+) -> _Say:
+    """Return what makes the record by which a player is barred from one match, or is no longer."""
+
+    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> Entry:
+        entry = _match(connection, record, match)
+        request = amendments.request(entry)
+        barred = amendments.eligibility.barred_from(player, match)
+        if player not in players_of(request) and not barred:
+            raise NotFoundError(f"player {player!r} did not take part in match {match!r}")
+        if barred == (kind == "disqualify"):
+            state = "already" if barred else "not"
+            raise ConflictError(
+                f"player {player!r} is {state} disqualified from match {match!r} alone"
+            )
+        return Entry(
+            seq=record.last_seq + 1,
+            kind=kind,
+            match=match,
+            player=player,
+            content=content,
+            posted_time=None,
+            time=amendments.time(entry),
+            needs_replay=request.rated and match not in amendments.void,
+            received=now,
+            key=key,
+        )
+
+    return say
 
 
 def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> AmendmentMessage:
@@ -277,16 +316,27 @@ def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> Amen
             begin = begin_of(connection, record, entry, before)
             columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)
         change_pool(connection, record.id, **columns)
+        if entry.player is not None and entry.match is None:
+            ratings.mark_disqualified(
+                connection,
+                record.id,
+                # A replay that is under way may have written the player already.
+                [record.generation, record.replay_generation or record.generation],
+                [entry.player],
+                entry.kind == "disqualify",
+            )
+        detail = {} if entry.player is None or entry.match is None else {"match": entry.match}
         audit.note(
             connection,
             "amendment.recorded",
             now=now,
             key=entry.key,
             pool=pool,
-            subject=entry.match or entry.player,
+            subject=entry.match if entry.player is None else entry.player,
             kind=entry.kind,
             seq=entry.seq,
             reason=reason_of(entry),
+            **detail,
         )
         return message_of(connection, replace(record, **columns), entry)
 
@@ -306,7 +356,5 @@ def _rules(store: Store, pool: str) -> PoolRules:
 
 def _reason(text: str) -> str:
     """Return a reason as the log keeps it. Raises : InvalidDataError."""
-    if len(text) > _REASON or "\0" in text:
-        rule = f"must have at most {_REASON} characters and no NUL"
-        raise InvalidDataError([Problem("", None, "reason", rule, text[:100] + "...")])
+    check_reason(text)
     return msgspec.json.encode({"reason": text}).decode()

@@ -10,6 +10,7 @@ from equipoise.store import replays
 from equipoise.store.log import Entry
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows.clock import now
+from equipoise.workflows.pool_settings import content_of
 from equipoise.workflows.pools import iso, rules_of, written
 
 #: Microseconds for which a replay that has not yet said what it changed is waited for.
@@ -27,6 +28,7 @@ def described(
 ) -> AmendmentMessage:
     """Return an amendment with its status and what it changed."""
     rules = rules_of(pool.settings)
+    said = content_of(entry.content) if entry.kind == "settings" else None
     return AmendmentMessage(
         seq=entry.seq,
         kind=entry.kind,
@@ -37,6 +39,8 @@ def described(
         received=iso(entry.received),
         status=status,
         difference=found,
+        settings=None if said is None else said.settings,
+        settings_before=None if said is None else said.before,
     )
 
 

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from equipoise.data.backtest import Backtest, Calibration, Difference, Interval, SystemScores
+from equipoise.data.backtest import (
+    METRICS,
+    Backtest,
+    Calibration,
+    Difference,
+    Group,
+    Interval,
+    SystemScores,
+    judge,
+)
 from equipoise.data.files import whole_file
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.formats import write_table
-from equipoise.formats.times import instant
+from equipoise.formats.times import moment, order_bound
 from equipoise.formats.writing import check_target
 from equipoise.messages.backtest import (
     BacktestMessage,
     BinMessage,
     CalibrationMessage,
     DifferenceMessage,
+    GroupMessage,
+    GroupScoresMessage,
     ScoringMessage,
     SliceMessage,
     SystemScoresMessage,
@@ -30,7 +40,14 @@ from equipoise.messages.backtest import (
 from equipoise.pages.backtest import backtest_page
 from equipoise.rating.system import RatingSystem
 from equipoise.workflows.backtest_report import check_page, report_of
-from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
+from equipoise.workflows.clock import working_time
+from equipoise.workflows.reading import (
+    HistoryRequest,
+    check_outputs,
+    history_message,
+    read,
+    without_dates,
+)
 from equipoise.workflows.systems_choice import plain_parameters
 
 
@@ -39,6 +56,8 @@ class BacktestRequest:
     """What to score, and how.
 
     first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
+    min_history, min_total : as `backtest` has them
+    least_differences : metric -> below which a difference does not matter, where not the usual one
     seed : of the resamples
     output : path of the table
     report : path of the page
@@ -48,7 +67,9 @@ class BacktestRequest:
     history: HistoryRequest
     first: str = "0"
     min_history: int = 5
+    min_total: int | None = None
     ties_as_authors: bool = False
+    least_differences: Mapping[str, float] = field(default_factory=dict)
     resamples: int = 1000
     confidence: float = 0.95
     seed: int = 0
@@ -88,14 +109,14 @@ def compare(
         check_target(request.output)
     if request.report is not None:
         check_page(request.report)
-    history, reading = read(request.history)
+    history, reading = read(request.history, systems)
     for system in systems.values():
         check_times(system, history)
     seconds: dict[str, float] = {}
-    clock = [time.perf_counter()]
+    clock = [working_time()]
 
     def finished(label: str) -> None:
-        clock.append(time.perf_counter())
+        clock.append(working_time())
         seconds[label] = clock[-1] - clock[-2]
 
     found = backtest(
@@ -103,8 +124,10 @@ def compare(
         history,
         rng=np.random.default_rng(request.seed),
         min_history=request.min_history,
-        first=first_scored(request.first, history),
+        min_total=request.min_total,
+        first=first_scored(request.first, history, time_format=request.history.time_format),
         ties_as_authors=request.ties_as_authors,
+        least_differences=request.least_differences,
         resamples=request.resamples,
         confidence=request.confidence,
         threads=request.threads,
@@ -136,11 +159,13 @@ def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
             file.write(page)
 
 
-def first_scored(text: str, history: History, option: str = "--from") -> int:
+def first_scored(
+    text: str, history: History, option: str = "--from", time_format: str | None = None
+) -> int:
     """Return the number of the first match to score.
 
     text : a share of the matches ("10%", "0.1"), rounded down to whole matches, or a time
-    option : that says so
+    option : that says so; time_format : how the times of the history are written
     Raises : InvalidParameterError
     """
     written = text.strip()
@@ -150,7 +175,9 @@ def first_scored(text: str, history: History, option: str = "--from") -> int:
         require(0 <= share < 1, option, "a share from 0% to less than 100%, or a time", text)
         # A share of 0.29 and 29% are 29 of 100 matches, whatever floats make of them.
         return math.floor(share * history.matches + 1e-9)
-    since = instant(written, option)
+    if history.order is not None:
+        return int(np.searchsorted(history.order, order_bound(written, option)))
+    since = moment(written, option, time_format)
     if history.time is None:
         raise InvalidParameterError(
             f"{option} a time needs a history with times; this one has no time column. A share "
@@ -166,11 +193,54 @@ def _number(text: str) -> float | None:
         return None
 
 
+def least_differences(
+    texts: Sequence[str], metric: str | None = None, option: str = "--least-difference"
+) -> dict[str, float]:
+    """Return {metric: value} of METRIC=VALUE texts.
+
+    metric : that a text without a name is about; None where there is none
+    Raises : InvalidParameterError
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, written = (part.strip() for part in text.rpartition("="))
+        if not equals:
+            if metric is None:
+                raise InvalidParameterError(
+                    f"{option} takes METRIC=VALUE, for instance log_loss=0.001; got {text!r}"
+                )
+            name = metric
+        require(name in METRICS, option, f"about one of {', '.join(METRICS)}", name)
+        if name in found:
+            raise InvalidParameterError(f"{option} names {name} twice")
+        value = _number(written)
+        if value is None or not 0 <= value < math.inf:
+            raise InvalidParameterError(
+                f"{option} of {name} must be a number of at least 0; got {written!r}"
+            )
+        found[name] = value
+    return found
+
+
+def chosen_history(min_history: int | None, min_total: int | None) -> int:
+    """Return the fewest earlier matches of players that are scored: 5 where nothing is said.
+
+    Raises : InvalidParameterError   both were given
+    """
+    if min_history is not None and min_total is not None:
+        raise InvalidParameterError(
+            "--min-total counts all matches of a player instead of the earlier ones: give either "
+            "--min-history or --min-total"
+        )
+    return 5 if min_history is None else min_history
+
+
 def check_times(system: RatingSystem, history: History) -> None:
     """Refuse parameters that count days where there are none."""
     if history.time is None and system.capabilities.needs_time:
         raise InvalidParameterError(
-            f"{system.name} with these parameters needs times, and this history has no time column"
+            f"{system.name} with these parameters needs times, and this history "
+            f"{without_dates(history)}"
         )
 
 
@@ -179,15 +249,19 @@ def message_of(answer: BacktestAnswer) -> BacktestMessage:
     found = answer.found
     return BacktestMessage(
         systems=[_system(scores, answer) for scores in found.systems],
-        differences=[_difference(one) for one in found.differences],
+        differences=[_difference(one, found.least_differences) for one in found.differences],
+        groups=[_group(one, found.least_differences) for one in found.groups],
         scoring=ScoringMessage(
+            for_whom=found.for_whom,
             learned=found.learned,
             undecided=found.undecided,
             min_history=found.min_history,
+            min_total=found.min_total,
             ties_as_authors=found.ties_as_authors,
             confidence=found.confidence,
             resamples=found.resamples,
             seed=answer.seed,
+            least_differences=dict(found.least_differences),
         ),
         history=history_message(answer.history, answer.reading),
     )
@@ -234,8 +308,29 @@ def _calibration(found: Calibration) -> CalibrationMessage:
     )
 
 
-def _difference(one: Difference) -> DifferenceMessage:
-    return DifferenceMessage(one.first, one.second, _known(one.metrics), _bounds(one.intervals))
+def _difference(one: Difference, least: Mapping[str, float]) -> DifferenceMessage:
+    judgements: dict[str, str] = {
+        name: judge(value, one.intervals.get(name, (math.nan, math.nan)), least[name])
+        for name, value in one.metrics.items()
+    }
+    return DifferenceMessage(
+        one.first, one.second, _known(one.metrics), _bounds(one.intervals), judgements
+    )
+
+
+def _group(one: Group, least: Mapping[str, float]) -> GroupMessage:
+    return GroupMessage(
+        first=one.first,
+        last=one.last,
+        participations=one.participations,
+        systems=[
+            GroupScoresMessage(
+                label=scores.label, **_known(scores.metrics), intervals=_bounds(scores.intervals)
+            )
+            for scores in one.systems
+        ],
+        differences=[_difference(found, least) for found in one.differences],
+    )
 
 
 def _bounds(intervals: Mapping[str, Interval]) -> dict[str, list[float | None]]:

@@ -52,6 +52,8 @@ def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestR
 
 def period(history: History) -> tuple[str, str] | None:
     """Return the first and the last time of a history as text; None where it has none."""
+    if history.order is not None and history.matches:
+        return str(history.order[0]), str(history.order[-1])
     if history.time is None or not history.matches:
         return None
     first, last = int(history.time[0]), int(history.time[-1])

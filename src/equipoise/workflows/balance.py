@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from equipoise.balance.lobby_split import Objective, balance
+from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.lobby import Lobby
+from equipoise.data.prediction import Prediction
 from equipoise.data.split import Balance
-from equipoise.data.win_probability import win_probability
+from equipoise.data.times import as_written
+from equipoise.data.win_probability import team_mean_prediction
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.lobby import read_lobby, read_lobby_of
+from equipoise.formats.times import check_time_format, moment
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.balance import AlternativeMessage, BalanceMessage, ConstraintMessage
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.rating.pool_state import PoolState
+
+#: Said of a table of ratings, which is taken as it is.
+_AS_OF_LAST = "deviations are as of each player's last match"
+
+#: Returns what is expected of teams, given the rows of their players in the lobby.
+Predict = Callable[[Sequence[Sequence[int]]], Prediction]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +57,19 @@ class SplitRequest:
 class BalanceRequest(SplitRequest):
     """Whom to split, and how.
 
-    lobby : path or stream of a lobby; or else
-    ratings, players : path or stream of a table of ratings, and ids
+    lobby : path or stream of a lobby; or else `players`, ids, with one of
+    state, at : path of a saved state, and the time for which its ratings are read, as text; None:
+        that of its last match
+    time_format : how `at` is written
+    ratings : path or stream of a table of ratings
     format : how either is written, where its name does not tell
     output : path of a table of the teams
     """
 
     lobby: object = None
+    state: str | None = None
+    at: str | None = None
+    time_format: str | None = None
     ratings: object = None
     players: Sequence[str] | None = None
     format: str | None = None
@@ -56,25 +78,37 @@ class BalanceRequest(SplitRequest):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BalanceAnswer:
-    """The lobby, its teams, and every team's chance to win."""
+    """The lobby, its teams, and what is expected of them.
+
+    at : time for which ratings were read, as it is answered; None where the lobby brought them
+    notes : what else to know
+    """
 
     lobby: Lobby
     balance: Balance
-    win_probability: list[float]
+    prediction: Prediction
+    at: int | str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
     """Read, balance, write. Raises : EquipoiseError, and then nothing was written."""
     if request.output is not None:
         check_target(request.output)
-    answer = split_lobby(_lobby(request), request)
+    answer = _split(request)
     if request.output is not None:
         write_table(table_of(answer), request.output)
     return answer
 
 
-def split_lobby(lobby: Lobby, request: SplitRequest) -> BalanceAnswer:
-    """Return the teams of a lobby with their chances. Raises : EquipoiseError."""
+def split_lobby(
+    lobby: Lobby, request: SplitRequest, predict: Predict | None = None
+) -> BalanceAnswer:
+    """Return the teams of a lobby and what is expected of them.
+
+    predict : of the system that knows the players; None compares mean ratings (READINGS A15)
+    Raises : EquipoiseError
+    """
     result = balance(
         lobby,
         _teams(request, lobby),
@@ -88,8 +122,11 @@ def split_lobby(lobby: Lobby, request: SplitRequest) -> BalanceAnswer:
     )
     row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
     rows = [[row_of[one] for one in team] for team in result.teams]
-    chances = win_probability(lobby.rating, lobby.deviation, rows)
-    return BalanceAnswer(lobby=lobby, balance=result, win_probability=chances)
+    if predict is None:
+        prediction = team_mean_prediction(lobby.rating, lobby.deviation, rows)
+    else:
+        prediction = predict(rows)
+    return BalanceAnswer(lobby=lobby, balance=result, prediction=prediction)
 
 
 def table_of(answer: BalanceAnswer) -> pl.DataFrame:
@@ -113,15 +150,23 @@ def table_of(answer: BalanceAnswer) -> pl.DataFrame:
 
 def message_of(answer: BalanceAnswer) -> BalanceMessage:
     """Return the answer as machines are shown it."""
-    result = answer.balance
+    result, expects = answer.balance, answer.prediction
+    expected: list[float] = expects.expected.tolist()
     return BalanceMessage(
         teams=[list(team) for team in result.teams],
         objective=result.objective,
         rating_difference=result.rating_difference,
         deviation_difference=result.deviation_difference,
-        win_probability=answer.win_probability,
+        win_probability=expected,
         constraints=[
-            ConstraintMessage(one.name, one.status, one.objective_without)
+            ConstraintMessage(
+                name=one.name,
+                status=one.status,
+                objective_without=one.objective_without,
+                kind=one.kind,
+                players=list(one.players),
+                label=one.label,
+            )
             for one in result.constraints
         ],
         alternatives=[
@@ -135,21 +180,81 @@ def message_of(answer: BalanceAnswer) -> BalanceMessage:
         ],
         bound=result.bound,
         gap=result.gap,
+        expected=expected,
+        win=None if expects.win is None else expects.win.tolist(),
+        draw=expects.draw,
+        draw_by=expects.draw_by,
+        by=expects.by,
+        newcomers=list(expects.newcomers),
+        at=answer.at,
+        notes=[*result.notes, *answer.notes],
     )
 
 
-def _lobby(request: BalanceRequest) -> Lobby:
-    """Return the lobby asked for. Raises : InvalidParameterError where it is not clear which."""
-    from_ratings = request.ratings is not None or request.players is not None
-    if (request.lobby is None) != from_ratings:
-        raise InvalidParameterError("give either a LOBBY, or --ratings with --players")
-    if request.lobby is not None:
-        return read_lobby(request.lobby, format=request.format)
-    if request.ratings is None or request.players is None:
+def _split(request: BalanceRequest) -> BalanceAnswer:
+    """Return the teams of the lobby asked for.
+
+    Raises : InvalidParameterError where it is not clear which is meant; EquipoiseError
+    """
+    sources = [request.state is not None, request.ratings is not None]
+    from_players = any(sources) or request.players is not None
+    if (request.lobby is None) != from_players or all(sources):
         raise InvalidParameterError(
-            "--ratings says where ratings are and --players who waits: give both"
+            "give either a LOBBY, or --ratings with --players, or --state with --players"
         )
-    return read_lobby_of(request.ratings, request.players, format=request.format)
+    if request.at is not None and request.state is None:
+        raise InvalidParameterError(
+            "--at needs --state: a table of ratings is as of the time for which it was written"
+        )
+    if request.lobby is not None:
+        return split_lobby(read_lobby(request.lobby, format=request.format), request)
+    if request.players is None or not any(sources):
+        raise InvalidParameterError(
+            "--players needs the ratings of --state or --ratings, and these need --players"
+        )
+    if request.state is not None:
+        return _split_of_state(request.state, request.players, request)
+    lobby = read_lobby_of(request.ratings, request.players, format=request.format)
+    notes = (_AS_OF_LAST,) if lobby.deviation.any() else ()
+    return replace(split_lobby(lobby, request), notes=notes)
+
+
+def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) -> BalanceAnswer:
+    """Return the teams of players of a saved state. Raises : EquipoiseError."""
+    # A lobby alone needs neither: nothing that is compiled is loaded for it.
+    from equipoise.rating.lineup import lobby_of, lobby_prediction
+    from equipoise.rating.pool_state import PoolState, newcomers_told
+    from equipoise.workflows.reading import unused_at, unused_notes
+
+    state = PoolState.load(path)
+    lobby = lobby_of(state, players, at=_day(state, request))
+    answer = split_lobby(lobby, request, lambda rows: lobby_prediction(state, lobby, rows))
+    known = state.player_ids.tolist()
+    told = newcomers_told(
+        lobby.newcomers, known, f"among the {counted(len(known), 'rated player')}"
+    )
+    unused = unused_at(state.system) if request.at is not None else []
+    notes = unused_notes({state.system.name: unused}, strict=False)
+    return replace(answer, at=_shown_at(state, request.at), notes=(*notes, *told))
+
+
+def _day(state: PoolState, request: BalanceRequest) -> float | None:
+    """Return the time asked for in days since 1970, None for that of the last match."""
+    if request.at is None:
+        return None
+    if state.last_time is None:
+        had = "none" if state.last_order is None else "an order without dates"
+        raise InvalidParameterError(f"--at needs a state with dates; its history had {had}")
+    when = moment(request.at, "--at", check_time_format(request.time_format))
+    return when / MICROSECONDS_PER_DAY
+
+
+def _shown_at(state: PoolState, at: str | None) -> int | str | None:
+    """Return the time for which ratings were read, as it was given or as the history had it."""
+    if at is not None or state.last_time is None:
+        return at
+    shown = as_written(np.array([state.last_time]), state.time_kind)[0]
+    return int(shown) if state.time_kind == "seconds" else str(shown)
 
 
 def _teams(request: SplitRequest, lobby: Lobby) -> int:

@@ -1,4 +1,7 @@
-"""The order of a leaderboard whose shown ratings decay, brought up to date day by day."""
+"""The order of a leaderboard, brought up to date.
+
+Day by day where shown ratings decay, and once where the settings that it follows were changed.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from sqlalchemy import Connection
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.store import ratings
 from equipoise.store.connection import Store
-from equipoise.store.pools import change_pool, get_pool
+from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
 from equipoise.store.ratings import RatingRow
 from equipoise.workflows.pools import rules_of
 from equipoise.workflows.posted_matches import PoolRules
@@ -57,10 +61,49 @@ def refresh_board(
     return None
 
 
+def shows_all_at_once(pool: PoolRecord) -> bool:
+    """Return whether changed settings of a pool can be written into its ratings at once."""
+    return pool.players < _PIECE
+
+
+def rewrite_board(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> None:
+    """Write changed settings into all ratings, in small steps; what is left is done later."""
+    while not stop():
+        with store.write() as connection:
+            record = get_pool(connection, pool, lock=True)
+            if record.board_from is None or rewrite_piece(connection, record):
+                return
+        time.sleep(0.001)
+
+
+def rewrite_piece(connection: Connection, pool: PoolRecord) -> bool:
+    """Write changed settings into the next ratings; return whether all have them.
+
+    pool : locked
+    """
+    rules, after = rules_of(pool.settings), pool.board_from or ""
+    rows = ratings.ratings_after(connection, pool.id, pool.generation, after, _PIECE)
+    # Long before all matches nothing has decayed.
+    day = START[0] if pool.board_day is None else pool.board_day
+    ratings.reorder(connection, pool.id, pool.generation, _decayed(rules, rows, day))
+    placing = rules.settings.placement_matches
+    for provisional in (False, True):
+        changed = [
+            row.player
+            for row in rows
+            if (row.matches < placing) == provisional and row.provisional != provisional
+        ]
+        ratings.mark_provisional(connection, pool.id, pool.generation, changed, provisional)
+    done = len(rows) < _PIECE
+    change_pool(connection, pool.id, board_from=None if done else rows[-1].player)
+    return done
+
+
 def _decayed(rules: PoolRules, rows: Sequence[RatingRow], day: int) -> dict[str, float]:
     """Return where those players belong who stand elsewhere, by id."""
     deviation = [math.nan if row.deviation is None else row.deviation for row in rows]
-    last = np.array([row.last_time for row in rows], np.float64) / MICROSECONDS_PER_DAY
+    times = [math.nan if row.last_time is None else row.last_time for row in rows]
+    last = np.array(times, np.float64) / MICROSECONDS_PER_DAY
     shown = display(
         rules,
         np.array([row.rating for row in rows], np.float64),

@@ -51,6 +51,7 @@ class RunningPool:
     position : of the last match that was rated
     board_day : as of which shown ratings have decayed
     matches, participations : rated so far, those before the checkpoint it began at included
+    draws_from : number of the log from which matches count for the chance of a draw
     """
 
     rules: PoolRules
@@ -62,14 +63,16 @@ class RunningPool:
     matches: int = 0
     participations: int = 0
     board_day: int | None = None
+    draws_from: int = 1
 
     @classmethod
-    def start(cls, rules: PoolRules) -> RunningPool:
+    def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
         """Return a pool in which nobody is known."""
-        return cls(rules, [], {}, rules.system.initial(0), Trail.empty(0))
+        state = rules.system.initial(0)
+        return cls(rules, [], {}, state, Trail.empty(0), draws_from=draws_from)
 
     @classmethod
-    def resume(cls, rules: PoolRules, checkpoint: Checkpoint) -> RunningPool:
+    def resume(cls, rules: PoolRules, checkpoint: Checkpoint, draws_from: int) -> RunningPool:
         """Return the pool as a checkpoint has it. Raises : InvalidDataError."""
         try:
             content = zlib.decompress(checkpoint.content)
@@ -87,6 +90,7 @@ class RunningPool:
             Trail.from_bytes(checkpoint.trail, len(players)),
             checkpoint.position,
             participations=checkpoint.participations,
+            draws_from=draws_from,
         )
 
     def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
@@ -102,7 +106,13 @@ class RunningPool:
         self.state.grow(len(self.players))
         self.trail.grow(len(self.players))
         changes, history = rated_changes(
-            self.rules, self.state, self.trail, matches, self.row_of, object_array(self.players)
+            self.rules,
+            self.state,
+            self.trail,
+            matches,
+            self.row_of,
+            object_array(self.players),
+            self.draws_from,
         )
         self.matches += len(matches)
         self.participations += len(names)
@@ -141,8 +151,8 @@ def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRule
     """Return the pool before its first match: with nobody, or with the seed of its season."""
     content = None if pool.follows is None else seeds.content_of(connection, pool.id)
     if content is None:
-        return RunningPool.start(rules)
-    return RunningPool.resume(rules, Checkpoint(START, 0, pool.code, content))
+        return RunningPool.start(rules, pool.draws_from)
+    return RunningPool.resume(rules, Checkpoint(START, 0, pool.code, content), pool.draws_from)
 
 
 def running_before(
@@ -182,7 +192,7 @@ def _resumed(
         if saved is None:
             return running_from_start(connection, pool, rules)
         try:
-            return RunningPool.resume(rules, saved)
+            return RunningPool.resume(rules, saved, pool.draws_from)
         except InvalidDataError as error:
             # Of another version of the code, or damaged: what it says follows from the log too.
             log.warning("checkpoint of pool %s at %s: %s", pool.name, saved.position, error)

@@ -1,10 +1,40 @@
-"""The clock of the service, read at its border and passed on as an argument."""
+"""Clocks: the time of day, read at the border of the service, and the seconds that work takes."""
 
 from __future__ import annotations
 
+import atexit
 import time
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from equipoise._jit import Compilation
 
 
 def now() -> int:
     """Return the time as the store keeps it: microseconds since 1970 UTC."""
     return time.time_ns() // 1000
+
+
+def working_time() -> float:
+    """Return the seconds of a clock that stops while kernels are compiled or loaded.
+
+    Compiling happens once on a machine and loading once in a process: a rate that counted them
+    would say nothing about more matches. Only differences mean something.
+    """
+    _, compilation = _watch()
+    return time.perf_counter() - compilation.seconds - compilation.loading
+
+
+@lru_cache(maxsize=1)
+def _watch() -> tuple[AbstractContextManager[Compilation], Compilation]:
+    """Return a watch of all compilation from now on; it lasts as long as it is kept here."""
+    from equipoise._jit import watch_compilation
+
+    watch = watch_compilation()
+    compilation = watch.__enter__()
+    # Left to the end of the interpreter it would find Numba gone, and say so on standard error.
+    atexit.register(watch.__exit__, None, None, None)
+    return watch, compilation

@@ -23,6 +23,7 @@ from equipoise.messages.plot import (
     PointMessage,
     SeriesMessage,
 )
+from equipoise.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,7 +103,7 @@ def text_of(
 
 def _head(words: str, colour: str, columns: int) -> list[Row]:
     """Return words above a chart, wrapped to its width."""
-    return [[Span(line, colour)] for line in textwrap.wrap(words, columns)]
+    return [[Span(line, colour)] for line in textwrap.wrap(printable(words), columns)]
 
 
 def _key(system: str, band: bool, performances: bool) -> str:
@@ -114,7 +115,7 @@ def _key(system: str, band: bool, performances: bool) -> str:
 def _pool(shown: Plot) -> str:
     """Return whose ratings a distribution shows."""
     least = shown.min_matches
-    return shown.system + (f", players with at least {least} rated matches" if least > 1 else "")
+    return shown.system + (f", players with at least {least:,} rated matches" if least > 1 else "")
 
 
 def message_of(shown: Plot) -> PlotMessage:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,15 @@ from equipoise.messages.drift import (
     WindowMessage,
 )
 from equipoise.rating.system import RatingSystem
-from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
+from equipoise.wording import printable
+from equipoise.workflows.clock import working_time
+from equipoise.workflows.reading import (
+    HistoryRequest,
+    check_outputs,
+    history_message,
+    read,
+    without_dates,
+)
 from equipoise.workflows.systems_choice import plain_parameters
 
 if TYPE_CHECKING:
@@ -79,7 +86,7 @@ def audit_drift(
     Raises : EquipoiseError, and then nothing was written
     """
     _check(request, len(systems))
-    history, reading = read(request.history)
+    history, reading = read(request.history, systems)
     window = _window(request, history)
     found: dict[str, Drift] = {}
     seconds: dict[str, float] = {}
@@ -89,7 +96,7 @@ def audit_drift(
             if progress is not None:
                 progress(before * total + done, len(systems) * total)
 
-        start = time.perf_counter()
+        start = working_time()
         found[label] = drift(
             system,
             history,
@@ -98,7 +105,7 @@ def audit_drift(
             threads=request.threads,
             progress=note,
         )
-        seconds[label] = time.perf_counter() - start
+        seconds[label] = working_time() - start
     answer = DriftAnswer(
         history=history,
         reading=reading,
@@ -145,8 +152,8 @@ def _window(request: DriftRequest, history: History) -> ActivityWindow:
     elif request.active_days is not None:
         if history.time is None:
             raise InvalidParameterError(
-                "--active-days needs a history with times; this one has no time column. Use "
-                "--active-matches"
+                f"--active-days needs a history with times; this one {without_dates(history)}. "
+                "Use --active-matches"
             )
         window = ActivityWindow("days", request.active_days)
     else:
@@ -180,8 +187,7 @@ def title_of(answer: DriftAnswer) -> str:
 
 def subtitle_of(answer: DriftAnswer, *, band: bool) -> str:
     """Return who is active, and what the band is."""
-    unit, length = answer.window
-    words = f"Active players have played in the last {length:,.10g} {unit}"
+    words = f"Active players have played in the last {answer.window}"
     return words + ("; the band is a standard deviation of their ratings" if band else "")
 
 
@@ -217,7 +223,7 @@ def text_of(
     glyphs = UNICODE if unicode else ASCII
     chart = drift_rows(answer.found, columns=columns, rows=rows, coloured=coloured, glyphs=glyphs)
     heads = [(title or title_of(answer), "bold"), (subtitle_of(answer, band=False), "dim")]
-    return [*([Span(words[:columns], colour)] for words, colour in heads), *chart]
+    return [*([Span(printable(words)[:columns], colour)] for words, colour in heads), *chart]
 
 
 def message_of(answer: DriftAnswer) -> DriftMessage:

@@ -19,6 +19,7 @@ from equipoise.workflows.amended_log import amendments_of
 from equipoise.workflows.log_lines import entry_line, head_line
 from equipoise.workflows.log_table import LogTable
 from equipoise.workflows.logged_seeds import seed_of
+from equipoise.workflows.pool_settings import settings_at_first
 from equipoise.workflows.pool_tables import change_frames, rating_frames
 from equipoise.workflows.pools import rules_of
 
@@ -100,7 +101,8 @@ def _bytes(
 
 
 def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:
-    yield head_line(pool, seed_of(connection, pool))
+    settings = settings_at_first(connection, pool)
+    yield head_line(pool, settings, seed_of(connection, pool))
     for entry in log.whole_log(connection, pool.id):
         yield entry_line(entry)
         if entry.seq % 2_000 == 0:

@@ -23,9 +23,9 @@ from equipoise.messages.explain import (
 )
 from equipoise.messages.history import HistoryMessage
 from equipoise.rating.explaining import explain
-from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
+from equipoise.workflows.rating import NOT_COMPARED, state_to_resume
 from equipoise.workflows.reading import HistoryRequest, history_message, read
 from equipoise.workflows.settings import DEFAULT_SYSTEM
 
@@ -38,12 +38,14 @@ class ExplainRequest:
 
     player, match : ids as text; None takes the player's last rated match
     resume : path of a saved state that the history goes on from
+    restart : rate from the beginning if the history has all matches of that state
     """
 
     history: HistoryRequest
     player: str
     match: str | None = None
     resume: str | None = None
+    restart: bool = False
     threads: int = 1
 
 
@@ -58,24 +60,31 @@ def explain_match(
     progress : called with (participations done, participations before the match)
     Raises : EquipoiseError
     """
-    before = None if request.resume is None else PoolState.load(request.resume)
+    before = state_to_resume(request.resume, request.restart)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
-    history, reading = read(request.history)
+    history, reading = read(request.history, {system.name: system})
     found = explain(
         system,
         history,
         request.player,
         request.match,
         state=before,
+        restart=request.restart,
         threads=request.threads,
         progress=progress,
     )
-    if system.capabilities.uses_performance:
+    if "performance" in system.capabilities.uses:
         weights = request.history.statistics
         found = with_statistics(found, _statistics(history, found, weights), weights)
     message = explain_message(found, partial(written, kind=history.time_kind))
-    return message, history_message(history, reading)
+    told = history_message(history, reading)
+    if before is not None and not before.comparable and not request.restart:
+        told = msgspec.structs.replace(told, notes=[*told.notes, NOT_COMPARED])
+    if history.order is not None:
+        match = int(np.flatnonzero(history.match_ids == found.match)[0])
+        message = msgspec.structs.replace(message, time=int(history.order[match]))
+    return message, told
 
 
 def with_statistics(
@@ -112,6 +121,7 @@ def explain_message(
     own: dict[str, Any] = {one.name: getattr(found, one.name) for one in fields(found)}
     own |= {
         "time": show(found.time),
+        "played": show(found.time),
         "change": found.rating - found.rating_before,
         "contributions": [_as(ContributionMessage, one) for one in found.contributions],
         "quantities": [_as(QuantityMessage, one) for one in found.quantities],

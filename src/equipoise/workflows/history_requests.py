@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from equipoise.arrays import Ids
-from equipoise.data.history import History, TimeKind
+from equipoise.data.history import AT_HOME, History, TimeKind
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
 
 #: Columns of a history with a field of their own in what is posted.
@@ -120,9 +120,16 @@ def _player(columns: _Columns, row: int) -> ParticipationRequest:
         share=None if share == 1.0 else share,
         role=str(own["role"]) if "role" in own else None,
         side=str(own["side"]) if "side" in own else None,
-        at_home=bool(own["at_home"]) if "at_home" in own else None,
+        at_home=_truth(own["at_home"]) if "at_home" in own else None,
         attributes={name: _plain(one) for name, one in _present(columns.attributes, row).items()},
     )
+
+
+def _truth(value: Any) -> bool:
+    """Return whether a value of `at_home` says so, as `elo` reads the column."""
+    if isinstance(value, str):
+        return value.strip().lower() in AT_HOME
+    return bool(value > 0)
 
 
 def _present(columns: Mapping[str, list[Any]], row: int) -> dict[str, Any]:

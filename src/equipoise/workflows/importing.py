@@ -7,7 +7,6 @@ was cut off is simply run again.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,17 +28,27 @@ from equipoise.messages.exchange import ImportMessage, LogLine
 from equipoise.messages.history import HistoryMessage
 from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.messages.pools import PoolRequest
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
 from equipoise.store.connection import Store
 from equipoise.store.pools import find_pool, get_pool
+from equipoise.wording import counted
 from equipoise.workflows.checkpointing import keep_checkpoints
+from equipoise.workflows.clock import working_time
 from equipoise.workflows.history_requests import pieces_of, requests_of
 from equipoise.workflows.log_lines import check_log, is_log, log_entries, match_of, read_head
 from equipoise.workflows.logged_amendments import LoggedAmendments
 from equipoise.workflows.logged_seeds import plant_seed
-from equipoise.workflows.pools import create_pool, rules_of
+from equipoise.workflows.pool_settings import settings_at_first
+from equipoise.workflows.pools import check_same, check_settings, create_pool, rules_of
 from equipoise.workflows.posted_matches import PoolRules, moment
 from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.reading import HistoryRequest, history_message
+from equipoise.workflows.reading import (
+    HistoryRequest,
+    history_message,
+    unused_notes,
+    unused_of,
+)
 from equipoise.workflows.replaying import tend_pool
 
 #: Matches of one transaction: many, so that they are rated together; few, so that others who
@@ -95,7 +104,7 @@ def import_pool(
     Raises : NotFoundError for a pool that is not there, ConflictError, InvalidDataError,
         InvalidParameterError
     """
-    started = time.perf_counter()
+    started = working_time()
     there = _rules(store, pool) is not None
     if not there and not request.create:
         raise NotFoundError(f"no pool {pool!r}, and it is not to be made")
@@ -103,6 +112,7 @@ def import_pool(
     source = request.history.source
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and is_log(path):
+        _refuse_choices(request.history)
         _import_log(done, path)
     else:
         _import_history(done)
@@ -122,7 +132,7 @@ def import_pool(
         last_seq=record.last_seq,
         pending=record.dirty is not None,
         history=done.history,
-        seconds=time.perf_counter() - started,
+        seconds=working_time() - started,
     )
 
 
@@ -131,12 +141,18 @@ def _import_history(done: _Import) -> None:
     rules = _rules(done.store, done.pool)
     asked = done.request.settings.get("statistics", {})
     weights = rules.settings.statistics if rules is not None else asked
-    history = _history(done, list(weights) if isinstance(weights, Mapping) else [])
+    system = _system(done, rules)
+    history = _history(done, system, list(weights) if isinstance(weights, Mapping) else [])
     kind = "none" if history.time is None else history.time_kind
     times = kind if kind in ("none", "seconds") else "datetime"
     rules = _made(done, rules, PoolRequest(times=times))
     if rules.timed != (history.time is not None):
         has = "times, and the history none" if rules.timed else "no times, and the history has"
+        if history.order is not None:
+            has = (
+                "times, and those of the history are an order without dates; --time-format s reads "
+                "them as seconds since 1970"
+            )
         raise InvalidParameterError(f"the pool has {has}")
     for start, stop in pieces_of(history, PIECE):
         matches = requests_of(history, start, stop)
@@ -146,7 +162,20 @@ def _import_history(done: _Import) -> None:
         done.show(stop, history.matches)
 
 
-def _history(done: _Import, statistics: Sequence[str]) -> History:
+def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
+    """Return the system of the pool, also of one that is to be made.
+
+    Raises : InvalidParameterError, NotFoundError
+    """
+    if rules is not None:
+        return rules.system
+    asked = done.request.settings
+    parameters = asked.get("parameters", {})
+    name = str(asked.get("system", PoolRequest().system))
+    return make_system(name, parameters if isinstance(parameters, Mapping) else {})
+
+
+def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> History:
     """Return the history of the file. Raises : InvalidDataError, InvalidParameterError."""
     asked = done.request.history
     reading = scan_history(
@@ -157,19 +186,49 @@ def _history(done: _Import, statistics: Sequence[str]) -> History:
         skip_bad=asked.skip_bad,
         since=asked.since,
         until=asked.until,
+        time_format=asked.time_format,
         where=asked.where,
+        lower_score_is_better=asked.lower_score_is_better,
+        synonyms=asked.synonyms,
     )
     if reading.history is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, asked.source))
-    done.history = history_message(reading.history, reading)
-    return reading.history
+    history = reading.history
+    unused = unused_of(system, history, asked)
+    weighed = asked.statistics or done.request.settings.get("statistics")
+    if weighed and "performance" not in system.capabilities.uses and "--stat" not in unused:
+        unused.append("--stat")
+    notes = unused_notes({system.name: unused}, strict=asked.strict)
+    reading = replace(reading, notes=(*reading.notes, *notes))
+    done.history = history_message(history, reading)
+    return history
+
+
+def _refuse_choices(asked: HistoryRequest) -> None:
+    """Refuse options of histories for a log, which is taken whole and as it is."""
+    given = {
+        "--column": asked.columns,
+        "--skip-bad": asked.skip_bad,
+        "--from": asked.since,
+        "--until": asked.until,
+        "--where": asked.where,
+        "--synonyms": asked.synonyms,
+        "--time-format": asked.time_format,
+        "--lower-score-is-better": asked.lower_score_is_better,
+        "--strict": asked.strict,
+    }
+    named = [name for name, value in given.items() if value]
+    if named:
+        raise InvalidParameterError(
+            f"leave out {', '.join(named)}: a log of `equipoise export` is imported as it is"
+        )
 
 
 def _import_log(done: _Import, path: Path) -> None:
     """Check a log to its end, then record its entries in their order."""
     head = read_head(path)
     check_log(path, head)
-    _made(done, _rules(done.store, done.pool), head.settings)
+    _made(done, _rules(done.store, done.pool), head.settings, at_first=True)
     plant_seed(done.store, done.pool, head.seed)
     amendments = LoggedAmendments(done.store, done.pool)
     count = 0
@@ -231,8 +290,8 @@ def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> N
     if isinstance(answer, InvalidDataError):
         raise InvalidDataError(
             [located(problem) for problem in answer.problems],
-            f"pool {done.pool!r} refuses what comes after {done.matches:,} matches; "
-            f"problems: {len(answer.problems)}",
+            f"pool {done.pool!r} refuses what comes after "
+            f"{counted(done.matches, 'match', 'matches')}; problems: {len(answer.problems)}",
         )
     if isinstance(answer, EquipoiseError):
         raise answer
@@ -261,9 +320,12 @@ def _rules(store: Store, pool: str) -> PoolRules | None:
     return None if found is None else rules_of(found.settings)
 
 
-def _made(done: _Import, rules: PoolRules | None, settings: PoolRequest) -> PoolRules:
+def _made(
+    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, at_first: bool = False
+) -> PoolRules:
     """Return the rules of the pool, which is made with these settings if it is not there.
 
+    at_first : the settings are those that the pool of a log began with
     Raises : InvalidDataError, ConflictError where it is there, and not as it is asked to be
     """
     asked = done.request.settings
@@ -272,7 +334,13 @@ def _made(done: _Import, rules: PoolRules | None, settings: PoolRequest) -> Pool
         try:
             wanted = msgspec.convert(values, PoolRequest)
         except msgspec.ValidationError as error:
-            raise InvalidParameterError(f"the pool cannot be made so: {error}") from error
-        create_pool(done.store, done.pool, wanted, done.now)
+            raise InvalidParameterError(f"the pool could not be created: {error}") from error
+        if rules is not None and at_first:
+            with done.store.read() as connection:
+                there = settings_at_first(connection, get_pool(connection, done.pool))
+            check_settings(done.pool, wanted, "The log could not be imported")
+            check_same(done.pool, PoolRules(there), PoolRules(wanted))
+        else:
+            create_pool(done.store, done.pool, wanted, done.now)
     with done.store.read() as connection:
         return rules_of(get_pool(connection, done.pool).settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
@@ -27,6 +26,8 @@ from equipoise.messages.incentives import (
 )
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import printable
+from equipoise.workflows.clock import working_time
 from equipoise.workflows.plot import player_rows
 from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
 from equipoise.workflows.systems_choice import plain_parameters
@@ -79,7 +80,7 @@ def audit_incentives(
     Raises : EquipoiseError, and then nothing was written
     """
     _check(request, len(systems))
-    history, reading = read(request.history)
+    history, reading = read(request.history, systems)
     players = _players(next(iter(systems.values())), history, request.players)
     found: dict[str, list[Incentive]] = {}
     seconds: dict[str, float] = {}
@@ -89,7 +90,7 @@ def audit_incentives(
             if progress is not None:
                 progress(before * total + done, len(systems) * total)
 
-        start = time.perf_counter()
+        start = working_time()
         found[label] = incentives(
             system,
             history,
@@ -100,7 +101,7 @@ def audit_incentives(
             threads=request.threads,
             progress=note,
         )
-        seconds[label] = time.perf_counter() - start
+        seconds[label] = working_time() - start
     answer = IncentivesAnswer(
         history=history,
         reading=reading,
@@ -215,7 +216,7 @@ def text_of(
     glyphs = UNICODE if unicode else ASCII
     label, one = max(shown(answer).items(), key=lambda item: item[1].gain)
     chart = incentive_rows(one, columns=columns, rows=rows, coloured=coloured, glyphs=glyphs)
-    head = f"{title or title_of(answer)} ({label})"
+    head = printable(f"{title or title_of(answer)} ({label})")
     return [[Span(head[:columns], "bold")], *chart]
 
 

@@ -9,11 +9,13 @@ import msgspec
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.messages.amendments import ReasonRequest
-from equipoise.messages.exchange import LOG_VERSION, LogHead, LogLine
+from equipoise.messages.exchange import LOG_VERSION, OLDEST_LOG_VERSION, LogHead, LogLine
 from equipoise.messages.matches import MatchRequest, Moment
+from equipoise.messages.pools import PoolRequest
 from equipoise.store.log import Entry
 from equipoise.store.pools import PoolRecord
-from equipoise.workflows.pools import iso, rules_of
+from equipoise.workflows.pool_settings import content_of
+from equipoise.workflows.pools import iso
 from equipoise.workflows.posted_matches import moment
 
 _encoder = msgspec.json.Encoder()
@@ -26,9 +28,11 @@ _reasons = msgspec.json.Decoder(ReasonRequest)
 _MARK = b'{"equipoise_log":'
 
 
-def head_line(pool: PoolRecord, seed: bytes | None) -> bytes:
-    """Return the first line of a pool's log; seed : what its season began with."""
-    settings = rules_of(pool.settings).settings
+def head_line(pool: PoolRecord, settings: PoolRequest, seed: bytes | None) -> bytes:
+    """Return the first line of a pool's log.
+
+    settings : with which it was made; seed : what its season began with
+    """
     head = LogHead(LOG_VERSION, pool.name, settings, pool.last_seq, seed)
     return _encoder.encode(head) + b"\n"
 
@@ -63,8 +67,11 @@ def read_head(path: Path) -> LogHead:
             head = _heads.decode(file.readline())
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise _broken(path, 1, "must be the head of a pool's log", str(error)) from error
-    if head.equipoise_log != LOG_VERSION:
-        rule = f"must be {LOG_VERSION}, the version of logs that this code knows"
+    if not OLDEST_LOG_VERSION <= head.equipoise_log <= LOG_VERSION:
+        rule = (
+            f"must be from {OLDEST_LOG_VERSION} to {LOG_VERSION}, the versions of logs that this "
+            "version of equipoise reads"
+        )
         raise _broken(path, 1, rule, str(head.equipoise_log), "equipoise_log")
     return head
 
@@ -78,7 +85,7 @@ def check_log(path: Path, head: LogHead) -> None:
     for number, line in log_entries(path):
         count += 1
         try:
-            match_of(line) if line.kind in ("match", "correct") else reason_of(line)
+            _check_content(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise _broken(path, number, "must be what such an entry holds", str(error)) from error
         if line.seq != count:
@@ -87,6 +94,16 @@ def check_log(path: Path, head: LogHead) -> None:
     if count != head.entries:
         rule = f"must have as many entries as its first line says, {head.entries}"
         raise _broken(path, None, rule, str(count))
+
+
+def _check_content(line: LogLine) -> None:
+    """Read what a line says. Raises : msgspec.MsgspecError."""
+    if line.kind in ("match", "correct"):
+        match_of(line)
+    elif line.kind == "settings":
+        content_of(line.content)
+    else:
+        reason_of(line)
 
 
 def match_of(line: LogLine) -> MatchRequest:

@@ -9,11 +9,12 @@ from typing import Any
 import polars as pl
 from sqlalchemy import Connection
 
+from equipoise.data.times import MICROSECONDS
 from equipoise.formats.options import CANONICAL
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.store.pools import START, PoolRecord
 from equipoise.workflows.amended_log import Amendments, counted_piece
-from equipoise.workflows.match_history import LoggedMatch
+from equipoise.workflows.match_history import LoggedMatch, pool_stamps
 from equipoise.workflows.posted_matches import PoolRules
 
 #: Whole numbers that fit a column of them.
@@ -37,6 +38,8 @@ class _Seen:
     weight: bool = False
     ceiling: bool = False
     fractions: bool = False
+    earliest: int | None = None
+    latest: int = 0
     own: set[str] = field(default_factory=set)
     statistics: set[str] = field(default_factory=set)
     attributes: dict[str, set[type]] = field(default_factory=dict)
@@ -44,7 +47,10 @@ class _Seen:
     def look(self, match: LoggedMatch) -> None:
         """Take note of what a match says."""
         request = match.request
-        self.fractions |= match.time % 1_000_000 != 0
+        self.fractions |= match.time % MICROSECONDS != 0
+        if self.earliest is None or match.time < self.earliest:
+            self.earliest = match.time
+        self.latest = max(self.latest, match.time)
         self.weight |= request.weight != 1.0
         self.ceiling |= request.performance_ceiling is not None
         for team in request.teams:
@@ -122,15 +128,18 @@ class LogTable:
 
     @property
     def _stamps(self) -> bool:
-        """Whether times need more than whole seconds."""
-        return self._seen.fractions or self._rules.settings.times == "datetime"
+        """Whether times are written as in ISO 8601: a reader would not take them for seconds."""
+        span = None
+        if self._seen.earliest is not None:
+            span = (self._seen.earliest, self._seen.latest, self._seen.fractions)
+        return pool_stamps(self._rules, span)
 
     def _rows(self, match: LoggedMatch) -> Iterator[tuple[Any, ...]]:
         """Give a row for every player of a match."""
         request, seen = match.request, self._seen
         head: list[Any] = [str(request.match)]
         if self._rules.timed:
-            head.append(match.time if self._stamps else match.time // 1_000_000)
+            head.append(match.time if self._stamps else match.time // MICROSECONDS)
         tail: list[Any] = [request.weight] if seen.weight else []
         if seen.ceiling:
             tail.append(request.performance_ceiling)
@@ -159,9 +168,9 @@ def _teams(request: MatchRequest) -> Iterator[tuple[TeamRequest, str, int]]:
     labels = [team.team for team in request.teams]
     if None in labels or len(set(labels)) < len(labels):
         labels = [str(number) for number in range(1, len(labels) + 1)]
-    places = {rank: place for place, rank in enumerate(sorted({t.rank for t in request.teams}))}
+    places = {order: place for place, order in enumerate(sorted({t.order for t in request.teams}))}
     for team, label in zip(request.teams, labels, strict=True):
-        yield team, str(label), places[team.rank]
+        yield team, str(label), places[team.order]
 
 
 def _free(name: str, kind: str, taken: set[str] = _RESERVED) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History, TimeKind
+from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.grouping import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.store.pools import Position
@@ -56,6 +57,7 @@ def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
             players=[one for one in team.players if _id(one) not in players],
             rank=team.rank,
             team=team.team,
+            score=team.score,
         )
         for team in request.teams
     ]
@@ -84,7 +86,7 @@ def history_of(
     first_team = _offsets([len(match.request.teams) for match in matches])
     first_player = _offsets(in_team)
     number = np.arange(len(teams)) - np.repeat(first_team[:-1], np.diff(first_team))
-    rank = dense_ranks(first_team, np.array([team.rank for team in teams], np.int64))
+    rank = dense_ranks(first_team, _ranks(teams))
     participants = _participants(matches)
     return History(
         match_ids=object_array([match.request.match for match in matches]),
@@ -98,9 +100,29 @@ def history_of(
     )
 
 
+def _ranks(teams: Sequence[TeamRequest]) -> Ints:
+    """Return whole numbers that put the teams of every match in order: lower is better."""
+    ranks = [team.rank for team in teams]
+    if None not in ranks:
+        return np.array(ranks, np.int64)
+    order = np.array([team.order for team in teams], np.float64)
+    return np.unique(order, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
 def time_kind(rules: PoolRules) -> TimeKind:
     """Return how the pool writes times."""
     return "datetime" if rules.settings.times == "datetime" else "seconds"
+
+
+def pool_stamps(rules: PoolRules, span: tuple[int, int, bool] | None) -> bool:
+    """Return whether a table of a pool writes times as in ISO 8601, not as seconds.
+
+    span : the earliest and latest time in it, in microseconds, and whether some have part seconds
+    """
+    if rules.settings.times == "datetime" or span is None:
+        return rules.settings.times == "datetime"
+    low, high, fractions = span
+    return fractions or not read_as_seconds(low // MICROSECONDS, high // MICROSECONDS)
 
 
 def _of_matches(matches: Sequence[LoggedMatch], rules: PoolRules) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from equipoise.messages.matches import (
     MatchRequest,
     ParticipationRequest,
     TeamMessage,
+    places_of,
 )
 from equipoise.store.changes import ChangeRow
 from equipoise.store.log import Entry
 from equipoise.workflows.match_history import players_of
 from equipoise.workflows.pools import iso, written
-from equipoise.workflows.posted_matches import PoolRules
+from equipoise.workflows.posted_matches import PoolRules, unused_fields
 from equipoise.workflows.rated_rows import unpack_extra
 
 
@@ -25,13 +26,16 @@ from equipoise.workflows.rated_rows import unpack_extra
 class Standing:
     """How a match counts now.
 
-    request, time : as corrected, if it was; status, corrected : as in MatchMessage
+    request, time, played : as corrected, if it was; status, corrected : as in MatchMessage
+    barred : players who are disqualified from it
     """
 
     request: MatchRequest
     time: int
+    played: int | None
     status: str
     corrected: int | None = None
+    barred: frozenset[str] = frozenset()
 
 
 def match_message(
@@ -39,9 +43,7 @@ def match_message(
 ) -> MatchMessage:
     """Return a match as it is shown; changes : of the players whose rating it changed."""
     request = standing.request
-    ranks = sorted(team.rank for team in request.teams)
-    # Teams that tie share the best of their places.
-    places = {rank: place for place, rank in reversed(list(enumerate(ranks, 1)))}
+    places = places_of(request)
     return MatchMessage(
         match=str(request.match),
         seq=entry.seq,
@@ -52,12 +54,14 @@ def match_message(
         weight=request.weight,
         teams=[
             TeamMessage(
-                rank=places[team.rank],
+                rank=place,
                 team=None if team.team is None else str(team.team),
-                players=[_change(one, changes, rules) for one in team.players],
+                players=[_change(one, changes, rules, standing.barred) for one in team.players],
             )
-            for team in request.teams
+            for team, place in zip(request.teams, places, strict=True)
         ],
+        unused=unused_fields([request], rules),
+        played=written(standing.played, rules),
     )
 
 
@@ -71,11 +75,15 @@ def match_line(entry: Entry, standing: Standing, rules: PoolRules) -> MatchLine:
         status=standing.status,
         players=len(players_of(standing.request)),
         teams=len(standing.request.teams),
+        played=written(standing.played, rules),
     )
 
 
 def _change(
-    one: ParticipationRequest | str | int, changes: Mapping[str, ChangeRow], rules: PoolRules
+    one: ParticipationRequest | str | int,
+    changes: Mapping[str, ChangeRow],
+    rules: PoolRules,
+    barred: frozenset[str],
 ) -> ChangeMessage:
     """Return what a match did to a player; without numbers where it did nothing."""
     posted = one if isinstance(one, ParticipationRequest) else None
@@ -92,6 +100,7 @@ def _change(
             change=None,
             expected=None,
             performance=None if posted is None else posted.performance,
+            disqualified=player in barred,
         )
     return ChangeMessage(
         player=player,

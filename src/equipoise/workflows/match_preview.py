@@ -50,12 +50,18 @@ def preview_match(store: Store, pool: str, match: MatchRequest, now: int) -> Mat
 
 
 def posted_match(store: Store, pool: str, match: str) -> MatchRequest:
-    """Return a match as it was posted, or as it was last corrected. Raises : NotFoundError."""
+    """Return a match as it was posted, or as it was last corrected.
+
+    Without a time where none was given, so that a correction made from it keeps that so.
+    Raises : NotFoundError
+    """
     with store.read() as connection:
         record = get_pool(connection, pool)
         entry = log.match_by_id(connection, record.id, match)
         if entry is None:
             raise NotFoundError(f"no match {match!r} in pool {pool!r}")
         amendments = amendments_of(connection, record)
-        time = written(amendments.time(entry), rules_of(record.settings))
+        played = amendments.time_played(match, entry.posted_time)
+        counted = None if played is None else amendments.time(entry)
+        time = written(counted, rules_of(record.settings))
     return msgspec.structs.replace(amendments.request(entry), time=time)

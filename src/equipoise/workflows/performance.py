@@ -31,6 +31,7 @@ from equipoise.performance.curves import CurveName
 from equipoise.performance.equilibrium import Advantage, Draws
 from equipoise.performance.selection import Select
 from equipoise.performance.tournament import Extra, performance
+from equipoise.workflows.reading import problems_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 class PerformanceRequest:
     """Which games to read, how to rate the performances, and what to write.
 
-    games, format, columns, where, since, until, synonyms : as `equipoise.read_games` takes them
+    games, format, columns, where, since, until, time_format, synonyms, skip_bad : as
+        `equipoise.read_games` takes them
     players : who is compared with `superiority`, and whose errors are wanted in any case
     also : further columns
     strict : raise where no equilibrium exists
@@ -54,7 +56,9 @@ class PerformanceRequest:
     where: Mapping[str, str] = field(default_factory=dict)
     since: str | None = None
     until: str | None = None
+    time_format: str | None = None
     synonyms: str | None = None
+    skip_bad: bool = False
     anchor: float | None = None
     anchors: Mapping[str, float] = field(default_factory=dict)
     select: Select = "document"
@@ -94,7 +98,9 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         where=request.where,
         since=request.since,
         until=request.until,
+        time_format=request.time_format,
         synonyms=request.synonyms,
+        skip_bad=request.skip_bad,
     )
     if reading.games is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, request.games))
@@ -230,6 +236,8 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
         colour_advantage=found.colour_advantage,
         draw_parameter=_or_none(found.draw_parameter),
         reasons=list(found.reasons),
+        skipped=answer.reading.skipped,
+        problems=problems_of(answer.reading),
         left_out={name: count for name, count in answer.reading.left_out.items() if count},
         notes=list(answer.reading.notes),
         superiority=None

@@ -19,8 +19,15 @@ from equipoise.rating.pool_state import did_you_mean
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, replay
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
 from equipoise.workflows.drawing import Plot, figure_of
-from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
+from equipoise.workflows.reading import (
+    HistoryRequest,
+    check_outputs,
+    history_message,
+    read,
+    without_dates,
+)
 from equipoise.workflows.settings import DEFAULT_SYSTEM
 
 #: With more players than this a title counts them instead of naming them.
@@ -66,7 +73,7 @@ def plot(
     """
     size = _checked(request)
     system = make_system(DEFAULT_SYSTEM) if system is None else system
-    history, reading = read(request.history)
+    history, reading = read(request.history, {system.name: system})
     check_fit(system, history)
     rows = player_rows(history, request.players)
     along = _along(request.along, history)
@@ -146,7 +153,9 @@ def _along(wanted: str | None, history: History) -> Along:
     if wanted is None:
         return "match" if history.time is None else "time"
     if wanted == "time" and history.time is None:
-        raise InvalidParameterError("--by time needs a history with times")
+        raise InvalidParameterError(
+            f"--by time needs a history with times; this one {without_dates(history)}"
+        )
     return cast(Along, wanted)
 
 
@@ -179,7 +188,7 @@ def _plot_of_pool(
     return Plot(
         system=system,
         history=history,
-        title=request.title or f"Ratings of {found.players:,} players",
+        title=request.title or f"Ratings of {counted(found.players, 'player')}",
         along=along,
         spread=found,
         min_matches=request.min_matches or 1,

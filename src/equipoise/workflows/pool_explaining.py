@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
@@ -54,7 +55,9 @@ def explain_player(
         before = state_before(connection, record, rules, amendments, counted.position)
         earlier = _earlier(connection, record, before, player, counted)
     found = _explained(rules, before, earlier, counted, player)
-    return explain_message(found, lambda time: _shown(time, rules))
+    message = explain_message(found, lambda time: _shown(time, rules))
+    played = amendments.time_played(str(entry.match), entry.posted_time)
+    return msgspec.structs.replace(message, played=written(played, rules))
 
 
 def _entry(connection: Connection, pool: PoolRecord, player: str, match: str | None) -> Entry:
@@ -77,7 +80,7 @@ def _counted(entry: Entry, amendments: Amendments, player: str) -> LoggedMatch:
     position = (amendments.time(entry), entry.seq)
     if player not in players_of(request):
         raise NotFoundError(f"{player} did not take part in match {name}")
-    barred = amendments.eligibility.barred(players_of(request), position)
+    barred = amendments.eligibility.barred(players_of(request), name, position)
     reason = None
     if name in amendments.void:
         reason = "it is void"
@@ -134,7 +137,7 @@ def _explained(
     row = int(history.offsets[where]) + names.index(player)
     found = rules.system.explain(before.state, history, where, row)
     weights = rules.settings.statistics
-    if rules.system.capabilities.uses_performance and weights:
+    if weights and "performance" in rules.able.uses:
         posted = _statistics(match.request, player)
         values = {name: posted.get(name, math.nan) for name in weights}
         found = with_statistics(found, values, weights)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ids
+from equipoise.arrays import Flags, Floats, Ids
 from equipoise.data.lobby import ONCE, Lobby
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.messages.matches import Id
 from equipoise.messages.service_requests import BalancePlayer
 from equipoise.rating.pool_state import PoolState
+from equipoise.rating.system import RatingColumns
 from equipoise.workflows.match_history import object_array
 from equipoise.workflows.posted_matches import id_fault, id_text
 
@@ -66,30 +67,29 @@ def lobby_in_pool(lobby: Sequence[BalancePlayer], known: PoolState, at: float | 
 
     Raises : InvalidDataError
     """
-    numbers = _numbers(lobby, known, at)
+    state, ids, is_known = known.with_newcomers([one.player for one in lobby])
+    numbers = _numbers(lobby, known.system.at(state, np.arange(len(ids)), at), ~is_known)
     parties = [one.party for one in lobby]
     locks = [None if one.team is None else str(one.team) for one in lobby]
     return Lobby(
-        player_ids=object_array([str(one.player) for one in lobby]),
+        player_ids=ids,
         rating=numbers["rating"],
         deviation=numbers["deviation"],
         effective_rating=numbers.get("effective_rating"),
         party=_labels(parties),
         team=_labels(locks),
         avoid=tuple((str(one.player), str(other)) for one in lobby for other in one.avoid),
+        newcomers=tuple(ids[~is_known].tolist()),
     )
 
 
 def _numbers(
-    lobby: Sequence[BalancePlayer], known: PoolState, at: float | None
+    lobby: Sequence[BalancePlayer], now: RatingColumns, newcomer: Flags
 ) -> dict[str, Floats]:
-    """Return rating, deviation and, where the system has one, effective rating of all."""
-    rows = {player: row for row, player in enumerate(known.player_ids.tolist())}
-    newcomer = len(rows)
-    state = known.state.copy()
-    state.grow(newcomer + 1)
-    places = np.array([rows.get(str(one.player), newcomer) for one in lobby], dtype=np.int64)
-    now = known.system.at(state, places, at)
+    """Return rating, deviation and, where the system has one, effective rating of all.
+
+    now : columns of the lobby's players; newcomer : who has what the lobby says, if it does
+    """
     found: dict[str, Floats] = {
         name: now[name].copy()
         for name in ("rating", "deviation", "effective_rating")
@@ -98,7 +98,7 @@ def _numbers(
     if np.isnan(found["deviation"]).all():
         # Of a system that has no deviations.
         found["deviation"] = np.zeros(len(lobby))
-    for row in np.flatnonzero(places == newcomer).tolist():
+    for row in np.flatnonzero(newcomer).tolist():
         one = lobby[row]
         if one.rating is not None:
             found["rating"][row] = one.rating

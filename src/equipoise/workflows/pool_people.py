@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from equipoise.errors import NotFoundError, require
 from equipoise.messages.overview import RatingCourse
 from equipoise.messages.players import LeaderboardRow
-from equipoise.store import changes, log, ratings, summaries
+from equipoise.store import changes, ratings, summaries
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
+from equipoise.workflows.pool_reading import played_times
 from equipoise.workflows.pools import rules_of, written
 
 #: Players that one search returns, and matches of one course, at most.
@@ -37,6 +38,7 @@ def search_players(store: Store, pool: str, text: str, *, limit: int) -> list[Le
             matches=row.matches,
             last_time=written(row.last_time, rules),
             provisional=row.provisional,
+            disqualified=row.disqualified,
         )
         for row in found
     ]
@@ -66,10 +68,10 @@ def rating_course(store: Store, pool: str, player: str, *, most: int) -> RatingC
         if own is None:
             raise NotFoundError(f"no player {player!r} in pool {pool!r}")
         rows = changes.changes_of_player(connection, record, player, None, most)[::-1]
-        ids = log.match_ids(connection, record.id, [row.seq for row in rows])
+        posted = played_times(connection, record, [row.seq for row in rows])
     return RatingCourse(
         player=player,
-        matches=[ids[row.seq] for row in rows],
+        matches=[posted[row.seq][0] for row in rows],
         times=[row.time / 1e6 for row in rows] if timed else None,
         ratings=[row.rating for row in rows],
         deviations=[row.deviation for row in rows],
@@ -78,4 +80,5 @@ def rating_course(store: Store, pool: str, player: str, *, most: int) -> RatingC
         teams=[row.teams for row in rows],
         performances=[row.performance for row in rows],
         left_out=max(own.matches - len(rows), 0),
+        played=[posted[row.seq][1] is not None for row in rows],
     )

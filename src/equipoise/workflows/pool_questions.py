@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import cast, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.balance.lobby_split import Objective
-from equipoise.errors import (
-    InvalidParameterError,
-    NotFoundError,
-    require,
-)
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.messages.balance import BalanceMessage
 from equipoise.messages.matches import Moment
 from equipoise.messages.predict import PredictMessage
 from equipoise.messages.service_requests import BalanceRequest, PredictRequest
-from equipoise.rating.pool_state import PoolState
+from equipoise.rating.lineup import lobby_prediction
+from equipoise.rating.pool_state import PoolState, newcomers_told
 from equipoise.rating.state_bytes import unpack_players
 from equipoise.store import ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.wording import counted
+from equipoise.workflows import clock
 from equipoise.workflows.balance import SplitRequest, message_of, split_lobby
 from equipoise.workflows.match_history import object_array, time_kind
 from equipoise.workflows.pool_lobby import lobby_in_pool, posted_lobby
 from equipoise.workflows.pools import rules_of, written
-from equipoise.workflows.posted_matches import PoolRules, days, id_text, moment
+from equipoise.workflows.posted_matches import PoolRules, days, id_fault, id_text, moment
 from equipoise.workflows.predict import ComingMatch, predicted
 
 #: What an answer may take: players of a match, matches sampled and players drawn for them,
@@ -43,15 +43,14 @@ LOBBY = 200
 ALTERNATIVES = 100
 _SEARCH_SECONDS = 5.0
 
-#: Unknown players named in an error; the rest is only counted.
-_NAMED = 20
 
+def predict_in_pool(
+    store: Store, pool: str, request: PredictRequest, *, now: int | None = None
+) -> PredictMessage:
+    """Return what a pool's system expects of a match between its players, and newcomers.
 
-def predict_in_pool(store: Store, pool: str, request: PredictRequest) -> PredictMessage:
-    """Return what a pool's system expects of a match between its players.
-
-    Raises : NotFoundError for players that the pool does not know, InvalidParameterError,
-        ConvergenceError
+    now : microseconds since 1970, for a match without a time; None reads the clock
+    Raises : NotFoundError for the pool, InvalidDataError, InvalidParameterError, ConvergenceError
     """
     teams = [[id_text(player) for player in team] for team in request.teams]
     players = [player for team in teams for player in team]
@@ -61,10 +60,8 @@ def predict_in_pool(store: Store, pool: str, request: PredictRequest) -> Predict
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         known = _known_players(connection, record, rules, players)
-    missing = sorted(set(players) - set(known.player_ids.tolist()))
-    if missing:
-        raise NotFoundError(f"{_unknown(missing)} in pool {pool!r}")
-    at = _time_asked(request.at, known, rules)
+    _check_ids(players)
+    at = _time_asked(request.at, known, rules, now)
     return predicted(
         ComingMatch(
             pool=known,
@@ -76,13 +73,17 @@ def predict_in_pool(store: Store, pool: str, request: PredictRequest) -> Predict
             seed=request.seed,
             players=wanted,
             all_places=_ALL_PLACES,
+            where=f"in pool {pool!r}",
         )
     )
 
 
-def balance_in_pool(store: Store, pool: str, request: BalanceRequest) -> BalanceMessage:
+def balance_in_pool(
+    store: Store, pool: str, request: BalanceRequest, *, now: int | None = None
+) -> BalanceMessage:
     """Return a lobby of a pool's players, and of newcomers, as fair teams.
 
+    now : microseconds since 1970, where no time is asked for; None reads the clock
     Raises : NotFoundError for the pool, InvalidDataError, InvalidParameterError, ConvergenceError
     """
     _check_balance(request)
@@ -91,9 +92,10 @@ def balance_in_pool(store: Store, pool: str, request: BalanceRequest) -> Balance
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
         known = _known_players(connection, record, rules, [str(one.player) for one in lobby])
-    at = _time_asked(request.at, known, rules)
+    at = _time_asked(request.at, known, rules, now)
+    waiting = lobby_in_pool(lobby, known, None if at is None else days(at))
     answer = split_lobby(
-        lobby_in_pool(lobby, known, None if at is None else days(at)),
+        waiting,
         SplitRequest(
             teams=request.teams,
             size=request.size,
@@ -105,8 +107,10 @@ def balance_in_pool(store: Store, pool: str, request: BalanceRequest) -> Balance
             seed=request.seed,
             time_limit=_SEARCH_SECONDS,
         ),
+        lambda rows: lobby_prediction(known, waiting, rows),
     )
-    return message_of(answer)
+    told = newcomers_told(waiting.newcomers, [], f"in pool {pool!r}")
+    return message_of(replace(answer, at=written(at, rules), notes=tuple(told)))
 
 
 def _check_prediction(request: PredictRequest, players: int) -> None:
@@ -135,14 +139,21 @@ def _check_balance(request: BalanceRequest) -> None:
 
 def _at_most(name: str, count: int, most: int) -> None:
     if count > most:
-        raise InvalidParameterError(f"{name} must name at most {most} players; got {count}")
+        raise InvalidParameterError(
+            f"{name} must name at most {counted(most, 'player')}; got {count:,}"
+        )
 
 
-def _unknown(missing: Sequence[str]) -> str:
-    """Return who is not known, the first of them by name."""
-    named = ", ".join(repr(one) for one in missing[:_NAMED])
-    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    return f"no player{'s' if len(missing) > 1 else ''} {named}{more}"
+def _check_ids(players: Sequence[str]) -> None:
+    """Refuse ids that no player can have. Raises : InvalidDataError."""
+    problems = [
+        Problem("", line, "player", rule, player[:200])
+        for line, player in enumerate(players, start=1)
+        if (rule := id_fault(player)) is not None
+    ]
+    if problems:
+        count = len(problems)
+        raise InvalidDataError(problems, f"{count} problem{'' if count == 1 else 's'} in the teams")
 
 
 def _known_players(
@@ -162,13 +173,20 @@ def _known_players(
     )
 
 
-def _time_asked(at: Moment | None, known: PoolState, rules: PoolRules) -> int | None:
-    """Return the time for which something is asked, microseconds since 1970.
+def _time_asked(
+    at: Moment | None, known: PoolState, rules: PoolRules, now: int | None
+) -> int | None:
+    """Return the time for which something is asked, microseconds since 1970; None without times.
+
+    Where none is given it is now, or that of the last match if that is said to be later.
 
     Raises : InvalidParameterError where the pool has no times, or somebody has played since
     """
     if at is None:
-        return None
+        if not rules.timed:
+            return None
+        present = clock.now() if now is None else now
+        return present if known.last_time is None else max(present, known.last_time)
     if not rules.timed:
         raise InvalidParameterError("at must be left out: this pool has no times")
     when = moment(at, "at")

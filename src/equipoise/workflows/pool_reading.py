@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 from sqlalchemy import Connection
@@ -30,6 +32,7 @@ from equipoise.store.ratings import RatingRow
 from equipoise.workflows.amended_log import Amendments, amendments_of_matches
 from equipoise.workflows.cursors import cursor_in, cursor_out
 from equipoise.workflows.eligibility import Eligibility
+from equipoise.workflows.match_history import players_of
 from equipoise.workflows.match_messages import Standing, match_line, match_message
 from equipoise.workflows.pools import iso, rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, days, moment
@@ -37,6 +40,15 @@ from equipoise.workflows.rated_rows import day_of, days_idle, display, unpack_ex
 
 #: Rows of a page at most.
 MOST_ROWS = 1000
+
+#: Where those who are disqualified stand: after all others, or among them.
+BoardOrder: TypeAlias = Literal["last", "ranked"]
+
+#: A row's place in the order: whether it is disqualified, and its (ordering, player).
+_Mark: TypeAlias = tuple[bool, float, str]
+#: What a cursor says: whether it leads backwards, (ordering, player), the place of what follows,
+#: and whether the player is disqualified.
+_Place: TypeAlias = tuple[bool, float, str, int | None, bool]
 
 #: Numbers of a player that have a place of their own in the answer.
 _FIXED = ("rating", "deviation", "matches", "last_time")
@@ -51,23 +63,27 @@ def leaderboard(
     provisional: bool = False,
     inactive: bool = True,
     around: str | None = None,
+    disqualified: BoardOrder = "last",
 ) -> LeaderboardMessage:
     """Return a page of the leaderboard: ratings as of each player's last match, best first.
 
     cursor : of an earlier answer; None is the top
     limit : rows, from 1 to 1000
     provisional, inactive : whether those are listed too
+    disqualified : those are listed "last", after all others and without a place, or "ranked" among
+        the others
     around : a player in the middle of the page, instead of a cursor
     Raises : NotFoundError, InvalidParameterError
     """
     _check_limit(limit)
     if cursor is not None and around is not None:
         raise InvalidParameterError("give either cursor or around")
-    place = cursor_in(cursor, tuple[bool, float, str, int | None])
+    place = _place_in(cursor)
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
-        view = _View(connection, record, provisional, _active_since(record, rules, inactive))
+        since = _active_since(record, rules, inactive)
+        view = _View(connection, record, provisional, since, ranked=disqualified == "ranked")
         if around is not None:
             rows, first = view.around(around, limit)
             more = bool(view.after(rows[-1], 1))
@@ -80,35 +96,43 @@ def leaderboard(
         generation=record.generation,
         players_in_pool=record.players,
         players=_board_rows(rows, places, rules),
-        previous=None if begins or not rows else cursor_out((True, *_mark(rows[0]), first)),
-        next=cursor_out((False, *_mark(rows[-1]), following)) if more else None,
+        previous=None if begins or not rows else _cursor(True, rows[0], first),
+        next=_cursor(False, rows[-1], following) if more else None,
     )
 
 
 class _View:
-    """The players whom a leaderboard lists."""
+    """The players whom a leaderboard lists.
+
+    ranked : those who are disqualified stand among the others; otherwise after all of them
+    """
 
     def __init__(
-        self, connection: Connection, pool: PoolRecord, provisional: bool, since: int | None
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        provisional: bool,
+        since: int | None,
+        *,
+        ranked: bool = False,
     ) -> None:
         self._connection, self._pool = connection, pool
-        self._provisional, self._since = provisional, since
+        self._provisional, self._since, self._ranked = provisional, since, ranked
 
-    def page(
-        self, place: tuple[bool, float, str, int | None] | None, limit: int
-    ) -> tuple[list[RatingRow], int | None, bool]:
+    def page(self, place: _Place | None, limit: int) -> tuple[list[RatingRow], int | None, bool]:
         """Return the rows after or before a place, the place of the first, and if more follow."""
         backwards = False
-        mark: tuple[float, str] | None = None
+        mark: _Mark | None = None
         number: int | None = 1
         if place is not None:
-            backwards, mark, number = place[0], (place[1], place[2]), place[3]
+            backwards, mark, number = place[0], (place[4], place[1], place[2]), place[3]
         # One more than is shown tells whether more follow, without a query of its own.
         rows = self._rows(mark, limit + (not backwards), backwards)
         if not backwards:
             return rows[:limit], number, len(rows) > limit
         # Whoever has joined above since then is met at the top: the places are then counted anew.
-        first = None if number is None else max(number - len(rows), 1)
+        listed = sum(self._lists(row) for row in rows)
+        first = None if number is None else max(number - listed, 1)
         more = bool(rows) and bool(self.after(rows[0], 1))
         return rows[::-1], 1 if len(rows) < limit else first, more
 
@@ -117,7 +141,7 @@ class _View:
         row = _rating(self._connection, self._pool, player)
         above = self._rows(_mark(row), limit // 2, backwards=True)[::-1]
         below = self._rows(_mark(row), limit - len(above) - 1)
-        return [*above, row, *below], self.place(row) - len(above)
+        return [*above, row, *below], self.place(row) - sum(self._lists(one) for one in above)
 
     def places(
         self, rows: Sequence[RatingRow], first: int | None
@@ -131,7 +155,9 @@ class _View:
         return found, first
 
     def _lists(self, row: RatingRow) -> bool:
-        """Return whether a player is listed: one asked for by id is shown all the same."""
+        """Return whether a player has a place; others may be shown without one."""
+        if row.disqualified and not self._ranked:
+            return False
         active = self._since is None or (row.last_time is not None and row.last_time >= self._since)
         return active and (self._provisional or not row.provisional)
 
@@ -145,26 +171,38 @@ class _View:
             self._connection,
             self._pool.id,
             self._pool.generation,
-            row,
+            None if row.disqualified and not self._ranked else row,
             provisional=self._provisional,
+            disqualified=self._ranked,
             active_since=self._since,
         )
 
-    def _rows(
-        self, mark: tuple[float, str] | None, limit: int, backwards: bool = False
-    ) -> list[RatingRow]:
-        if limit < 1:
-            return []
-        return ratings.leaderboard(
-            self._connection,
-            self._pool.id,
-            self._pool.generation,
-            after=mark,
-            limit=limit,
-            provisional=self._provisional,
-            active_since=self._since,
-            backwards=backwards,
-        )
+    def _rows(self, mark: _Mark | None, limit: int, backwards: bool = False) -> list[RatingRow]:
+        """Return the rows after a mark, or before it, nearest first."""
+        sections: list[bool | None] = [None]
+        if not self._ranked:
+            # Nobody is disqualified where nothing was amended.
+            sections = [False, True] if self._pool.amendments else [False]
+            if backwards:
+                sections.reverse()
+            if mark is not None and mark[0] in sections:
+                sections = sections[sections.index(mark[0]) :]
+        found: list[RatingRow] = []
+        for section in sections:
+            inside = mark is not None and section in (None, mark[0])
+            if len(found) < limit:
+                found += ratings.leaderboard(
+                    self._connection,
+                    self._pool.id,
+                    self._pool.generation,
+                    after=mark[1:] if mark is not None and inside else None,
+                    limit=limit - len(found),
+                    provisional=self._provisional,
+                    disqualified=section,
+                    active_since=self._since,
+                    backwards=backwards,
+                )
+        return found
 
 
 def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None) -> PlayerMessage:
@@ -177,7 +215,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         rules = rules_of(record.settings)
         row = _rating(connection, record, player_id)
         known = ratings.states_of(connection, record.id, record.generation, [player_id])
-        listed = not row.provisional
+        listed = not row.provisional and not row.disqualified
         place = _View(connection, record, False, None).place(row) if listed else None
         barred = Eligibility.of_players(connection, record, [player_id]).barred_now(player_id)
     when = None if at is None else moment(at, "at")
@@ -228,12 +266,12 @@ def player_history(
         _rating(connection, record, player_id)
         rows = changes.changes_of_player(connection, record, player_id, before, limit + 1)
         shown = rows[:limit]
-        ids = log.match_ids(connection, record.id, [row.seq for row in shown])
+        posted = played_times(connection, record, [row.seq for row in shown])
     last = shown[-1] if len(rows) > limit else None
     return PlayerHistory(
         pool=pool,
         player=player_id,
-        matches=[_player_match(row, ids[row.seq], rules) for row in shown],
+        matches=[_player_match(row, *posted[row.seq], rules) for row in shown],
         next=None if last is None else cursor_out((last.time, last.seq)),
     )
 
@@ -277,12 +315,18 @@ def stored_matches(
     replayed = amendments
     if through is not None and amendments.corrections:
         replayed = amendments_of_matches(connection, pool, entries, through)
+    stood = {name: standing(entry, amendments, through) for name, entry in entries.items()}
+    everyone = {player for one in stood.values() for player in players_of(one.request)}
+    eligible = Eligibility.of_players(connection, pool, everyone)
     found = {}
     for match_id, entry in entries.items():
-        stands = standing(entry, amendments, through)
+        stands = stood[match_id]
         # While a correction waits for its replay, the changes are those of what it corrects.
         place = (replayed.time(entry), entry.seq)
         rows = changes.changes_of_match(connection, pool, place)
+        if eligible:
+            players, position = players_of(stands.request), (stands.time, entry.seq)
+            stands = replace(stands, barred=frozenset(eligible.barred(players, match_id, position)))
         found[match_id] = match_message(entry, stands, rows, rules)
     return found
 
@@ -302,6 +346,7 @@ def standing(entry: Entry, amendments: Amendments, through: int | None) -> Stand
     return Standing(
         request=request,
         time=amendments.time(entry),
+        played=amendments.time_played(name, entry.posted_time),
         status="pending" if waits else status,
         corrected=None if correction is None else correction.seq,
     )
@@ -342,12 +387,26 @@ def _board_rows(
             matches=row.matches,
             last_time=written(row.last_time, rules),
             provisional=row.provisional,
+            disqualified=row.disqualified,
         )
         for place, row in zip(places, rows, strict=True)
     ]
 
 
-def _player_match(row: ChangeRow, match_id: str, rules: PoolRules) -> PlayerMatch:
+def played_times(
+    connection: Connection, pool: PoolRecord, seqs: Sequence[int]
+) -> dict[int, tuple[str, int | None]]:
+    """Return ids of matches and the times given for them, None for none, by entry of the log."""
+    posted = log.posted_times(connection, pool.id, seqs)
+    amendments = amendments_of_matches(connection, pool, [match for match, _ in posted.values()])
+    return {
+        seq: (match, amendments.time_played(match, time)) for seq, (match, time) in posted.items()
+    }
+
+
+def _player_match(
+    row: ChangeRow, match_id: str, played: int | None, rules: PoolRules
+) -> PlayerMatch:
     return PlayerMatch(
         match=match_id,
         seq=row.seq,
@@ -362,11 +421,28 @@ def _player_match(row: ChangeRow, match_id: str, rules: PoolRules) -> PlayerMatc
         expected=row.expected,
         performance=row.performance,
         extra=unpack_extra(rules.system, row.extra),
+        played=written(played, rules),
     )
 
 
-def _mark(row: RatingRow) -> tuple[float, str]:
-    return row.ordering, row.player
+def _mark(row: RatingRow) -> _Mark:
+    return row.disqualified, row.ordering, row.player
+
+
+def _cursor(backwards: bool, row: RatingRow, number: int | None) -> str:
+    """Return the cursor of the page after a row, or before it; number : place of what follows."""
+    disqualified, *mark = _mark(row)
+    return cursor_out((backwards, *mark, number, disqualified))
+
+
+def _place_in(cursor: str | None) -> _Place | None:
+    """Return the place of a cursor. Raises : InvalidParameterError."""
+    try:
+        return cursor_in(cursor, tuple[bool, float, str, int | None, bool])
+    except InvalidParameterError:
+        # One that was given when the board knew nothing of disqualified players.
+        found = cursor_in(cursor, tuple[bool, float, str, int | None])
+        return None if found is None else (*found, False)
 
 
 def _since(since: int | None, received: int, rules: PoolRules) -> int | str:

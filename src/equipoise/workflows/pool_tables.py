@@ -9,14 +9,16 @@ import numpy as np
 import polars as pl
 from sqlalchemy import Connection
 
+from equipoise.data.history import TimeKind
+from equipoise.data.times import MICROSECONDS
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import TRACE_COLUMNS, ratings_of
 from equipoise.rating.state_bytes import unpack_players
-from equipoise.store import changes, ratings
+from equipoise.store import changes, log, ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.pools import START, PoolRecord
 from equipoise.workflows.amended_log import Amendments, counted_piece
-from equipoise.workflows.match_history import LoggedMatch, object_array, players_of, time_kind
+from equipoise.workflows.match_history import LoggedMatch, object_array, players_of, pool_stamps
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import unpack_extra
 
@@ -24,19 +26,33 @@ from equipoise.workflows.rated_rows import unpack_extra
 def rating_frames(
     connection: Connection, pool: PoolRecord, rules: PoolRules
 ) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Give the rating table, best players first, and how many there are in each piece."""
-    empty = True
+    """Give the rating table, best players first, and how many there are in each piece.
+
+    Players who are disqualified come after all others; where there are some, a column says who.
+    """
+    empty, marked = True, ratings.any_disqualified(connection, pool.id, pool.generation)
+    span = ratings.span_of_last_times(connection, pool.id, pool.generation)
+    kind: TimeKind = "datetime" if pool_stamps(rules, span) else "seconds"
     for players in ratings.players_by_rating(connection, pool.id, pool.generation):
         empty = False
         stored = ratings.states_of(connection, pool.id, pool.generation, players)
-        packed = {player: row.state for player, row in stored.items()}
-        yield _rating_frame(pool, rules, packed), len(players)
+        # In the order of the board, which the database does not keep in its answer.
+        packed = {player: stored[player].state for player in players}
+        table = _rating_frame(pool, rules, kind, packed)
+        if marked:
+            shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
+            barred = [bool(shown[player].disqualified) for player in table["player"]]
+            table = table.with_columns(pl.Series("disqualified", barred, dtype=pl.Boolean))
+            table = table.sort("disqualified", maintain_order=True)
+        yield table, len(players)
     if empty:
-        yield _rating_frame(pool, rules, {}), 0
+        yield _rating_frame(pool, rules, kind, {}), 0
 
 
-def _rating_frame(pool: PoolRecord, rules: PoolRules, packed: dict[str, bytes]) -> pl.DataFrame:
-    """Return the rating table of some players."""
+def _rating_frame(
+    pool: PoolRecord, rules: PoolRules, kind: TimeKind, packed: dict[str, bytes]
+) -> pl.DataFrame:
+    """Return the rating table of some players; kind : how their times are written."""
     state = unpack_players(rules.system, list(packed.values()))
     state.shared = {name: values.copy() for name, values in pool.shared.items()}
     some = PoolState(
@@ -44,9 +60,13 @@ def _rating_frame(pool: PoolRecord, rules: PoolRules, packed: dict[str, bytes]) 
         player_ids=object_array(list(packed)),
         state=state,
         rated=np.zeros(0, np.int64),
-        time_kind=time_kind(rules),
+        time_kind=kind,
     )
-    return ratings_of(some).to_polars().with_columns(pl.col("player").cast(pl.String))
+    table = ratings_of(some).to_polars().with_columns(pl.col("player").cast(pl.String))
+    if kind == "seconds" and table["last_time"].dtype != pl.Int64:
+        # All pieces of a table are written alike, whatever the times of one alone would need.
+        table = table.with_columns(pl.col("last_time").dt.epoch("s"))
+    return table
 
 
 def change_frames(
@@ -58,19 +78,19 @@ def change_frames(
     Returns : tables, and the matches in each
     """
     names = (*TRACE_COLUMNS, *rules.system.trace_columns)
-    schema = _change_schema(rules, names)
+    stamps = pool_stamps(rules, log.span_of_matches(connection, pool.id))
+    schema = _change_schema(rules, names, stamps)
     after, last = START, False
     while not last:
         piece = counted_piece(connection, pool, amendments, after)
         after, last = piece.end, piece.last
-        rows = _change_rows(connection, pool, rules, piece.matches, names)
+        rows = _change_rows(connection, pool, rules, piece.matches, names, stamps)
         yield pl.DataFrame(rows, schema=schema, orient="row"), len(piece.matches)
 
 
-def _change_schema(rules: PoolRules, names: tuple[str, ...]) -> dict[str, Any]:
+def _change_schema(rules: PoolRules, names: tuple[str, ...], stamps: bool) -> dict[str, Any]:
     columns: dict[str, Any] = {"match": pl.String}
     if rules.timed:
-        stamps = rules.settings.times == "datetime"
         columns["time"] = pl.Datetime("us") if stamps else pl.Int64
     columns |= {"player": pl.String, "team": pl.Int64, "rank": pl.Int64}
     return columns | dict.fromkeys(names, pl.Float64)
@@ -82,8 +102,12 @@ def _change_rows(
     rules: PoolRules,
     matches: list[LoggedMatch],
     names: tuple[str, ...],
+    stamps: bool,
 ) -> list[tuple[Any, ...]]:
-    """Return a row a participation; without numbers where the match changed nothing."""
+    """Return a row a participation; without numbers where the match changed nothing.
+
+    stamps : whether times are written as in ISO 8601
+    """
     if not matches:
         return []
     first, last = matches[0].position, matches[-1].position
@@ -91,16 +115,15 @@ def _change_rows(
     rows = []
     for match in matches:
         request = match.request
-        places = {r: place for place, r in enumerate(sorted({t.rank for t in request.teams}))}
+        places = {r: place for place, r in enumerate(sorted({t.order for t in request.teams}))}
         head: list[Any] = [str(request.match)]
         if rules.timed:
-            whole = rules.settings.times != "datetime"
-            head.append(match.time // 1_000_000 if whole else match.time)
+            head.append(match.time if stamps else match.time // MICROSECONDS)
         row_of = iter(players_of(request))
         for number, team in enumerate(request.teams):
             for player in (next(row_of) for _ in team.players):
                 found = _numbers(stored.get((player, match.seq)), rules, names)
-                rows.append((*head, player, number, places[team.rank], *found))
+                rows.append((*head, player, number, places[team.order], *found))
     return rows
 
 

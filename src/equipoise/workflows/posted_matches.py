@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
-from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.data.history import (
+    FARTHEST_CEILING,
+    LARGEST_PERFORMANCE,
+    MICROSECONDS_PER_DAY,
+    MOST_WEIGHT,
+    SIDE,
+    SIDES,
+    TOO_FAR,
+    TOO_HEAVY,
+    TOO_LARGE,
+)
+from equipoise.data.times import SECONDS_LIMIT
 from equipoise.errors import InvalidParameterError, Problem
-from equipoise.formats.times import SECONDS_LIMIT, instant
+from equipoise.formats.times import instant
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.rating.registry import make_system
-from equipoise.rating.system import Capabilities, RatingSystem
+from equipoise.rating.system import USABLE, Capabilities, RatingSystem
 
+#: Beyond this size neighbouring whole numbers are one float64, and scores would tie unseen.
+LARGEST_SCORE = 2.0**53
 #: Characters of an id at most.
 ID_LENGTH = 200
 
@@ -47,6 +60,15 @@ class PoolRules:
     def able(self) -> Capabilities:
         """What the system can rate."""
         return self.system.capabilities
+
+    @cached_property
+    def unused(self) -> tuple[str, ...]:
+        """Fields of posted matches that the system does not use, in the order of `USABLE`."""
+        uses = self.able.uses
+        found = [name for name in USABLE if name not in uses and name != "time"]
+        if "performance" not in uses or not self.settings.statistics:
+            found.append("statistics")
+        return tuple(found)
 
     @cached_property
     def timed(self) -> bool:
@@ -121,7 +143,10 @@ def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
     ids, largest = [match], 0
     for team in request.teams:
         players = team.players
-        if team.team is not None or not 0 <= team.rank < 2**31 or not players:
+        rank = team.rank
+        if rank is None or team.team is not None or team.score is not None:
+            return False
+        if not 0 <= rank < 2**31 or not players:
             return False
         largest = max(largest, len(players))
         for one in players:
@@ -146,7 +171,7 @@ def _is_plain_player(one: ParticipationRequest, rules: PoolRules) -> bool:
     return (
         type(one.player) is str
         and performance is not None
-        and -math.inf < performance < math.inf
+        and -LARGEST_PERFORMANCE <= performance <= LARGEST_PERFORMANCE
         and not rules.settings.statistics
         and one.share is None
         and not one.statistics
@@ -154,6 +179,37 @@ def _is_plain_player(one: ParticipationRequest, rules: PoolRules) -> bool:
         and one.role is None
         and one.side is None
     )
+
+
+def unused_fields(requests: Iterable[MatchRequest], rules: PoolRules) -> list[str]:
+    """Return the fields that these matches give and that the pool's system does not use."""
+    given: set[str] = set()
+    for request in requests:
+        if request.weight != 1.0:
+            given.add("weight")
+        if request.performance_ceiling is not None:
+            given.add("performance_ceiling")
+        for team in request.teams:
+            for one in team.players:
+                if type(one) is ParticipationRequest:  # mostly the bare id
+                    _add_given(one, given)
+    return [name for name in rules.unused if name in given]
+
+
+def _add_given(one: ParticipationRequest, given: set[str]) -> None:
+    """Add what is said of a player in a match beside who it is."""
+    if one.performance is not None:
+        given.add("performance")
+    if one.statistics:
+        given.add("statistics")
+    if one.share is not None:
+        given.add("share")
+    if one.role is not None:
+        given.add("role")
+    if one.side is not None:
+        given.add("side")
+    if one.at_home is not None:
+        given.add("at_home")
 
 
 def moment(value: Moment, name: str = "time") -> int:
@@ -204,16 +260,19 @@ def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str
         yield "time", "must be left out: this pool has no times", request.time
     if not (0 < request.weight < math.inf):
         yield "weight", "must be a positive number", request.weight
+    elif request.weight > MOST_WEIGHT:
+        yield "weight", TOO_HEAVY, request.weight
     ceiling = request.performance_ceiling
     if ceiling is not None and not math.isfinite(ceiling):
         yield "performance_ceiling", "must be a finite number", ceiling
+    elif ceiling is not None and abs(ceiling) > FARTHEST_CEILING:
+        yield "performance_ceiling", TOO_FAR, ceiling
     if not request.teams:
         yield "teams", "must not be empty", "no team"
+    yield from _place_faults(request)
     yield from _misfits(request, rules)
     seen: set[str] = set()
     for team in request.teams:
-        if team.rank < 0 or team.rank > 2**31:
-            yield "rank", "must be a whole number from 0", team.rank
         if team.team is not None and (rule := id_fault(team.team)) is not None:
             yield "team", rule, team.team
         if not team.players:
@@ -230,6 +289,31 @@ def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str
                 yield from _participation_faults(one, rules)
 
 
+def _place_faults(request: MatchRequest) -> Iterator[tuple[str, str, object]]:
+    """Give what is wrong with the ranks or scores of the teams."""
+    scores = sum(team.score is not None for team in request.teams)
+    for team in request.teams:
+        if team.rank is not None and not 0 <= team.rank <= 2**31:
+            yield "rank", "must be a whole number from 0", team.rank
+        if team.rank is not None and team.score is not None:
+            rule = "must not stand beside rank: one of the two decides the places"
+            yield "score", rule, f"score {team.score:g} and rank {team.rank}"
+        elif team.score is not None and not abs(team.score) <= LARGEST_SCORE:
+            yield "score", "must be a number from -2^53 to 2^53", team.score
+        elif team.score is None and team.rank is not None and scores:
+            yield (
+                "score",
+                "must be given for all teams of a match or for none",
+                "a team with a rank",
+            )
+        elif team.score is None and team.rank is None:
+            rule = "must be given for all teams of a match"
+            if scores:
+                yield "score", rule, f"{scores} of {len(request.teams)} teams with a score"
+            else:
+                yield "rank", f"{rule}, or score for all of them", "a team without a rank"
+
+
 def _misfits(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
     """Give what the pool's system cannot rate."""
     able, name = rules.able, rules.settings.system
@@ -239,7 +323,7 @@ def _misfits(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str
         largest = max((len(team.players) for team in request.teams), default=0)
         if largest > able.max_team_size:
             yield "players", f"must be at most {able.max_team_size} a team for {name}", largest
-    if not able.draws and len({team.rank for team in request.teams}) < len(request.teams):
+    if not able.draws and len({team.order for team in request.teams}) < len(request.teams):
         yield "rank", f"must differ from team to team for {name}", "a tie"
 
 
@@ -251,12 +335,19 @@ def _participation_faults(
     if one.performance is not None:
         if not math.isfinite(one.performance):
             yield "performance", "must be a finite number", one.performance
+        elif abs(one.performance) > LARGEST_PERFORMANCE:
+            yield "performance", TOO_LARGE, one.performance
         if rules.settings.statistics:
             rule = "must be left out: this pool makes it of statistics"
             yield "performance", rule, one.performance
     for name, value in one.statistics.items():
         if not math.isfinite(value):
             yield f"statistics.{name}", "must be a finite number", value
+        elif abs(value) * abs(rules.settings.statistics.get(name, 0.0)) > LARGEST_PERFORMANCE:
+            yield f"statistics.{name}", f"{TOO_LARGE}, times its weight", value
+    uses = rules.able.uses
+    if one.side and one.at_home is None and "side" in uses and one.side not in SIDES:
+        yield "side", SIDE, one.side
     for text in (one.role, one.side, *one.statistics, *one.attributes, *one.attributes.values()):
         if isinstance(text, str) and "\0" in text:
             yield "attributes", "must have no NUL characters", text
@@ -269,6 +360,8 @@ def _canonical(request: MatchRequest) -> MatchRequest:
             players=[_canonical_player(one) for one in team.players],
             rank=team.rank,
             team=None if team.team is None else id_text(team.team),
+            # -0.0 is 0.0, also where contents are compared.
+            score=None if team.score is None else team.score + 0.0,
         )
         for team in request.teams
     ]

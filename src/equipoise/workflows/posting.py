@@ -21,7 +21,7 @@ from equipoise.workflows.match_history import LoggedMatch, names_of, players_of,
 from equipoise.workflows.match_messages import Standing, match_message
 from equipoise.workflows.pool_reading import stored_matches
 from equipoise.workflows.pools import check_open, rules_of, written
-from equipoise.workflows.posted_matches import PoolRules, PostedMatch, read_matches
+from equipoise.workflows.posted_matches import PoolRules, PostedMatch, read_matches, unused_fields
 from equipoise.workflows.rating_batch import RatedBatch, UnratableMatchError, rate_batch
 from equipoise.workflows.season_repeats import matches_of_season_before, repeated
 
@@ -254,11 +254,13 @@ def _to_rate(connection: Connection, pool: PoolRecord, plan: _Plan) -> list[Logg
     eligible = Eligibility()
     if pool.amendments:
         eligible = Eligibility.of_players(connection, pool, set(names_of(found)))
-    if not eligible.turns:
+    if not eligible:
         return found
     counted = []
     for match in found:
-        barred = eligible.barred(players_of(match.request), match.position)
+        barred = eligible.barred(
+            players_of(match.request), str(match.request.match), match.position
+        )
         kept = without(match.request, barred)
         if kept is not None:
             counted.append(match._replace(request=kept))
@@ -285,7 +287,12 @@ def _write(
     }
     if batch is not None:
         changes.put(connection, pool.id, pool.generation, batch.changes)
-        ratings.put(connection, pool.id, pool.generation, batch.ratings)
+        rows = batch.ratings
+        if pool.amendments and batch.standing.new:
+            # Those who have a rating already are marked since they were disqualified.
+            eligible = Eligibility.of_players(connection, pool, rows["player"])
+            rows = {**rows, "disqualified": eligible.flags(rows["player"])}
+        ratings.put(connection, pool.id, pool.generation, rows)
         columns["players"] = pool.players + batch.standing.new
         columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
         if batch.shared or pool.shared:
@@ -324,7 +331,8 @@ def _answers(
             answers.append([messages.get(m.id) or there[m.id] for m in matches])
         else:
             known = plan.known[index]
-            answers.append(PostedMessage(len(matches) - known, known, pool.last_seq))
+            unused = unused_fields((match.request for match in matches), rules)
+            answers.append(PostedMessage(len(matches) - known, known, pool.last_seq, unused))
     return answers
 
 
@@ -350,6 +358,6 @@ def _messages(
     for seq, entry in wanted.items():
         request = plan.requests[seq - first]
         status = "pending" if entry.needs_replay else "rated" if request.rated else "unrated"
-        standing = Standing(request, entry.time, status)
+        standing = Standing(request, entry.time, entry.posted_time, status)
         found[str(request.match)] = match_message(entry, standing, by_seq.get(seq, {}), rules)
     return found

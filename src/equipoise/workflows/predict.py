@@ -14,7 +14,7 @@ import numpy as np
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.evaluate.placing import place_distribution
-from equipoise.formats.times import instant
+from equipoise.formats.times import check_time_format, moment
 from equipoise.messages.predict import (
     Outcome,
     Places,
@@ -23,11 +23,14 @@ from equipoise.messages.predict import (
     PredictMessage,
     WhatIfMessage,
 )
-from equipoise.rating.pool_state import PoolState
+from equipoise.rating.lineup import Lineup, lineup
+from equipoise.rating.pool_state import PoolState, newcomers_told
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import days, predict
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
+from equipoise.wording import counted
+from equipoise.workflows.reading import unused_at, unused_notes
 
 #: Chances of all pairs are told for this many teams.
 PAIRS = 12
@@ -47,6 +50,7 @@ class PredictRequest:
     teams : each one team, ids separated by commas; quoted as in CSV where an id has one
     field : a file, or an open one, with a player a line: each a team alone, after `teams`
     at : time of the match, as text; None: that of the last match
+    time_format : how it is written, where ISO 8601 is not
     home : id of a player whose team is at home
     samples, seed : of the place distribution; no samples, no distribution
     what_if : whether to try every place
@@ -57,6 +61,7 @@ class PredictRequest:
     teams: Sequence[str] = ()
     field: str | TextIO | None = None
     at: str | None = None
+    time_format: str | None = None
     home: str | None = None
     samples: int | None = None
     seed: int = 0
@@ -75,6 +80,8 @@ class ComingMatch:
     samples, seed : of the place distribution; no samples, no distribution
     players : for whom places are tried: all of them in fields of up to `all_places` teams, above
         that a selection
+    where : among whom newcomers are not, in words; None: the players of the pool
+    notes : what else to say in the answer
     """
 
     pool: PoolState
@@ -86,12 +93,16 @@ class ComingMatch:
     seed: int = 0
     players: Sequence[str] = ()
     all_places: int = ALL_PLACES
+    where: str | None = None
+    notes: Sequence[str] = ()
 
 
 def predict_match(
     request: PredictRequest, progress: Callable[[int, int], None] | None = None
 ) -> PredictMessage:
     """Return what the system of a saved state expects of a match.
+
+    Players whom the state does not know are newcomers, and the answer names them.
 
     progress : called with (places tried, places in all)
     Raises : NotFoundError, InvalidDataError, InvalidParameterError, ConvergenceError
@@ -108,6 +119,9 @@ def predicted(
     Raises : NotFoundError, InvalidParameterError, ConvergenceError
     """
     system = match.pool.system
+    field = lineup(
+        system, match.pool, match.teams, at=match.at, home=match.home, any_teams=not match.players
+    )
     expects = predict(system, match.pool, match.teams, at=match.at, home=match.home)
     places = None
     if match.samples is not None:
@@ -117,13 +131,27 @@ def predicted(
         system=system.name,
         parameters=plain_parameters(system),
         at=match.shown_at,
-        teams=_teams(match, expects, places),
-        pairs=expects.outlook.pairs().tolist() if len(match.teams) <= PAIRS else None,
+        teams=_teams(system, field, expects, places),
+        pairs=_pairs(expects),
         win=None if expects.win is None else expects.win.tolist(),
         draw=expects.draw,
         samples=match.samples,
         seed=None if match.samples is None else match.seed,
         what_if=[_tried(match, player, progress) for player in match.players],
+        by=expects.by,
+        draw_by=expects.draw_by,
+        newcomers=list(expects.newcomers),
+        notes=[*match.notes, *_newcomers_told(match, expects)],
+    )
+
+
+def _newcomers_told(match: ComingMatch, expects: Prediction) -> list[str]:
+    """Return a sentence on newcomers, with likely misspellings where all ids are known."""
+    known = match.pool.player_ids.tolist()
+    if match.where is not None:
+        return newcomers_told(expects.newcomers, [], match.where)
+    return newcomers_told(
+        expects.newcomers, known, f"among the {counted(len(known), 'rated player')}"
     )
 
 
@@ -196,11 +224,13 @@ def _match(request: PredictRequest) -> ComingMatch:
         )
     if request.players and not request.what_if:
         raise InvalidParameterError("--player says for whom --if-ranked is told; it is not given")
-    at = None
+    at, notes = None, []
     if request.at is not None:
         if pool.last_time is None:
-            raise InvalidParameterError("--at needs a state with times; its history had none")
-        at = days(instant(request.at, "--at"))
+            had = "none" if pool.last_order is None else "an order without dates"
+            raise InvalidParameterError(f"--at needs a state with times; its history had {had}")
+        at = days(moment(request.at, "--at", check_time_format(request.time_format)))
+        notes = unused_notes({pool.system.name: unused_at(pool.system)}, strict=False)
     return ComingMatch(
         pool=pool,
         teams=teams,
@@ -210,6 +240,7 @@ def _match(request: PredictRequest) -> ComingMatch:
         samples=request.samples,
         seed=request.seed,
         players=(request.players or teams[0][:1]) if request.what_if else (),
+        notes=notes,
     )
 
 
@@ -235,23 +266,40 @@ def _places(expects: Prediction, samples: int, rng: np.random.Generator) -> list
     return [Places(*row) for row in zip(*columns, strict=True)]
 
 
+def _pairs(expects: Prediction) -> list[list[float]] | None:
+    """Return the chance of every pair of teams, a tie one half; None for many teams."""
+    teams = len(expects.expected)
+    if teams > PAIRS:
+        return None
+    if teams == 2:
+        # Where the system models draws, half of them is in it.
+        first, second = expects.expected.tolist()
+        return [[0.5, first], [second, 0.5]]
+    pairs: list[list[float]] = expects.outlook.pairs().tolist()
+    return pairs
+
+
 def _teams(
-    match: ComingMatch, expects: Prediction, places: list[Places] | None
+    system: RatingSystem, field: Lineup, expects: Prediction, places: list[Places] | None
 ) -> list[PredictedTeam]:
     """Return the teams with their players and what is expected of them, as they were named."""
-    pool, found = match.pool, []
-    sizes = [len(team) for team in match.teams]
-    rows = pool.rows([player for team in match.teams for player in team])
-    now = pool.system.at(pool.state, rows, match.at)
+    found = []
+    sizes = np.bincount(field.team).tolist()
+    now = system.at(field.state, np.arange(len(field.team)), field.day)
     for number, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes, strict=True)):
         part = slice(end - size, end)
         rating, deviation = now["rating"][part], now["deviation"][part]
-        ids = pool.player_ids[rows[part]].tolist()
-        columns = zip(ids, rating.tolist(), deviation.tolist(), strict=True)
+        columns = zip(
+            field.player_ids[part].tolist(),
+            rating.tolist(),
+            deviation.tolist(),
+            (~field.known[part]).tolist(),
+            strict=True,
+        )
         expected = float(expects.expected[number])
         found.append(
             PredictedTeam(
-                players=[PredictedPlayer(one, r, _number(d)) for one, r, d in columns],
+                players=[PredictedPlayer(one, r, _number(d), new) for one, r, d, new in columns],
                 rating=float(rating.mean()),
                 deviation=_number(math.sqrt(float(np.mean(deviation**2)))),
                 expected=expected,

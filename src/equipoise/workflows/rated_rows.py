@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.errors import InvalidDataError, Problem
+from equipoise.rating.draws import DRAWS, start_counting
 from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import State
 from equipoise.rating.state_bytes import pack_players
@@ -107,16 +109,39 @@ def rated_changes(
     matches: Sequence[LoggedMatch],
     row_of: Mapping[str, int],
     player_ids: Ids,
+    draws_from: int,
 ) -> tuple[dict[str, Sequence[Any]], History]:
     """Rate matches in the order of rating; return their changes as columns, and their history.
 
     state, trail : of the players at the rows of `player_ids`; both move on
+    draws_from : number of the log from which matches count for the chance of a draw
     Raises : ConvergenceError, InvalidDataError; state and trail are then of no further use
     """
     history = history_of(matches, row_of, player_ids, rules)
     trace = _empty_trace(rules.system, history)
-    rules.system.run(state, history, 0, history.matches, trace)
+    _run(rules.system, state, history, trace, [match.seq >= draws_from for match in matches])
     return _change_rows(rules, history, trace, [match.seq for match in matches], trail), history
+
+
+def _run(
+    system: RatingSystem,
+    state: State,
+    history: History,
+    trace: dict[str, Floats],
+    counts: Sequence[bool],
+) -> None:
+    """Rate a history; only draws among the matches that count are counted."""
+    # Nearly always they all do: only a pool of an earlier schema has matches that do not.
+    edges = [0, *(np.flatnonzero(np.diff(counts)) + 1).tolist(), len(counts)]
+    for start, stop in pairwise(edges):
+        if start == stop:
+            continue
+        sums = None if counts[start] else state.shared.pop(DRAWS, None)
+        if counts[start]:
+            start_counting(state)
+        system.run(state, history, start, stop, trace)
+        if sums is not None:
+            state.shared[DRAWS] = sums
 
 
 def _change_rows(

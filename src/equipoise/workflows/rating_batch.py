@@ -64,7 +64,13 @@ def rate_batch(
     row_of = {player: row for row, player in enumerate(players)}
     try:
         changes, _ = rated_changes(
-            rules, standing.state, standing.trail, matches, row_of, object_array(players)
+            rules,
+            standing.state,
+            standing.trail,
+            matches,
+            row_of,
+            object_array(players),
+            pool.draws_from,
         )
         every = np.arange(len(players))
         rows = rating_rows(rules, standing.state, every, players, standing.trail)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
+from equipoise.errors import ConvergenceError, InvalidDataError
 from equipoise.store import audit, changes, checkpoints, log, outbox, ratings, replays
 from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
@@ -26,13 +27,15 @@ from equipoise.store.replays import ReplayRecord
 from equipoise.workflows import replay_claims
 from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
 from equipoise.workflows.amendment_places import waiting_from
-from equipoise.workflows.boards import refresh_board
+from equipoise.workflows.boards import refresh_board, rewrite_board
 from equipoise.workflows.checkpointing import RunningPool, keep_checkpoints, running_before
 from equipoise.workflows.clearing import clear, collect_garbage
 from equipoise.workflows.clock import now
 from equipoise.workflows.differences import Numbers, difference, running_numbers, stored_numbers
+from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.pools import code_version, rules_of
 from equipoise.workflows.replay_claims import check_claim, claim_replay, go_on, leave_replay
+from equipoise.workflows.unratable_matches import void_unratable
 
 #: With at most so many players in the matches left to rate, writers are held up for the rest.
 _NEARLY = 400
@@ -48,7 +51,7 @@ def pending_pools(store: Store) -> list[str]:
 
 
 def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
-    """Do what a pool wants done: a replay, a clearing out, a checkpoint, the board's order.
+    """Do what a pool wants done: a replay, a clearing out, a checkpoint, the board.
 
     owner : name of whoever does it, unlike all others'
     stop : asked now and then whether to leave it for later
@@ -57,6 +60,7 @@ def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) 
     swapped = replay_pool(store, pool, owner=owner, stop=stop)
     collect_garbage(store, pool, stop=stop)
     keep_checkpoints(store, pool)
+    rewrite_board(store, pool, stop=stop)
     refresh_board(store, pool, stop=stop)
     return swapped
 
@@ -104,14 +108,29 @@ def replay_pool(
     """Replay a pool from where something changed, if anything did, and swap the result in.
 
     Readers see the old ratings until the swap, writers go on in the meantime. Whatever ends it
-    early leaves the pool as it was, and the replay to whoever comes next.
+    early leaves the pool as it was, and the replay to whoever comes next. A match that cannot be
+    rated is voided in the log, so that the next replay gets further.
     Returns : whether it was swapped in
-    Raises : ConvergenceError, InvalidDataError where the log can no longer be rated
+    Raises : ConvergenceError, InvalidDataError where the log cannot be rated and no match is at
+        fault
     """
     claimed = claim_replay(store, pool, owner)
     if claimed is None:
         return False
-    if not clear(store, pool, stop, claimed):
+    try:
+        return _replay_claimed(store, claimed, owner, stop)
+    except (ConvergenceError, InvalidDataError):
+        if not void_unratable(store, pool, lambda: go_on(store, claimed)):
+            raise
+    leave_replay(store, claimed)
+    return False
+
+
+def _replay_claimed(
+    store: Store, claimed: PoolRecord, owner: str, stop: Callable[[], bool]
+) -> bool:
+    """Replay a pool that was claimed and swap the result in; return whether that was done."""
+    if not clear(store, claimed.name, stop, claimed):
         leave_replay(store, claimed)
         return False
     replay = _begin(store, claimed, owner, stop)
@@ -120,7 +139,7 @@ def replay_pool(
     everyone = np.arange(len(replay.running.players))
     for low in range(0, len(everyone), replay_claims.STEP_ROWS):
         rows = replay.running.ratings(everyone[low : low + replay_claims.STEP_ROWS])
-        if not _step(replay, ratings.put, rows):
+        if not _step(replay, _put_ratings, rows):
             return False
     if not _catch_up(replay, with_ratings=True):
         return False
@@ -194,25 +213,43 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
     rows, touched = replay.running.rate(piece.matches)
     for low in range(0, len(rows["player"]), replay_claims.STEP_ROWS):
         part = {name: values[low : low + replay_claims.STEP_ROWS] for name, values in rows.items()}
-        if not _step(replay, changes.put, part):
+        if not _step(replay, _put_changes, part):
             return False
     for low in range(0, len(touched) if with_ratings else 0, replay_claims.STEP_ROWS):
         found = replay.running.ratings(touched[low : low + replay_claims.STEP_ROWS])
-        if not _step(replay, ratings.put, found):
+        if not _step(replay, _put_ratings, found):
             return False
     replay.after = piece.end
     _hold_checkpoint(replay)
     return True
 
 
-def _step(replay: _Replay, put: Callable[..., None], rows: dict[str, Sequence[Any]]) -> bool:
+def _put_changes(
+    connection: Connection, pool: PoolRecord, generation: int, rows: dict[str, Sequence[Any]]
+) -> None:
+    changes.put(connection, pool.id, generation, rows)
+
+
+def _put_ratings(
+    connection: Connection, pool: PoolRecord, generation: int, rows: dict[str, Sequence[Any]]
+) -> None:
+    """Write ratings, marked by who is disqualified now; `pool` is locked."""
+    eligible = Eligibility.of_players(connection, pool, rows["player"])
+    marked = {**rows, "disqualified": eligible.flags(rows["player"])}
+    ratings.put(connection, pool.id, generation, marked)
+
+
+def _step(
+    replay: _Replay,
+    put: Callable[[Connection, PoolRecord, int, dict[str, Sequence[Any]]], None],
+    rows: dict[str, Sequence[Any]],
+) -> bool:
     """Write rows and say that the replay goes on; return whether it does."""
     if replay.stop():
         leave_replay(replay.store, replay.pool)
         return False
     with replay.store.write() as connection:
-        _check_ours(connection, replay)
-        put(connection, replay.pool.id, replay.generation, rows)
+        put(connection, _check_ours(connection, replay), replay.generation, rows)
         change_pool(connection, replay.pool.id, replay_until=now() + replay_claims.LEASE)
     # Lets a writer in who waits: neither SQLite nor locks are fair.
     time.sleep(0.001)
@@ -259,12 +296,14 @@ def _swap(replay: _Replay) -> None:
                 continue
             rows, touched = running.rate(piece.matches)
             changes.put(connection, record.id, replay.generation, rows)
-            ratings.put(connection, record.id, replay.generation, running.ratings(touched))
+            _put_ratings(connection, record, replay.generation, running.ratings(touched))
             names = [running.players[row] for row in touched.tolist()]
             found = ratings.ratings_of(connection, record.id, record.generation, names)
             before |= {name: Numbers(one.rating, one.deviation) for name, one in found.items()}
         checkpoints.forget_from(connection, record.id, replay.begin)
         outbox_last = _tell_webhooks(connection, record, replay)
+        # Then ratings were written by settings that are no longer those of the pool.
+        changed = record.settings != replay.pool.settings
         replays.add_replay(connection, record.id, _record(replay))
         change_pool(
             connection,
@@ -281,7 +320,8 @@ def _swap(replay: _Replay) -> None:
             code=code_version() if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
             # The order of the board is as old as the replay: it is brought up to date afterwards.
-            board_day=running.board_day,
+            board_day=record.board_day if changed else running.board_day,
+            board_from="" if changed else None,
             outbox_last=outbox_last,
         )
     after = running_numbers(running, np.arange(len(running.players)))

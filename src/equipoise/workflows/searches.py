@@ -39,6 +39,8 @@ def ranges_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
         kind = kind_of(system, name)
         if kind == "flag":
             raise InvalidParameterError(f"{system}.{name} is true or false: use --grid {name}=...")
+        if kind == "word":
+            raise InvalidParameterError(f"{system}.{name} takes words: use --grid {name}=...")
         try:
             found[name] = Range(
                 low=setting_of(system, name, low.strip()),

@@ -42,7 +42,7 @@ def settings_of_next(pool: PoolRecord, request: SeasonRequest) -> PoolRequest:
     if request.reset == "soft" and settings.system != old.system:
         rule = f"must stay {old.system} in a soft reset: its ratings mean nothing elsewhere"
         raise InvalidDataError([Problem("", None, "settings.system", rule, settings.system)])
-    check_settings(archive_name(pool.name, request), settings)
+    check_settings(archive_name(pool.name, request), settings, "The season could not be ended")
     return settings
 
 

@@ -9,10 +9,11 @@ from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
-from equipoise.store import audit, log, outbox, seeds, webhooks
+from equipoise.store import audit, log, outbox, ratings, seeds, webhooks
 from equipoise.store.connection import Store
 from equipoise.store.log import Entry
 from equipoise.store.pools import (
+    FIRST_GENERATION,
     PoolRecord,
     archives_of,
     change_pool,
@@ -111,6 +112,8 @@ def _keep_barred(
     ]
     log.append(connection, new, entries)
     change_pool(connection, new, last_seq=len(entries), amendments=len(entries))
+    barred = [entry.player for entry in entries if entry.player is not None]
+    ratings.mark_disqualified(connection, new, [FIRST_GENERATION], barred, True)
 
 
 def _hand_webhooks_on(connection: Connection, old: PoolRecord, new: int, now: int) -> None:
@@ -132,7 +135,7 @@ def _plant(
     if request.reset == "soft" and old.players:
         state, centre = softened(connection, old, request, rules.system)
         content = zlib.compress(state.to_bytes(), ZLIB_LEVEL)
-        players = plant_ratings(connection, new, 1, rules, state)
+        players = plant_ratings(connection, new, FIRST_GENERATION, rules, state)
     told = msgspec.json.encode(request).decode()
     seeds.add_seed(connection, new, Seed(old.id, told, centre, players), content)
     change_pool(connection, new, players=players, follows=old.id)

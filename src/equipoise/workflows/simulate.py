@@ -16,7 +16,7 @@ from equipoise.data.files import check_distinct
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats import write_table
 from equipoise.formats.pieces import check_pieces_target, write_pieces
-from equipoise.formats.times import instant
+from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
 from equipoise.messages.simulate import SimulateMessage
 from equipoise.workflows.simulated_kinds import KINDS, Kind, Made, sizes_of, table
@@ -100,7 +100,7 @@ def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
 
 #: How parameters that come as text are read.
 _TEXTS: dict[str, Callable[[str], object]] = {
-    "first_time": lambda text: instant(text, "--first-time") // 1_000_000,
+    "first_time": lambda text: moment(text, "--first-time") // 1_000_000,
     "sizes": sizes_of,
 }
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
+from equipoise.arrays import Ids, Ints
+from equipoise.data.times import MICROSECONDS, as_written, read_as_seconds
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.synthetic import Contest, ContestModel, contests
 from equipoise.evaluate.synthetic_statistics import ROLES, STATISTICS
@@ -62,13 +64,20 @@ def table(kind: Kind, model: Any, some: Sequence[Made], with_skill: bool) -> pl.
     sizes = [len(one.player) for one in some]
     columns = {
         "match": np.repeat([one.number for one in some], sizes),
-        "time": np.repeat([one.time for one in some], sizes),
+        "time": _times(model, np.repeat([one.time for one in some], sizes)),
         "player": joined(some, "player"),
         **kind.columns(model, some),
     }
     if with_skill:
         columns["skill"] = joined(some, "skill")
     return pl.DataFrame(columns)
+
+
+def _times(model: ContestModel | TeamModel, seconds: Ints) -> Ids:
+    """Return times as a history has them; all pieces of a table are written alike."""
+    matches = model.contests if isinstance(model, ContestModel) else model.matches
+    plain = read_as_seconds(model.first_time, model.first_time + matches * model.interval)
+    return seconds if plain else as_written(seconds * MICROSECONDS, "datetime")
 
 
 def sizes_of(text: str) -> tuple[tuple[int, int], ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from equipoise.messages.rating import ParameterMessage, SystemMessage
 from equipoise.rating.registry import SYSTEMS, make_system, system_class
+from equipoise.rating.system import USABLE
 
 
 def list_systems() -> list[SystemMessage]:
@@ -20,14 +21,29 @@ def _described(name: str) -> SystemMessage:
     kind, entry = system_class(name), SYSTEMS[name]
     hints = typing.get_type_hints(kind)
     parameters = [
-        ParameterMessage(field.name, _type_name(hints[field.name]), _plain(field.default))
+        ParameterMessage(
+            field.name,
+            _type_name(hints[field.name]),
+            _plain(field.default),
+            field.metadata.get("note", ""),
+        )
         for field in dataclasses.fields(kind)
     ]
-    rates = str(make_system(name).capabilities)
-    return SystemMessage(name, entry.summary, rates, entry.source, parameters)
+    able = make_system(name).capabilities
+    return SystemMessage(
+        name=name,
+        summary=entry.summary,
+        rates=str(able),
+        source=entry.source,
+        parameters=parameters,
+        uses=[one for one in USABLE if one in able.uses],
+        needs=dict(able.needed),
+    )
 
 
 def _type_name(hint: Any) -> str:
+    if typing.get_origin(hint) is typing.Literal:
+        return " | ".join(typing.get_args(hint))
     return hint.__name__ if isinstance(hint, type) else str(hint)
 
 

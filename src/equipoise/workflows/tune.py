@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from equipoise.charts import theme
-from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
+from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS, Group, judge
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
@@ -22,7 +22,9 @@ from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
 from equipoise.workflows.backtest import BacktestAnswer, check_times, first_scored
+from equipoise.workflows.clock import working_time
 from equipoise.workflows.parameter_file import check_parameter_file, write_parameters
 from equipoise.workflows.reading import HistoryRequest, check_outputs, read
 from equipoise.workflows.studies import Study, fingerprint, question_of
@@ -38,6 +40,8 @@ class TuneRequest:
 
     choices, trials, metric, seed, min_history, ties_as_authors, workers, threads : as `tune` has
         them; the seed is also that of the resamples
+    least_differences : metric -> below which a difference on the other matches does not matter,
+        where not the usual one
     first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text
     study : URL or path of a database that keeps the trials, and the study's name in it
     output : path of the parameters; trials_output of the table of trials; chart of the figure
@@ -51,6 +55,7 @@ class TuneRequest:
     seed: int = 0
     min_history: int = 5
     ties_as_authors: bool = False
+    least_differences: Mapping[str, float] = field(default_factory=dict)
     resamples: int = 1000
     confidence: float = 0.95
     study: str | None = None
@@ -98,7 +103,7 @@ def search(
     """
     _check(request)
     choices = checked_choices(system, request.choices, request.trials)
-    history, reading = read(request.history)
+    history, reading = read(request.history, {system.name: system}, choices)
     check_times(system, history)
     first = _first(request, history)
     head = history.slice(0, first)
@@ -106,9 +111,9 @@ def search(
     recorded = 0 if study is None else len(study.trials)
     if recorded and resumed is not None:
         resumed(recorded)
-    start = time.perf_counter()
+    start = working_time()
     found = _searched(system, head, choices, request, study, progress)
-    seconds = time.perf_counter() - start
+    seconds = working_time() - start
     improved = found.chosen is not found.given
     changed = found.chosen.parameters if improved else {}
     tuned = make_system(system.name, {**parameters_of(system), **changed})
@@ -175,7 +180,7 @@ def _check(request: TuneRequest) -> None:
 
 def _first(request: TuneRequest, history: History) -> int:
     """Return how many matches to search on; there is something to score in them and after them."""
-    first = first_scored(request.first, history, "--first")
+    first = first_scored(request.first, history, "--first", time_format=request.history.time_format)
     if not 0 < first < history.matches:
         raise InvalidParameterError(
             f"--first must leave matches to search on and others to compare on; {request.first} "
@@ -189,7 +194,9 @@ def _first(request: TuneRequest, history: History) -> int:
             Scored.of(part, min_history=request.min_history, first=begin)
         except InvalidDataError as error:
             raise InvalidDataError(
-                [], f"{where} {first:,} matches ({request.first}; see --first): {error}"
+                [],
+                f"{where} {counted(first, 'match', 'matches')} ({request.first}; see --first): "
+                f"{error}",
             ) from None
     return first
 
@@ -226,10 +233,10 @@ def _held_out(
 ) -> BacktestAnswer:
     """Return the backtest of the matches from `first` on; all before are learned from."""
     seconds: dict[str, float] = {}
-    clock = [time.perf_counter()]
+    clock = [working_time()]
 
     def finished(label: str) -> None:
-        clock.append(time.perf_counter())
+        clock.append(working_time())
         seconds[label] = clock[-1] - clock[-2]
 
     found = backtest(
@@ -239,6 +246,7 @@ def _held_out(
         min_history=request.min_history,
         first=first,
         ties_as_authors=request.ties_as_authors,
+        least_differences=request.least_differences,
         resamples=request.resamples,
         confidence=request.confidence,
         threads=request.threads,
@@ -254,17 +262,26 @@ def _held_out(
     )
 
 
-def verdict(answer: TuneAnswer) -> str:
-    """Return better, worse, open or same: what the held-out matches say of the tuned parameters."""
+#: What the held-out matches say of the tuned parameters.
+Verdict: TypeAlias = Literal["better", "worse", "open", "no difference that matters", "same"]
+
+
+def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
+    """Return what the held-out matches say of the tuned parameters.
+
+    group : of players, of the held-out backtest; None for those that were scored in the search
+    """
     if answer.tuned == answer.given:
         return "same"
-    difference = answer.held_out.found.differences[0]
-    lower, upper = difference.intervals[answer.found.metric]
-    sign = 1 if answer.found.metric in HIGHER_IS_BETTER else -1
-    # Bounds that are not known (NaN) decide nothing.
-    if min(sign * lower, sign * upper) > 0:
-        return "better"
-    return "worse" if max(sign * lower, sign * upper) < 0 else "open"
+    metric, found = answer.found.metric, answer.held_out.found
+    difference = (found if group is None else group).differences[0]
+    change, (lower, upper) = difference.metrics[metric], difference.intervals[metric]
+    judged = judge(change, (lower, upper), found.least_differences[metric])
+    if judged in ("level", "no difference that matters"):
+        return "no difference that matters"
+    if judged != "beyond noise":
+        return "open"
+    return "better" if (change > 0) == (metric in HIGHER_IS_BETTER) else "worse"
 
 
 def _write(answer: TuneAnswer) -> None:
@@ -285,8 +302,9 @@ def _write(answer: TuneAnswer) -> None:
             parameters_of(answer.tuned),
             request.history.statistics,
             [
-                f"{found.metric} {value:.6g} on the first {answer.first} matches, the best of "
-                f"{len(found.trials)} trials and of the parameters given.",
+                f"{found.metric} {value:.6g} on the first "
+                f"{counted(answer.first, 'match', 'matches')}, the best of "
+                f"{counted(len(found.trials), 'trial')} and of the parameters given.",
             ],
         )
 

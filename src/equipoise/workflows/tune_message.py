@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from equipoise.data.backtest import GROUP_METRICS
 from equipoise.data.tuning import Choice, Range, Trial, Value
 from equipoise.evaluate.objective import GIVEN
 from equipoise.messages.tune import (
@@ -32,6 +33,11 @@ def message_of(answer: TuneAnswer) -> TuneMessage:
             difference=held_out.differences[0],
             scoring=held_out.scoring,
             verdict=verdict(answer),
+            groups=held_out.groups,
+            verdicts=[
+                verdict(answer, group) if found.metric in GROUP_METRICS else None
+                for group in answer.held_out.found.groups
+            ],
         ),
         search=_search(answer),
         trials=[_trial(trial, found.metric) for trial in found.trials],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,9 +15,12 @@ from equipoise.store import changes, log, ratings, replays
 from equipoise.store.changes import COLUMNS, ChangeRow, change_row
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, get_pool
+from equipoise.wording import counted
 from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
 from equipoise.workflows.checkpointing import RunningPool, running_from_start
+from equipoise.workflows.clock import working_time
 from equipoise.workflows.pools import rules_of
+from equipoise.workflows.rated_rows import display
 
 #: Differences that are told of; the others are counted.
 _TOLD = 20
@@ -45,7 +48,7 @@ def verify_pool(
     progress : called with (matches replayed, matches in the log)
     Raises : NotFoundError
     """
-    started, found = time.perf_counter(), _Findings()
+    started, found = working_time(), _Findings()
     with store.read() as connection:
         record = get_pool(connection, pool)
         through = replays.last_through(connection, record.id) if record.dirty else None
@@ -59,13 +62,18 @@ def verify_pool(
             if progress is not None:
                 progress(running.matches, record.matches)
         _compare_ratings(connection, record, running, found)
+        _compare_board(connection, record, found)
         stored = changes.count_of(connection, record)
         if stored != written:
-            found.add(f"{stored} changes are stored, and the log gives {written}")
+            found.add(
+                f"{counted(stored, 'change is', 'changes are')} stored, "
+                f"and the log gives {written:,}"
+            )
         entries = log.count_of(connection, record.id)
         if entries != record.last_seq:
             found.add(
-                f"the log has {entries} entries, and the last one has number {record.last_seq}"
+                f"the log has {counted(entries, 'entry', 'entries')}, "
+                f"and the last one has number {record.last_seq}"
             )
     return VerifyMessage(
         pool=pool,
@@ -75,7 +83,7 @@ def verify_pool(
         changes=written,
         different=found.count,
         differences=found.told,
-        seconds=time.perf_counter() - started,
+        seconds=working_time() - started,
     )
 
 
@@ -127,7 +135,31 @@ def _compare_ratings(
     if not same:
         found.add("what all players share differs")
     if pool.players != len(running.players):
-        found.add(f"the pool counts {pool.players} players, the log has {len(running.players)}")
+        found.add(
+            f"the pool counts {counted(pool.players, 'player')}, "
+            f"the log has {len(running.players):,}"
+        )
+
+
+def _compare_board(connection: Connection, pool: PoolRecord, found: _Findings) -> None:
+    """Compare how players stand on the leaderboard with their ratings, the settings and the log."""
+    rules, eligible = rules_of(pool.settings), amendments_of(connection, pool).eligibility
+    # Where shown ratings decay, or settings have just been changed, the order may lag behind.
+    ordered = pool.board_day is None and pool.board_from is None
+    for rows in ratings.all_ratings(connection, pool.id, pool.generation):
+        deviation = [math.nan if row.deviation is None else row.deviation for row in rows]
+        shown = display(rules, np.array([row.rating for row in rows]), np.array(deviation))
+        for row, value in zip(rows, shown.tolist(), strict=True):
+            if row.disqualified != (eligible.barred_now(row.player) is not None):
+                found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
+            if pool.board_from is None and row.provisional != (
+                row.matches < rules.settings.placement_matches
+            ):
+                found.add(
+                    f"player {row.player}: the mark 'provisional' disagrees with the settings"
+                )
+            if ordered and row.ordering != -value:
+                found.add(f"player {row.player}: the leaderboard shows a different rating")
 
 
 def _bits(row: ChangeRow) -> tuple[object, ...]:

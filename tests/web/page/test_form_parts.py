@@ -11,7 +11,7 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.web.page.forms import Form, _encoded, _multipart
 from equipoise.web.page.later import Later
 from equipoise.web.page.lobby_form import Row, lobby_of, request_of
-from equipoise.web.page.match_form import match_of_form, match_of_json, with_places
+from equipoise.web.page.match_form import match_of_form, match_of_json, team_lines, with_places
 from equipoise.web.page.tournaments import guessed
 
 
@@ -126,6 +126,15 @@ def test_other_places_leave_the_rest_of_a_match_as_it_was() -> None:
     found = with_places(match, ["2", "1"])
     assert [team.rank for team in found.teams] == [2, 1]
     assert (found.weight, found.time) == (0.5, None)
+
+
+def test_places_of_scores_can_be_changed() -> None:
+    """The form shows the places that the scores make; those that are typed stand instead."""
+    teams = [TeamRequest(["a"], score=3.0), TeamRequest(["b"], score=8.0)]
+    match = MatchRequest("m", teams, time=7)
+    assert [line.rank for line in team_lines(match, [])] == ["2", "1"]
+    found = with_places(match, ["1", "2"])
+    assert [(team.rank, team.score) for team in found.teams] == [(1, None), (2, None)]
 
 
 @pytest.mark.parametrize(

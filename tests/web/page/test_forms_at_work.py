@@ -41,6 +41,15 @@ def test_pasted_players_become_rows_and_rows_become_teams(anybody: httpx.Client)
     assert "Next best" in answer.text
 
 
+def test_players_who_are_apart_are_named_whatever_their_names(anybody: httpx.Client) -> None:
+    """An id may hold what separates ids elsewhere."""
+    fields = {"player": ["a;b", "c", "ada-fox", "bo-otter"], "apart": ["a;b"], "from": ["c"]}
+    answer = anybody.post("/pools/arena/balance", data=fields)
+    assert answer.status_code == 200
+    kept = re.findall(r'<th scope="row" class="wrap">(.*?)</th>', answer.text)
+    assert "<bdi>a;b</bdi> and <bdi>c</bdi> apart" in kept
+
+
 def test_a_lobby_that_cannot_be_split_keeps_what_was_typed(anybody: httpx.Client) -> None:
     """Every problem is listed beside the form."""
     fields = {
@@ -119,6 +128,7 @@ def test_a_match_is_previewed_then_posted(site: Any) -> None:
         match = {
             "match": "by hand <1>",
             "time": START + 81 * DAY,
+            "performance_ceiling": 2000.0,
             "teams": [
                 {"players": [{"player": "ada-fox", "performance": 20.0}], "rank": 1},
                 {"players": [{"player": "newcomer", "performance": 18.0}], "rank": 2},
@@ -128,6 +138,7 @@ def test_a_match_is_previewed_then_posted(site: Any) -> None:
         preview = writer.post(path, data=fields)
         assert preview.status_code == 200, preview.text
         assert "What it would do" in preview.text
+        assert "team-glicko2 does not use performance_ceiling" in Page(preview.text).text
         assert writer.get("/pools/arena/players/newcomer").status_code == 404
         seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
         assert seen is not None

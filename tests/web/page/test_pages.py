@@ -7,8 +7,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from equipoise.messages.pools import PoolRequest
 from web.page.invented import HOSTILE
 from web.page.markup import Page
+from web.page.site import Site
 
 PUBLIC = [
     "/",
@@ -202,3 +204,14 @@ def test_the_theme_is_remembered_without_scripts(anybody: httpx.Client) -> None:
     assert answer.status_code == 303
     assert answer.headers["location"] == "/pools/arena"
     assert look(anybody, "/").all("html")[0]["data-theme"] == "dark"
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
+def test_a_pool_says_in_a_sentence_what_its_approximation_costs(
+    site: Site, admin: httpx.Client
+) -> None:
+    pool = site.new_pool("few", PoolRequest(system="elo-mmr", parameters={"opponents": 5}))
+    text = " ".join(look(admin, f"/pools/{pool}").text.split())
+    assert "Note: elo-mmr with opponents=5 is for reproducing published figures only: a" in text
+    assert "counting all opponents is exact and faster." in text
+    assert "Note:" not in look(admin, "/pools/arena").text

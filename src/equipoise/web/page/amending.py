@@ -136,7 +136,8 @@ async def _call_of(
         call = backend.void_match if deed.name == "void" else backend.restore_match
         return call, ReasonRequest(form.text("reason"))
     barred = backend.disqualify if deed.name == "disqualify" else backend.reinstate
-    return barred, DisqualifyRequest(moment_of(form.text("since")), form.text("reason"))
+    since, only = moment_of(form.text("since")), form.text("match") or None
+    return barred, DisqualifyRequest(since, form.text("reason"), only)
 
 
 async def _corrected(visit: Visit, form: Form, wanted: str) -> MatchRequest:
@@ -162,10 +163,15 @@ async def _shown(
     seen: str = "",
 ) -> Response:
     match = posted = None
-    if deed.of == "match":
-        match = await visit.ask(visit.backend.match, wanted)
     if deed.name == "correct":
-        posted = await visit.ask(visit.backend.posted_match, wanted)
+        match, posted = await visit.together(
+            lambda backend, pool: (
+                backend.match(pool.pool, wanted),
+                backend.posted_match(pool.pool, wanted),
+            )
+        )
+    elif deed.of == "match":
+        match = await visit.ask(visit.backend.match, wanted)
     return visit.page(
         "deed.html",
         200 if error is None else http_status(error),
@@ -174,6 +180,7 @@ async def _shown(
         match=match,
         reason=form.text("reason"),
         since=form.text("since"),
+        only=form.text("match", visit.query("match")),
         how=form.text("how"),
         teams=[] if posted is None else team_lines(posted, form.texts("rank")),
         json=form.text("json") or ("" if posted is None else json_of(posted)),

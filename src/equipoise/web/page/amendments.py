@@ -19,6 +19,7 @@ KINDS = {
     "correct": "corrected",
     "disqualify": "disqualified",
     "reinstate": "reinstated",
+    "settings": "changed",
 }
 
 

@@ -40,10 +40,16 @@ async def audit_page(visit: Visit) -> Response:
     if holder.pool is not None and wanted not in (None, holder.pool):
         raise ForbiddenError("the key is for another pool")
     pool = holder.pool or wanted
-    read, backend = visit.settings.read, visit.backend
     cursor = visit.query("cursor") or None
-    found = await read(bound(backend.audit, pool, cursor=cursor, limit=PAGE_SIZE))
-    pools = await read(bound(backend.pools))
+    found, pools = await visit.settings.read(
+        bound(
+            visit.backend.together,
+            lambda backend: (
+                backend.audit(pool, cursor=cursor, limit=PAGE_SIZE),
+                backend.pools(),
+            ),
+        )
+    )
     names = await _names(visit, holder)
     shown = None if holder.pool else wanted
     return visit.page(
@@ -71,6 +77,8 @@ def place_of(entry: AuditEntry, pools: list[PoolMessage]) -> PoolMessage | None:
     held = [one for one in pools if entry.pool in (one.pool, one.archive_of)]
     # A season ends, and the next begins, at the same time: what happened then is of the next.
     held = [one for one in held if one.closed is None or at < _moment(one.closed)]
+    # One that was deleted may have had the name before.
+    held = [one for one in held if at >= _moment(one.created)]
     return min(held, key=lambda one: _moment(one.created), default=None)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from equipoise.messages.amendments import (
     AmendmentMessage,
@@ -25,6 +26,8 @@ from equipoise.messages.players import (
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.service_requests import BalanceRequest
 from equipoise.web.page.operations import Operations
+
+_Answer = TypeVar("_Answer")
 
 _RANK: dict[str, int] = {"reader": 0, "writer": 1, "admin": 2}
 
@@ -60,6 +63,9 @@ class Backend(Operations, Protocol):
 
     Everything is called in a worker thread, several calls at a time.
     """
+
+    def together(self, read: Callable[[Backend], _Answer]) -> _Answer:
+        """Return what a function reads from a backend all of whose answers are of one moment."""
 
     def key_holder(self, secret: str) -> KeyHolder | None:
         """Return whose key this is; None for one unknown, expired or revoked."""

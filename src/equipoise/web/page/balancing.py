@@ -10,6 +10,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from equipoise.charts.markup import element
+from equipoise.data.split import constraint_in_words
 from equipoise.errors import EquipoiseError
 from equipoise.messages.balance import BalanceMessage, ConstraintMessage
 from equipoise.web.errors import ForbiddenError, http_status
@@ -44,7 +45,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """A team, its chance to win, and the mean of its known ratings."""
+    """A team, its expected score or chance to win, and the mean of its known ratings."""
 
     number: int
     members: list[Member]
@@ -91,21 +92,25 @@ async def balance_page(visit: Visit) -> Response:
 
 async def balance(visit: Visit) -> Response:
     """Return the teams of a lobby, or the form with pasted players in rows."""
-    pool = await visit.pool()
+    await visit.pool()
     form: Form = await visit.form()
     lobby = lobby_of(form)
     if form.text("do") == "rows":
         return _shown(visit, lobby)
     try:
         request = request_of(lobby)
-        found: BalanceMessage = await visit.settings.compute(
-            lambda: visit.backend.balance(pool.pool, request)
+        names = [row.player for row in lobby.rows]
+        found, ratings = await visit.together(
+            lambda backend, pool: (
+                backend.balance(pool.pool, request),
+                backend.ratings(pool.pool, names),
+            ),
+            visit.settings.compute,
         )
     except ForbiddenError:
         raise
     except EquipoiseError as error:
         return _shown(visit, lobby, http_status(error), problems=problems_of(error))
-    ratings = await visit.ask(visit.backend.ratings, [row.player for row in lobby.rows])
     return _shown(visit, lobby, answer=answer_of(found, lobby, ratings))
 
 
@@ -138,7 +143,7 @@ def answer_of(
     row_of = {row.player: row for row in lobby.rows}
     teams = []
     for number, (players, chance) in enumerate(
-        zip(found.teams, found.win_probability, strict=True), start=1
+        zip(found.teams, found.expected if found.win is None else found.win, strict=True), start=1
     ):
         members = [_member(str(one), row_of.get(str(one), Row()), ratings) for one in players]
         known = [one.rating for one in members if one.rating is not None]
@@ -147,7 +152,7 @@ def answer_of(
     return Answer(
         message=found,
         teams=teams,
-        bar=chance_bar(found.win_probability) if len(teams) == 2 else None,
+        bar=chance_bar(found.expected) if len(teams) == 2 else None,
         kept=[_kept(one, found) for one in found.constraints],
         others=[
             Other(
@@ -195,22 +200,8 @@ def _kept(one: ConstraintMessage, found: BalanceMessage) -> Kept:
     if one.objective_without is not None:
         cost = max(found.objective - one.objective_without, 0.0)
         cost = 0.0 if cost < _NOTHING else cost
-    return Kept(_in_words(one.name, len(found.teams)), one.status == "waived", cost)
-
-
-def _in_words(name: str, teams: int) -> list[tuple[str, bool]]:
-    """Return what a constraint asks for, as pieces; True marks what users wrote."""
-    kind, _, of = name.partition(":")
-    if kind == "top-two":
-        return [(f"the top {'two' if teams == 2 else teams} in different teams", False)]
-    if kind == "uneven":
-        return [("the top player in a smaller team", False)]
-    if kind == "party":
-        return [("party ", False), (of, True), (" together", False)]
-    if kind == "lock":
-        return [(of, True), (" in the team locked to", False)]
-    first, _, second = of.partition(";")
-    return [(first, True), (" and ", False), (second, True), (" apart", False)]
+    words = constraint_in_words(one.kind, one.players, one.label, len(found.teams))
+    return Kept(words, one.status == "waived", cost)
 
 
 def _moves(

@@ -44,6 +44,7 @@ class Why:
 
     verb, amount : what came of it; result : how the player did, as words
     against : the only opponent, if there is one
+    more_opponents : how many there were beside those shown, of whom the message names only some
     extent : where the change lies between the worst and the best there could be, as a picture
     """
 
@@ -78,7 +79,7 @@ def why_of(found: ExplainMessage, digits: int = 1) -> Why:
         against=found.opponents[0] if found.teams == 2 and len(found.opponents) == 1 else None,
         parts=_parts(found, change, digits),
         opponents=shown,
-        more_opponents=len(found.opponents) - len(shown),
+        more_opponents=max(found.teams - 1, len(found.opponents)) - len(shown),
         memories=_memories(found, change, digits),
         extent=_extent(found),
     )

@@ -66,8 +66,8 @@ def _role(text: str) -> Role:
 
 async def _shown(visit: Visit, status: int = 200, **more: object) -> Response:
     visit.need_all()
-    read = visit.settings.read
-    keys = await read(bound(visit.backend.keys))
-    pools = await read(bound(visit.backend.pools))
+    keys, pools = await visit.settings.read(
+        bound(visit.backend.together, lambda backend: (backend.keys(), backend.pools()))
+    )
     given: dict[str, object] = {"made": None, "problems": [], **more}
     return visit.page("keys.html", status, keys=keys, pools=pools, roles=get_args(Role), **given)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from starlette.responses import JSONResponse, Response
 
-from equipoise.messages.players import LeaderboardRow
+from equipoise.messages.players import LeaderboardMessage, LeaderboardRow
+from equipoise.messages.pools import PoolMessage
+from equipoise.web.page.backend import Backend
 from equipoise.web.page.drawing.intervals import Interval, intervals
 from equipoise.web.page.rendering import HEADERS
 from equipoise.web.page.visit import Visit
@@ -26,23 +28,28 @@ class BoardRow:
 
 async def leaderboard_page(visit: Visit) -> Response:
     """Return a page of the leaderboard, or the players in whose names a text stands."""
-    pool = await visit.pool()
     search, around = visit.query("search")[:200], visit.query("around") or None
     provisional = visit.query("provisional") == "1"
     inactive = visit.query("inactive") == "1"
-    board = None
-    if search:
-        rows = await visit.ask(visit.backend.search_players, search, MOST_FOUND)
-    else:
-        board = await visit.ask(
-            visit.backend.leaderboard,
-            cursor=visit.query("cursor") or None,
+    cursor = visit.query("cursor") or None
+
+    def read(
+        backend: Backend, pool: PoolMessage
+    ) -> tuple[list[LeaderboardRow], LeaderboardMessage | None]:
+        if search:
+            return backend.search_players(pool.pool, search, MOST_FOUND), None
+        found = backend.leaderboard(
+            pool.pool,
+            cursor=cursor,
             limit=PAGE_SIZE,
             provisional=provisional,
             inactive=inactive,
             around=around,
         )
-        rows = board.players
+        return found.players, found
+
+    rows, board = await visit.together(read)
+    pool = await visit.pool()
     filters = {"provisional": 1 if provisional else None, "inactive": 1 if inactive else None}
     here = ("pools", pool.pool, "leaderboard")
     return visit.page(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest, places_of
 from equipoise.web.page.forms import Form
 
 #: Teams that the form has room for; more are posted as JSON.
@@ -35,11 +35,18 @@ class TeamLine(NamedTuple):
 
 def team_lines(match: MatchRequest, ranks: Sequence[str]) -> list[TeamLine]:
     """Return the teams with the places typed so far, or those that were posted."""
-    given = ranks if len(ranks) == len(match.teams) else [str(team.rank) for team in match.teams]
+    given = ranks if len(ranks) == len(match.teams) else _typed_places(match)
     return [
         TeamLine(rank, [str(getattr(one, "player", one)) for one in team.players])
         for rank, team in zip(given, match.teams, strict=True)
     ]
+
+
+def _typed_places(match: MatchRequest) -> list[str]:
+    """Return the ranks as they were posted, or the places that scores make."""
+    if all(team.rank is not None for team in match.teams):
+        return [str(team.rank) for team in match.teams]
+    return [str(place) for place in places_of(match)]
 
 
 def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
@@ -51,7 +58,7 @@ def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
     if wrong:
         raise InvalidDataError([Problem("", None, "place", _PLACE, one) for one in wrong])
     teams = [
-        msgspec.structs.replace(team, rank=int(rank))
+        msgspec.structs.replace(team, rank=int(rank), score=None)
         for team, rank in zip(match.teams, ranks, strict=True)
     ]
     # A time that is not given stays as it was, to the microsecond.

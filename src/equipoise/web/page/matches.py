@@ -13,12 +13,14 @@ PAGE_SIZE = 50
 async def matches_page(visit: Visit) -> Response:
     """Return matches, newest first, or the way to one that is named."""
     wanted = visit.query("match")[:200]
-    pool = await visit.pool()
     if wanted:
+        pool = await visit.pool()
         return visit.go(path("pools", pool.pool, "matches", wanted))
-    found = await visit.ask(
-        visit.backend.matches, cursor=visit.query("cursor") or None, limit=PAGE_SIZE
+    cursor = visit.query("cursor") or None
+    found = await visit.together(
+        lambda backend, pool: backend.matches(pool.pool, cursor=cursor, limit=PAGE_SIZE)
     )
+    pool = await visit.pool()
     here = ("pools", pool.pool, "matches")
     return visit.page(
         "matches.html",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from equipoise.messages.audit import AuditPage
+from equipoise.messages.pools import DeletedPool, PoolChange, PoolMessage
 from equipoise.messages.seasons import SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.messages.webhooks import NewWebhookMessage, WebhookMessage, WebhookRequest
 
@@ -20,6 +21,12 @@ class Operations(Protocol):
 
     def end_season(self, pool: str, request: SeasonRequest, *, key: int | None) -> SeasonMessage:
         """End a season and begin the next."""
+
+    def change_pool(self, pool: str, request: PoolChange, *, key: int | None) -> PoolMessage:
+        """Change settings of a pool."""
+
+    def delete_pool(self, pool: str, confirm: str, *, key: int | None) -> DeletedPool:
+        """Delete a pool; confirm : its name once more."""
 
     def webhooks(self, pool: str) -> list[WebhookMessage]:
         """Return the webhooks of a pool, newest first."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from starlette.responses import JSONResponse, Response
 
 from equipoise.errors import EquipoiseError, NotFoundError
-from equipoise.messages.explain import ExplainMessage
-from equipoise.messages.players import PlayerMessage
+from equipoise.messages.overview import RatingCourse
+from equipoise.messages.players import PlayerHistory, PlayerMessage
+from equipoise.messages.pools import PoolMessage
+from equipoise.web.errors import OverloadedError
+from equipoise.web.page.backend import Backend
 from equipoise.web.page.drawing.course import course_chart
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.rendering import HEADERS
-from equipoise.web.page.settings import state_of
+from equipoise.web.page.settings import bound, state_of
 from equipoise.web.page.visit import Visit
 from equipoise.web.page.wording import number, path
+from equipoise.wording import counted
 
 MATCHES, COURSE = 25, 5_000
 #: Seconds that a page waits for an explanation before it is shown without.
@@ -35,25 +40,44 @@ class Fact:
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class PlayerView:
+    """What the page shows of a player, read at one moment.
+
+    known : ratings of the opponents whom the explanation names
+    problems : why there is no explanation
+    """
+
+    player: PlayerMessage
+    history: PlayerHistory
+    course: RatingCourse
+    why: Why | None = None
+    known: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
 async def player_page(visit: Visit) -> Response:
     """Return the page of a player."""
+    await visit.pool()
+    name, match = visit.id_of("player"), visit.query("match") or None
+    cursor = visit.query("cursor") or None
+    view: PlayerView | None = None
+    problems: tuple[str, ...] = ()
+    try:
+        view = await _with_explanation(visit, name, match, cursor)
+    except OverloadedError as error:
+        problems = tuple(problems_of(error))
+    later = view is None and not problems
+    if view is None:
+        view = await visit.together(lambda backend, pool: _view(backend, pool, name, cursor=cursor))
     pool = await visit.pool()
-    name = visit.id_of("player")
-    player = await visit.ask(visit.backend.player, name)
-    history = await visit.ask(
-        visit.backend.history, name, cursor=visit.query("cursor") or None, limit=MATCHES
-    )
-    course = await visit.ask(visit.backend.course, name, COURSE)
-    match = visit.query("match") or None
-    explained = await _explained(visit, name, match)
-    why = explained.why
-    known = {} if why is None else await visit.ask(visit.backend.ratings, why.opponent_names)
-    label = f"Rating of {name} over {len(course.ratings):,} matches"
+    course, history = view.course, view.history
+    label = f"Rating of {name} over {counted(len(course.ratings), 'match', 'matches')}"
     return visit.page(
         "player.html",
-        player=player,
-        differs=player.display != player.rating,
-        facts=_facts(player),
+        player=view.player,
+        differs=view.player.display != view.player.rating,
+        facts=_facts(view.player),
         history=history,
         next=_next(pool.pool, name, history.next),
         course=course,
@@ -63,50 +87,73 @@ async def player_page(visit: Visit) -> Response:
         on_scale=pool.system in _ON_SCALE,
         with_expected=any(one.expected is not None for one in history.matches),
         with_performance=any(one.performance is not None for one in history.matches),
-        why=why,
-        known=known,
-        unexplained=list(explained.problems),
-        later=path("pools", pool.pool, "players", name, match=match, wait=1)
-        if explained.later
-        else None,
+        why=view.why,
+        known=view.known,
+        unexplained=list(view.problems or problems),
+        later=path("pools", pool.pool, "players", name, match=match, wait=1) if later else None,
     )
+
+
+async def _with_explanation(
+    visit: Visit, player: str, match: str | None, cursor: str | None
+) -> PlayerView | None:
+    """Return all that the page shows; None where the explanation takes too long to wait for it.
+
+    A replay may take a new generation's place at any time, so the explanation is made in the
+    transaction that reads the rest.
+    """
+    pool, settings = await visit.pool(), visit.settings
+    key = (pool.pool, pool.created, pool.generation, pool.last_seq, pool.pending)
+
+    def read(backend: Backend) -> tuple[PoolMessage, PlayerView]:
+        there = backend.pool(pool.pool)
+        return there, _explained(backend, there, player=player, match=match, cursor=cursor)
+
+    async def make() -> tuple[PoolMessage, PlayerView]:
+        # Whoever asks for the same meanwhile waits for it too, so nothing in it is this visit's.
+        found: tuple[PoolMessage, PlayerView] = await settings.compute(
+            bound(settings.backend.together, read)
+        )
+        return found
+
+    seconds = 0.8 * visit.settings.seconds if visit.query("wait") else _PATIENCE
+    views = state_of(visit.request).views
+    found: tuple[PoolMessage, PlayerView] | None = await views.get(
+        (*key, player, match, cursor), make, seconds
+    )
+    if found is None:
+        return None
+    visit.show(found[0])
+    return found[1]
+
+
+def _view(backend: Backend, pool: PoolMessage, player: str, *, cursor: str | None) -> PlayerView:
+    """Return what is shown of a player beside the explanation."""
+    return PlayerView(
+        backend.player(pool.pool, player),
+        backend.history(pool.pool, player, cursor=cursor, limit=MATCHES),
+        backend.course(pool.pool, player, COURSE),
+    )
+
+
+def _explained(
+    backend: Backend, pool: PoolMessage, *, player: str, match: str | None, cursor: str | None
+) -> PlayerView:
+    """Return what is shown of a player, and why a match changed the rating, or why not."""
+    view = _view(backend, pool, player, cursor=cursor)
+    try:
+        why = why_of(backend.explain(pool.pool, player, match))
+    except NotFoundError as error:
+        return replace(view, problems=() if match is None else tuple(problems_of(error)))
+    except EquipoiseError as error:
+        return replace(view, problems=tuple(problems_of(error)))
+    return replace(view, why=why, known=backend.ratings(pool.pool, why.opponent_names))
 
 
 def _next(pool: str, player: str, cursor: str | None) -> str | None:
     if cursor is None:
         return None
     return path("pools", pool, "players", player, cursor=cursor) + "#matches"
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """An explanation, or that it is still being worked out, or why there is none."""
-
-    why: Why | None = None
-    later: bool = False
-    problems: tuple[str, ...] = ()
-
-
-async def _explained(visit: Visit, player: str, match: str | None) -> Explained:
-    """Return the explanation of a match; a page does not wait for long unless it is asked to."""
-    pool = await visit.pool()
-    key = (pool.pool, pool.generation, pool.last_seq, pool.pending, player, match)
-    backend = visit.backend
-
-    async def make() -> ExplainMessage:
-        found: ExplainMessage = await visit.settings.compute(
-            lambda: backend.explain(pool.pool, player, match)
-        )
-        return found
-
-    seconds = 0.8 * visit.settings.seconds if visit.query("wait") else _PATIENCE
-    try:
-        found = await state_of(visit.request).explanations.get(key, make, seconds)
-    except NotFoundError as error:
-        return Explained(problems=() if match is None else tuple(problems_of(error)))
-    except EquipoiseError as error:
-        return Explained(problems=tuple(problems_of(error)))
-    return Explained(later=True) if found is None else Explained(why=why_of(found))
 
 
 def _facts(player: PlayerMessage) -> list[Fact]:
@@ -119,12 +166,14 @@ def _facts(player: PlayerMessage) -> list[Fact]:
 
 async def player_course(visit: Visit) -> Response:
     """Return a player's course as JSON for the chart."""
+    name = visit.id_of("player")
+    course = await visit.together(lambda backend, pool: backend.course(pool.pool, name, COURSE))
     pool = await visit.pool()
-    course = await visit.ask(visit.backend.course, visit.id_of("player"), COURSE)
     performances = course.performances if pool.system in _ON_SCALE else None
     return JSONResponse(
         {
             "times": course.times,
+            "played": course.played,
             "ratings": _rounded(course.ratings),
             "deviations": _rounded(course.deviations),
             "changes": _rounded(course.changes),

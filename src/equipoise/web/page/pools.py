@@ -5,7 +5,12 @@ from __future__ import annotations
 from markupsafe import Markup
 from starlette.responses import Response
 
+from equipoise.messages.amendments import AmendmentPage
+from equipoise.messages.matches import MatchPage
 from equipoise.messages.overview import OverviewMessage
+from equipoise.messages.players import LeaderboardMessage
+from equipoise.messages.pools import PoolMessage
+from equipoise.web.page.backend import Backend
 from equipoise.web.page.drawing.axes import moments
 from equipoise.web.page.drawing.columns import Column, Mark, columns_chart
 from equipoise.web.page.drawing.drift import drift_chart
@@ -29,19 +34,9 @@ async def pools_page(visit: Visit) -> Response:
 
 async def pool_page(visit: Visit) -> Response:
     """Return how a pool does."""
+    await visit.pool()
+    board, overview, matches, amendments = await visit.together(_read)
     pool = await visit.pool()
-    ask, backend = visit.ask, visit.backend
-    board = await ask(
-        backend.leaderboard,
-        cursor=None,
-        limit=BEST,
-        provisional=False,
-        inactive=False,
-        around=None,
-    )
-    overview = await ask(backend.overview)
-    matches = await ask(backend.matches, cursor=None, limit=LATEST)
-    amendments = await ask(backend.amendments, cursor=None, limit=AMENDED)
     return visit.page(
         "pool.html",
         overview=overview,
@@ -58,6 +53,20 @@ async def pool_page(visit: Visit) -> Response:
             for name, value in pool.parameters.items()
             if isinstance(value, str | int | float)
         ],
+    )
+
+
+def _read(
+    backend: Backend, pool: PoolMessage
+) -> tuple[LeaderboardMessage, OverviewMessage, MatchPage, AmendmentPage]:
+    """Return what the page of a pool shows."""
+    return (
+        backend.leaderboard(
+            pool.pool, cursor=None, limit=BEST, provisional=False, inactive=False, around=None
+        ),
+        backend.overview(pool.pool),
+        backend.matches(pool.pool, cursor=None, limit=LATEST),
+        backend.amendments(pool.pool, cursor=None, limit=AMENDED),
     )
 
 

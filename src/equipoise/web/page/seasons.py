@@ -13,7 +13,6 @@ from equipoise.web.errors import ForbiddenError, http_status
 from equipoise.web.page.amending import digest
 from equipoise.web.page.forms import Form
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.settings import bound
 from equipoise.web.page.visit import Visit
 from equipoise.web.page.wording import path
 
@@ -27,9 +26,10 @@ _MOST_WIDENING = 1e9
 
 async def seasons_page(visit: Visit) -> Response:
     """Return the seasons that have ended, with their leaderboards where those may be read."""
+    ended, every = await visit.together(
+        lambda backend, pool: (backend.seasons(pool.pool), backend.pools())
+    )
     pool = await visit.pool()
-    ended = await visit.ask(visit.backend.seasons)
-    every = await visit.settings.read(bound(visit.backend.pools))
     archives = [one for one in every if one.archive_of == pool.pool]
     return visit.page(
         "seasons.html",

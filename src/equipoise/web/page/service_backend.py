@@ -32,7 +32,7 @@ from equipoise.messages.service_requests import BalanceRequest
 from equipoise.store.connection import Store
 from equipoise.store.keys import find_key, note_use
 from equipoise.web import webhook_trial
-from equipoise.web.page.backend import KeyHolder
+from equipoise.web.page.backend import Backend, KeyHolder
 from equipoise.web.page.service_operations import ServiceOperations
 from equipoise.web.page.settings import PageSettings
 from equipoise.web.service import Service
@@ -86,9 +86,16 @@ def page_settings(service: Service) -> PageSettings:
 class ServiceBackend(ServiceOperations):
     """See `Backend`."""
 
-    def __init__(self, service: Service) -> None:
-        super().__init__(service)
-        self._overviews = _Overviews(service.store)
+    def __init__(
+        self, service: Service, overviews: _Overviews | None = None, moment: Store | None = None
+    ) -> None:
+        super().__init__(service, moment)
+        self._overviews = _Overviews() if overviews is None else overviews
+
+    def together(self, read: Callable[[Backend], _Answer]) -> _Answer:
+        """Return what a function reads from a backend all of whose answers are of one moment."""
+        with self._store.moment() as store:
+            return read(ServiceBackend(self._service, self._overviews, store))
 
     def key_holder(self, secret: str) -> KeyHolder | None:
         """Return whose key this is."""
@@ -111,7 +118,7 @@ class ServiceBackend(ServiceOperations):
 
     def overview(self, pool: str) -> OverviewMessage:
         """Return activity, ratings and drift, at most some seconds old."""
-        return self._overviews.of(pool)
+        return self._overviews.of(self._store, pool)
 
     def leaderboard(
         self,
@@ -260,22 +267,23 @@ class ServiceBackend(ServiceOperations):
 class _Overviews:
     """Overviews as they were made last: they cost more than other answers, and change slowly."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
-        self._made: OrderedDict[str, tuple[float, int, OverviewMessage]] = OrderedDict()
+        self._made: OrderedDict[str, tuple[float, object, OverviewMessage]] = OrderedDict()
 
-    def of(self, pool: str) -> OverviewMessage:
-        """Return the overview of a pool; a replay that was swapped in is seen at once."""
-        generation = pools.pool_message(self._store, pool).generation
+    def of(self, store: Store, pool: str) -> OverviewMessage:
+        """Return the overview of a pool; one from before a replay or a new pool is never shown."""
+        there = pools.pool_message(store, pool)
+        made_of = (there.created, there.generation)
         with self._lock:
             found = self._made.get(pool)
         at = self._clock()
-        if found is not None and found[1] == generation and at - found[0] < _FRESH:
+        if found is not None and found[1] == made_of and at - found[0] < _FRESH:
             return found[2]
-        made = pool_overview.overview(self._store, pool)
+        made = pool_overview.overview(store, pool)
         with self._lock:
-            self._made[pool] = (at, generation, made)
+            self._made[pool] = (at, made_of, made)
             self._made.move_to_end(pool)
             while len(self._made) > _REMEMBERED:
                 self._made.popitem(last=False)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from equipoise.messages.audit import AuditPage
+from equipoise.messages.pools import DeletedPool, PoolChange, PoolMessage
 from equipoise.messages.seasons import SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.messages.webhooks import NewWebhookMessage, WebhookMessage, WebhookRequest
 from equipoise.store.connection import Store
 from equipoise.web.service import Service
-from equipoise.workflows import auditing, season_preview, seasons, webhooks
+from equipoise.workflows import auditing, deleting, pool_settings, season_preview, seasons, webhooks
 from equipoise.workflows.clock import now
 
 
 class ServiceOperations:
     """See `Operations`."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, moment: Store | None = None) -> None:
+        self._service, self._moment = service, moment
 
     @property
     def _store(self) -> Store:
-        return self._service.store
+        return self._service.store if self._moment is None else self._moment
 
     def seasons(self, pool: str) -> list[SeasonMessage]:
         """Return the seasons of a pool that have ended."""
@@ -35,6 +36,20 @@ class ServiceOperations:
         self._service.access.forget()
         self._service.background.wake()
         return ended
+
+    def change_pool(self, pool: str, request: PoolChange, *, key: int | None) -> PoolMessage:
+        """Change settings of a pool."""
+        changed = pool_settings.change_settings(self._store, pool, request, now(), key=key)
+        self._service.access.forget()
+        self._service.background.wake()
+        return changed
+
+    def delete_pool(self, pool: str, confirm: str, *, key: int | None) -> DeletedPool:
+        """Delete a pool; confirm : its name once more."""
+        gone = deleting.delete_pool(self._store, pool, confirm, key=key, now=now())
+        self._service.access.forget()
+        self._service.background.wake()
+        return gone
 
     def webhooks(self, pool: str) -> list[WebhookMessage]:
         """Return the webhooks of a pool."""

@@ -10,13 +10,15 @@ from typing import Any, Protocol, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from equipoise.messages.explain import ExplainMessage
 from equipoise.messages.webhooks import WebhookTestMessage
 from equipoise.web.limits import RateLimiter
 from equipoise.web.page.backend import Backend
 from equipoise.web.page.later import Later
 
 _Answer = TypeVar("_Answer")
+
+#: Players' pages that are kept, under way or ready: one may hold thousands of matches.
+_VIEWS = 50
 
 
 class Run(Protocol):
@@ -51,11 +53,11 @@ class PageSettings:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """The settings, who asked how often, and explanations that are under way."""
+    """The settings, who asked how often, and players' pages with their explanations."""
 
     settings: PageSettings
     rates: RateLimiter
-    explanations: Later[ExplainMessage] = field(default_factory=Later)
+    views: Later[Any] = field(default_factory=lambda: Later(_VIEWS))
 
 
 def state_of(request: Request) -> PageState:

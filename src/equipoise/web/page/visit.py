@@ -19,7 +19,7 @@ from equipoise.web.errors import ForbiddenError, TooManyRequestsError, Unauthori
 from equipoise.web.page.backend import Backend, KeyHolder
 from equipoise.web.page.forms import Form, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
-from equipoise.web.page.settings import PageSettings, bound, state_of
+from equipoise.web.page.settings import PageSettings, Run, bound, state_of
 from equipoise.web.page.wording import digits_of
 
 KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
@@ -71,17 +71,46 @@ class Visit:
         To others a private pool looks like one that does not exist.
         """
         if self._pool is None:
-            name = self.request.path_params["pool"]
-            try:
-                found = await self.settings.read(bound(self.backend.pool, name))
-            except NotFoundError:
-                if self.holder is not None and self.holder.may("reader", name):
-                    raise
-                raise self._refused() from None
-            if not self.may_read(found):
-                raise self._refused()
+            found: PoolMessage = await self.settings.read(bound(self._readable, self.backend))
             self._pool = found
         return self._pool
+
+    async def together(
+        self, read: Callable[[Backend, PoolMessage], _Answer], run: Run | None = None
+    ) -> _Answer:
+        """Return what a function reads of the pool of this page, all of it of one moment.
+
+        The page then shows the pool as it was at that moment, too.
+        run : where it is done, None for where the page reads
+        """
+
+        def at_once(backend: Backend) -> _Answer:
+            # Also a page that says what went wrong leads back to the pool.
+            self._pool = self._readable(backend)
+            return read(backend, self._pool)
+
+        run = self.settings.read if run is None else run
+        answer: _Answer = await run(bound(self.backend.together, at_once))
+        return answer
+
+    def show(self, pool: PoolMessage) -> None:
+        """Show the pool of this page as it was when the rest of the page was read."""
+        if not self.may_read(pool):
+            raise self._refused()
+        self._pool = pool
+
+    def _readable(self, backend: Backend) -> PoolMessage:
+        """Return the pool of this page, if whoever asks may read it."""
+        name = self.request.path_params["pool"]
+        try:
+            found = backend.pool(name)
+        except NotFoundError:
+            if self.holder is not None and self.holder.may("reader", name):
+                raise
+            raise self._refused() from None
+        if not self.may_read(found):
+            raise self._refused()
+        return found
 
     def may(self, role: Role, pool: PoolMessage) -> bool:
         """Return whether whoever asks may do what a role may in a pool."""

@@ -94,9 +94,10 @@ class Course {
   }
 
   words(at) {
-    const { ratings, deviations, changes, matches, times, ranks, teams } = this.data;
+    const { ratings, deviations, changes, matches, times, played, ranks, teams } = this.data;
     const spread = deviations[at] == null ? "" : ` ± ${number(deviations[at])}`;
-    const day = times ? `${new Date(1000 * times[at]).toISOString().slice(0, 10)}, ` : "";
+    const known = times && !played[at] ? "received " : "";
+    const day = times ? `${known}${new Date(1000 * times[at]).toISOString().slice(0, 10)}, ` : "";
     return {
       rating: `${number(ratings[at])}${spread}`,
       change: signed(changes[at]),

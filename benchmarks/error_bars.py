@@ -1,0 +1,104 @@
+"""Do the error bars of PPR hold what they promise, with few and with many draws?
+
+Round robins are drawn at known ratings. A game between players who expect E and 1 - E is drawn with
+the chance 4 d E (1 - E), at most 2E and 2 (1 - E), and won so that the expected score is E. The
+rating of a player, relative to the mean, should lie within 1.96 standard errors of the truth 95
+times of 100. "As coins" are the same errors without the dispersion, which take every game for a
+coin. "Lowest" is the player whose bar holds least often. Tournaments in which some group took every
+point of the others have no equilibrium and are not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from report import report
+
+from equipoise.arrays import Floats
+from equipoise.data.games import Games
+from equipoise.errors import NoEquilibriumError
+from equipoise.performance.curves import EloCurve
+from equipoise.performance.equilibrium import performance_equilibrium
+
+WITHIN = 1.959963984540054
+
+
+class Design(NamedTuple):
+    """A round robin of players whose ratings are spread evenly over -reach to reach."""
+
+    players: int
+    rounds: int
+    reach: float
+    tournaments: int
+
+
+DESIGNS = (
+    Design(20, 2, 150.0, 600),
+    Design(20, 2, 250.0, 600),
+    Design(10, 1, 100.0, 1500),
+    Design(11, 1, 150.0, 1500),
+    Design(12, 1, 200.0, 1500),
+)
+DRAWS = (0.0, 0.3, 0.6)
+
+
+def drawn(design: Design, draws: float, truth: Floats, rng: np.random.Generator) -> Games:
+    """Return the games of one tournament."""
+    one, other = (np.tile(side, design.rounds) for side in np.triu_indices(design.players, 1))
+    expected = EloCurve().expected(truth[one] - truth[other])
+    rest = 1.0 - expected
+    chance = np.minimum(4.0 * draws * expected * rest, 2.0 * np.minimum(expected, rest))
+    win = expected - 0.5 * chance
+    shown = rng.random(len(one))
+    points = np.where(shown < win, 1.0, np.where(shown < win + chance, 0.5, 0.0))
+    return Games(player_ids=np.arange(design.players), white=one, black=other, points=points)
+
+
+def line(design: Design, draws: float) -> tuple[str, ...]:
+    """Return a line of the table."""
+    truth = np.linspace(-design.reach, design.reach, design.players)
+    rng = np.random.default_rng(1)
+    held, coins, dispersions = [], [], []
+    for _ in range(design.tournaments):
+        try:
+            found = performance_equilibrium(drawn(design, draws, truth, rng))
+        except NoEquilibriumError:
+            continue
+        away = np.abs(found.rating - found.rating.mean() - truth)
+        errors, dispersion = found.errors(), found.uncertainty.dispersion(0)
+        held.append(away <= WITHIN * errors)
+        coins.append(away <= WITHIN * errors / math.sqrt(dispersion))
+        dispersions.append(dispersion)
+    name = {1: "single", 2: "double"}[design.rounds]
+    return (
+        f"{design.players} players, {name}, +-{design.reach:.0f}",
+        f"{100 * draws:.0f} %",
+        f"{(design.players - 1) * design.rounds}",
+        f"{len(held):,}",
+        f"{np.mean(held):.3f}",
+        f"{np.mean(held, axis=0).min():.3f}",
+        f"{np.mean(coins):.3f}",
+        f"{np.mean(dispersions):.3f}",
+    )
+
+
+def main() -> None:
+    """Measure and report."""
+    rows = [line(design, draws) for design in DESIGNS for draws in DRAWS]
+    columns = (
+        "round robin",
+        "draws between equals",
+        "games each",
+        "tournaments",
+        "coverage",
+        "lowest",
+        "as coins",
+        "dispersion",
+    )
+    report("error_bars", (__doc__ or "").strip(), columns, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,365 @@
+"""Checks what public functions are given against their annotations.
+
+`checks_arguments` reads the annotations of a function, `check_fields` those of a dataclass. Both
+raise InvalidParameterError, which says what was expected, before anything is computed. They check
+types: that a number is a number, a list a list, and an object an instance of the right class, not
+the class itself. The function checks ranges with `errors.require`.
+
+Three rules go beyond the annotations: True and False are not numbers, NaN is not a number, and text
+is not a list, although Python can iterate over its letters.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import sys
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, Literal, ParamSpec, TypeVar
+
+import numpy as np
+
+from equipoise.errors import InvalidParameterError
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+#: What is expected, for classes whose names alone do not tell.
+_NAMES: dict[str, str] = {
+    "DataFrame": "a Polars DataFrame",
+    "Generator": "a random generator, such as numpy.random.default_rng(0)",
+    "RatingSystem": "a rating system, such as equipoise.EloMMR()",
+    "History": "a History, as read_history returns it",
+    "PoolState": "a PoolState, such as the state of a Replay",
+    "Lobby": "a Lobby, as read_lobby returns it",
+    "Games": "a Games, as read_games returns it",
+    "Results": "results, as results_of_player returns them",
+    "Outlook": "an Outlook, such as the outlook of a Prediction",
+    "Ratings": "a Ratings, such as the ratings of a Replay",
+    "PathLike": "a path",
+    "IO": "a stream",
+}
+#: Kinds of elements in the plural.
+_PLURALS: dict[object, str] = {
+    int: "whole numbers",
+    float: "numbers",
+    str: "strings",
+    bool: "True and False",
+}
+#: What `typing.get_origin` gives for functions.
+_CALLABLE: Any = typing.get_origin(Callable[[], None])
+#: Characters of a value that are shown.
+_SHOWN = 60
+
+
+def checks_arguments(*own: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Return a decorator for functions that are to check their arguments first.
+
+    own : arguments whose values the function checks itself: here only their kind is looked at, not
+        which word or number it is and not what a list is of
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        parameters = list(inspect.signature(function).parameters.values())
+        names = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
+        written = {
+            one.name: one.annotation for one in parameters if one.annotation is not one.empty
+        }
+
+        @functools.lru_cache(maxsize=1)
+        def hints() -> dict[str, Any]:
+            # At the first call, when all modules are complete.
+            return _evaluated(written, function.__module__)
+
+        @functools.wraps(function)
+        def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            check_values(hints(), {**dict(zip(names, args, strict=False)), **kwargs}, own)
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def check_fields(instance: Any, *names: str) -> None:
+    """Check the kinds of a dataclass's fields against their annotations; their values are its own.
+
+    names : the fields to check; none named: all
+    Raises : InvalidParameterError
+    """
+    kind: Any = type(instance)
+    hints = _hints_of_fields(kind)
+    chosen = names or tuple(hints)
+    check_values(hints, {name: getattr(instance, name) for name in chosen}, chosen)
+
+
+def check_values(
+    hints: Mapping[str, Any], values: Mapping[str, object], own: Collection[str] = ()
+) -> None:
+    """Check named values against what is expected of each; of those in `own` only the kind.
+
+    Raises : InvalidParameterError
+    """
+    for name, value in values.items():
+        # The usual case, quickly: the very type, and not NaN.
+        kind = type(value)
+        if name not in hints or (kind is hints[name] and kind in _PLURALS and value == value):
+            continue
+        fault = next(_faults(name, hints[name], value, name not in own), None)
+        if fault is not None:
+            raise InvalidParameterError(f"{fault}{_swapped(name, hints, values)}")
+
+
+def as_array(name: str, values: object, dtype: type[np.generic]) -> Any:
+    """Return numbers, in whatever they come, as an array of its own.
+
+    Raises : InvalidParameterError where they are no numbers, or not whole for a dtype that is
+    """
+    rule = "whole numbers" if issubclass(dtype, np.integer) else "numbers"
+    try:
+        plain = np.asarray(values)
+        array = np.array(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError):
+        got = _got(Any, values)
+        raise InvalidParameterError(f"{name} must be an array of {rule}; got {got}") from None
+    # True, False and the digits of text would pass for numbers, and 1.5 for 1. An array of truth
+    # values is what a comparison gives, such as who won: 1 and 0.
+    exact = plain.dtype.kind != "f" or rule == "numbers" or np.array_equal(array, plain)
+    compared = isinstance(values, np.ndarray) and rule == "numbers"
+    if plain.dtype.kind in "US" or (plain.dtype.kind == "b" and not compared) or not exact:
+        got = _got(Any, plain)
+        raise InvalidParameterError(f"{name} must be an array of {rule}; got {got}")
+    return array
+
+
+def _swapped(name: str, hints: Mapping[str, Any], values: Mapping[str, object]) -> str:
+    """Return a sentence, if the value fits another parameter and that one's value fits here."""
+    for other, value in values.items():
+        if other == name or other not in hints or hints[other] in (object, Any):
+            continue
+        if not _fits(hints[other], value) and (
+            _fits(hints[other], values[name]) and _fits(hints[name], value)
+        ):
+            return f". It seems that {name} and {other} are swapped"
+    return ""
+
+
+@functools.cache
+def _hints_of_fields(kind: Any) -> dict[str, Any]:
+    """Return the annotation of every field of a dataclass."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        found.update(_evaluated(inspect.get_annotations(base), base.__module__))
+    return {one.name: found[one.name] for one in fields(kind)}
+
+
+def _evaluated(written: Mapping[str, Any], module: str) -> dict[str, Any]:
+    """Return annotations as objects. Those of names that only type checkers see are left out."""
+    place, found = vars(sys.modules[module]), {}
+    for name, one in written.items():
+        try:
+            # An annotation of our own source, not anything that came from outside.
+            found[name] = eval(one, place) if isinstance(one, str) else one
+        except NameError:
+            continue
+    return found
+
+
+def _fits(hint: Any, value: object) -> bool:
+    return next(_faults("", hint, value, False), None) is None
+
+
+def _faults(name: str, hint: Any, value: object, deep: bool) -> Iterator[str]:
+    """Yield what is wrong with a value, the first thing first.
+
+    deep : whether to look at more than the kind
+    """
+    if hint is Any or hint is object or isinstance(hint, TypeVar):
+        return
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        yield from _faults_of_union(name, hint, inside, value, deep)
+    elif origin is Literal:
+        if not any(type(value) is type(one) and (value == one or not deep) for one in inside):
+            yield _fault(name, hint, value)
+    elif hint in (int, float, bool, str) or hint is None or hint is type(None):
+        if not _is_plain(hint, value, deep):
+            yield _fault(name, hint, value)
+    elif origin is np.ndarray:
+        if not _is_array(inside[1], value):
+            yield _fault(name, hint, value)
+    elif isinstance(origin, type) and issubclass(origin, Mapping):
+        yield from _faults_of_mapping(name, hint, inside, value, deep)
+    elif origin is Iterable:
+        # What can be gone through once must not be looked at.
+        if not isinstance(value, Iterable) or isinstance(value, str | bytes | type):
+            yield _fault(name, hint, value)
+    elif isinstance(origin, type) and issubclass(origin, Collection):
+        yield from _faults_of_list(name, hint, inside, value, deep)
+    elif origin is _CALLABLE:
+        if not callable(value) or isinstance(value, type):
+            yield _fault(name, hint, value)
+    elif not _is_instance(origin or hint, value):
+        yield _fault(name, hint, value)
+
+
+def _is_plain(hint: Any, value: object, deep: bool) -> bool:
+    """Return whether a value is a number, text, True or False, or None."""
+    if hint is None or hint is type(None):
+        return value is None
+    if hint is str:
+        return isinstance(value, str)
+    if isinstance(value, bool | np.bool_) or hint is bool:
+        return hint is bool and isinstance(value, bool | np.bool_)
+    if hint is int:
+        return isinstance(value, int | np.integer)
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return number and not (deep and math.isnan(typing.cast(float, value)))
+
+
+def _is_array(dtype: Any, value: object) -> bool:
+    """Return whether a value is an array of this kind; object arrays may hold anything."""
+    if not isinstance(value, np.ndarray):
+        return False
+    wanted = typing.get_args(dtype)[0] if typing.get_args(dtype) else Any
+    kinds = {np.float64: "fiu", np.int64: "iu", np.bool_: "b", np.uint64: "u"}
+    return wanted not in kinds or value.dtype.kind in kinds[wanted]
+
+
+def _is_instance(kind: Any, value: object) -> bool:
+    """Return whether a value is of this class, and not a class itself."""
+    if isinstance(value, type):
+        return False
+    if kind is typing.IO:
+        return hasattr(value, "read") or hasattr(value, "write")
+    if not isinstance(kind, type):
+        return True
+    return isinstance(value, kind)
+
+
+def _faults_of_union(
+    name: str, hint: Any, inside: tuple[Any, ...], value: object, deep: bool
+) -> Iterator[str]:
+    """Yield what is wrong with a value that may be of several kinds."""
+    if value is None and type(None) in inside:
+        return
+    if any(next(_faults("", one, value, deep), None) is None for one in inside):
+        return
+    # A list with a bad element is best told of by that element.
+    for one in inside:
+        first = next(_faults(name, one, value, deep), None)
+        if first is not None and not first.startswith(f"{name} "):
+            yield first
+            return
+    yield _fault(name, hint, value)
+
+
+def _faults_of_mapping(
+    name: str, hint: Any, inside: tuple[Any, ...], value: object, deep: bool
+) -> Iterator[str]:
+    if not isinstance(value, Mapping):
+        yield _fault(name, hint, value)
+        return
+    for key, one in value.items() if deep else ():
+        yield from _faults(f"a key of {name}", inside[0], key, deep)
+        yield from _faults(f"{name}[{_shortened(repr(key))}]", inside[1], one, deep)
+
+
+def _faults_of_list(
+    name: str, hint: Any, inside: tuple[Any, ...], value: object, deep: bool
+) -> Iterator[str]:
+    listed = isinstance(value, Collection) and not isinstance(
+        value, str | bytes | bytearray | Mapping | type
+    )
+    if not listed:
+        yield _fault(name, hint, value)
+    if not listed or not deep:
+        return
+    if isinstance(value, np.ndarray) and value.dtype != object and inside[0] in (int, float):
+        if value.dtype.kind not in ("iu" if inside[0] is int else "iuf"):
+            yield _fault(name, hint, value)
+        return
+    element = inside[0]
+    if element is Any or element is object:
+        return
+    for at, one in enumerate(typing.cast(Collection[object], value)):
+        # Inside a list NaN stands for what is not known.
+        if element is float and isinstance(one, float) and math.isnan(one):
+            continue
+        yield from _faults(f"{name}[{at}]", element, one, deep)
+
+
+def _fault(name: str, hint: Any, value: object) -> str:
+    return f"{name} must be {_expected(hint)}; got {_got(hint, value)}"
+
+
+def _expected(hint: Any) -> str:
+    """Return what is expected, as a phrase."""
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_expected(one) for one in inside))
+    if origin is Literal:
+        shown = ", ".join(str(one) for one in inside)
+        return shown if len(inside) == 1 else f"one of {shown}"
+    plain = {int: "a whole number", float: "a number", bool: "True or False", str: "a string"}
+    if hint in plain:
+        return plain[hint]
+    if hint is None or hint is type(None):
+        return "None"
+    if origin is np.ndarray:
+        return "a NumPy array"
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return "a mapping"
+    if isinstance(origin, type) and issubclass(origin, Iterable):
+        return f"a list{_of(inside[0])}"
+    if origin is _CALLABLE:
+        return "a function"
+    name = getattr(origin or hint, "__name__", str(hint))
+    return _NAMES.get(name, _with_article(name))
+
+
+def _of(element: Any) -> str:
+    """Return what a list is of, as the end of a phrase."""
+    if element in _PLURALS:
+        return f" of {_PLURALS[element]}"
+    origin = typing.get_origin(element)
+    if origin is Literal:
+        return f" of {', '.join(str(one) for one in typing.get_args(element))}"
+    if origin is tuple and ... not in typing.get_args(element):
+        return " of pairs"
+    if isinstance(origin, type) and issubclass(origin, Collection):
+        return f" of lists{_of(typing.get_args(element)[0])}"
+    return ""
+
+
+def _got(hint: Any, value: object) -> str:
+    """Return what came instead, and how to write what was meant where that is plain."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}; write {value.__name__}(...)"
+    if value is None or isinstance(value, str | bytes | int | float | np.generic):
+        shown = _shortened(repr(value.item() if isinstance(value, np.generic) else value))
+        one = isinstance(value, str) and _wants_list(hint)
+        return f"the string {shown}; write [{shown}] for a list of one" if one else shown
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return _with_article(type(value).__name__)
+
+
+def _wants_list(hint: Any) -> bool:
+    """Return whether a list of anything is among what is expected."""
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_wants_list(one) for one in typing.get_args(hint))
+    return isinstance(origin, type) and issubclass(origin, Collection)
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

@@ -1,0 +1,100 @@
+"""Times as whole numbers: which of them tell by themselves what they are, and how they are written.
+
+A whole number can be seconds since 1970, a date such as 20240131, a spreadsheet's count of days, or
+the number of a round. Readers and writers share the limits below, so that every table that is
+written is read back as the same times.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from equipoise.arrays import Flags, Ids, Ints
+
+#: How times were written where they came from, so that they can be written back alike.
+TimeKind: TypeAlias = Literal["seconds", "datetime", "date"]
+
+MICROSECONDS = 1_000_000
+MICROSECONDS_PER_DAY = 86_400_000_000
+
+#: The last number of an order without dates: rounds, seasons, years.
+LAST_ORDER = 9_999
+#: 1973-01-01. Every date YYYYMMDD and every serial number of a spreadsheet is a smaller number.
+SECONDS_FROM = 94_694_400
+#: More seconds than this (the year 5138) can only be milliseconds.
+SECONDS_LIMIT = 100_000_000_000
+#: Seconds from 1970 back to the year 1: no earlier time can be written as a date.
+YEAR_ONE = -62_135_596_800
+
+#: Years of whole numbers that are read as dates YYYYMMDD.
+COMPACT_YEARS = (1800, 2200)
+#: The first and the last number that could also be a date and an hour, YYYYMMDDHH.
+COMPACT_HOURS = (1970_01_01_00, 2099_12_31_23)
+
+
+def compact_days(numbers: Ints) -> tuple[Ints, Flags]:
+    """Return days since 1970 of whole numbers YYYYMMDD, and which of them are such dates.
+
+    Days of numbers that are no date of the years 1800 to 2200 are 0.
+    """
+    year = numbers // 10_000
+    low, high = COMPACT_YEARS
+    days, found = calendar_days(year, numbers // 100 % 100, numbers % 100)
+    found &= (year >= low) & (year <= high)
+    return np.where(found, days, 0), found
+
+
+def calendar_days(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
+    """Return days since 1970 (0 where there is no such day), and which days there are."""
+    found: Flags = (year >= 1) & (year <= 9_999) & (month >= 1) & (month <= 12) & (day >= 1)
+    months = np.where(found, (year - 1970) * 12 + month - 1, 0)
+    first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    after = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    found &= day <= after - first
+    return np.where(found, first + day - 1, 0), found
+
+
+def are_compact_hours(numbers: Ints) -> bool:
+    """Return whether all numbers are a date and an hour, YYYYMMDDHH, beside seconds since 1970."""
+    low, high = COMPACT_HOURS
+    if not len(numbers) or numbers.min() < low or numbers.max() > high:
+        return False
+    return bool(np.all(compact_days(numbers // 100)[1] & (numbers % 100 < 24)))
+
+
+def read_as_seconds(low: int, high: int) -> bool:
+    """Return whether a column of whole numbers from `low` to `high` is read as seconds since 1970.
+
+    One whose smallest number could be a date and an hour counts as unclear, whatever the others
+    are, so that a writer need not look at all of them.
+    """
+    return SECONDS_FROM <= low < COMPACT_HOURS[0] and high <= SECONDS_LIMIT
+
+
+def as_written(time: Ints, kind: TimeKind) -> Ids:
+    """Return times in microseconds since 1970 as a history of this kind has them."""
+    if kind == "seconds":
+        return time // MICROSECONDS
+    stamps: Ids = time.astype("datetime64[us]")
+    return stamps if kind == "datetime" else stamps.astype("datetime64[D]")
+
+
+def table_kind(time: Ints, kind: TimeKind) -> TimeKind:
+    """Return how a table writes times in microseconds, so that reading it gives the same times.
+
+    Seconds that a reader would refuse or read otherwise are written as in ISO 8601.
+    """
+    if kind == "datetime" or not len(time):
+        return kind
+    if kind == "date":
+        return kind if not np.any(time % MICROSECONDS_PER_DAY) else "datetime"
+    low, high = int(time.min()), int(time.max())
+    plain = read_as_seconds(low // MICROSECONDS, high // MICROSECONDS)
+    return kind if plain and not np.any(time % MICROSECONDS) else "datetime"
+
+
+def table_times(time: Ints, kind: TimeKind) -> Ids:
+    """Return times in microseconds since 1970 as a table has them; see `table_kind`."""
+    return as_written(time, table_kind(time, kind))

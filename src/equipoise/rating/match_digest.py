@@ -1,0 +1,186 @@
+"""A digest of every match: what the system read of it, in one number of 64 bits.
+
+A saved state keeps the digests of its matches, so that a match which was changed later is found
+(docs/decisions/0025). The digest covers time, players, teams, ranks, and those other columns that
+the system uses. It depends neither on the order of rows within the match, nor on how players are
+numbered, nor on the file format: equal matches have equal digests, and different ones differ but
+for one chance in 2^64. It is no protection against somebody who wants to deceive.
+
+Every value is mixed to 64 random-looking bits (the finalizer of SplitMix64, Steele, Lea and Flood
+2014), and what has no order is added up: h(match) = mix(sum over teams of mix(sum over members) +
+sum over the match's own values).
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.history import History
+
+#: uint64, one number a match; 0 is that of a match which is not compared.
+Digests: TypeAlias = NDArray[np.uint64]
+
+#: Version of the digest; states with digests of another version are not compared.
+VERSION = 1
+#: The digest of a match that is not compared.
+NOT_KNOWN = np.uint64(0)
+
+#: Participations worked on at once, so that all steps find them in the processor's cache.
+_PIECE = 1 << 15
+#: Constants of SplitMix64.
+_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+#: The bits of every NaN.
+_NAN = np.uint64(0x7FF8000000000000)
+#: What is mixed in for a history without times.
+_NO_TIME = np.uint64(0x6E6F2074696D6573)
+_MASK = (1 << 64) - 1
+
+
+def digests_of(history: History, uses: frozenset[str]) -> Digests:
+    """Return the digest of every match, shape (M,).
+
+    uses : the columns that the system uses beside time, player, team and rank
+        (`Capabilities.uses`)
+    """
+    players = _player_hashes(history)
+    extra = _extra_of_rows(history, uses)
+    found = _extra_of_matches(history, uses)
+    offsets = history.offsets
+    first = 0
+    while first < history.matches:
+        last = int(np.searchsorted(offsets, offsets[first] + _PIECE, side="right")) - 1
+        last = max(last, first + 1)
+        low, high = int(offsets[first]), int(offsets[last])
+        member = players[history.player[low:high]]
+        if extra is not None:
+            member += extra[low:high]
+            _mix(member)
+        sizes, begins = np.diff(offsets[first : last + 1]), offsets[first:last] - low
+        team, rank = history.team[low:high], history.rank[low:high]
+        teams = np.maximum.reduceat(team, begins) + 1
+        if not np.array_equal(teams, sizes):
+            member, rank, begins = _teams(member, team, rank, sizes, teams)
+        member += _bits(rank) * np.uint64(_GOLDEN)
+        found[first:last] += np.add.reduceat(_mix(member), begins)
+        first = last
+    _mix(found)
+    found[found == NOT_KNOWN] = 1
+    return found
+
+
+def _mix(values: Digests) -> Digests:
+    """Mix every value in place to 64 bits that look random; return the array."""
+    values += np.uint64(_GOLDEN)
+    values ^= values >> np.uint64(30)
+    values *= np.uint64(_FIRST)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(_SECOND)
+    values ^= values >> np.uint64(31)
+    return values
+
+
+def _salted(values: Digests, name: str) -> Digests:
+    """Return the values of a column mixed, so that equal values of two columns differ."""
+    salt = int.from_bytes(name.encode(), "little") * _GOLDEN & _MASK
+    return _mix(_mix(values + np.uint64(salt)))
+
+
+def _bits(numbers: Ints) -> Digests:
+    """Return whole numbers as they are, without a sign."""
+    return np.ascontiguousarray(numbers, dtype=np.int64).view(np.uint64)
+
+
+def _float_bits(numbers: Floats) -> Digests:
+    """Return the bits of numbers; -0 is 0 and every NaN is the same."""
+    # Adding 0 turns -0 into 0.
+    plain = np.ascontiguousarray(numbers, dtype=np.float64) + 0.0
+    bits = plain.view(np.uint64)
+    bits[np.isnan(plain)] = _NAN
+    return bits
+
+
+def _text_hashes(texts: list[str]) -> Digests:
+    """Return a number for every text: the sum over its bytes of what (place, byte) mixes to."""
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    sizes = np.fromiter(map(len, parts), np.int64, len(parts))
+    ends = np.cumsum(sizes)
+    data = np.frombuffer(b"".join(parts), np.uint8).astype(np.uint64)
+    place = np.arange(len(data)) - np.repeat(ends - sizes, sizes)
+    mixed = _mix(data + (_bits(place) << np.uint64(8)))
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+    return _mix(total[ends] - total[ends - sizes] + _bits(sizes))
+
+
+def _player_hashes(history: History) -> Digests:
+    """Return a number for every player who takes part, from the id alone, shape (P,)."""
+    taking_part = np.zeros(history.players, np.bool_)
+    taking_part[history.player] = True
+    rows = np.flatnonzero(taking_part)
+    found = np.zeros(history.players, np.uint64)
+    ids = history.player_ids[rows]
+    if ids.dtype == object:
+        found[rows] = _text_hashes([str(one) for one in ids.tolist()])
+    else:
+        found[rows] = _salted(_bits(ids), "id")
+    return found
+
+
+def _teams(
+    member: Digests, team: Ints, rank: Ints, sizes: Ints, teams: Ints
+) -> tuple[Digests, Ints, Ints]:
+    """Return (sum over the members of every team, its rank, where every match's teams begin)."""
+    begins = np.cumsum(teams) - teams
+    number = np.repeat(begins, sizes) + team
+    if np.any(np.diff(number) < 0):
+        order = np.argsort(number, kind="stable")
+        member, rank, number = member[order], rank[order], number[order]
+    first = np.flatnonzero(np.diff(number, prepend=-1))
+    return np.add.reduceat(member, first), rank[first], begins
+
+
+def _extra_of_matches(history: History, uses: frozenset[str]) -> Digests:
+    """Return what times, weights and ceilings add up to, shape (M,)."""
+    if history.time is None:
+        found = np.full(history.matches, _NO_TIME)
+        if history.order is not None:
+            found += _salted(_bits(history.order), "order")
+    else:
+        found = _salted(_bits(history.time), "time")
+    if "weight" in uses:
+        found += _salted(_float_bits(history.weights()), "weight")
+    if "performance_ceiling" in uses:
+        ceiling = _column(history.performance_ceiling, history.matches, np.nan)
+        found += _salted(_float_bits(ceiling), "performance_ceiling")
+    return found
+
+
+def _extra_of_rows(history: History, uses: frozenset[str]) -> Digests | None:
+    """Return what the columns of participations add up to, shape (N,); None where none counts."""
+    rows, found = history.participations, []
+    if "performance" in uses:
+        performance = _column(history.performance, rows, np.nan)
+        found.append(_salted(_float_bits(performance), "performance"))
+    if "share" in uses:
+        found.append(_salted(_float_bits(_column(history.share, rows, 1.0)), "share"))
+    if "at_home" in uses:
+        home = history.at_home()
+        if home is not None:
+            found.append(_salted(home.astype(np.uint64), "at_home"))
+    if "role" in uses and "role" in history.attributes:
+        found.append(_role_hashes(history.attributes["role"]))
+    return sum(found[1:], found[0]) if found else None
+
+
+def _role_hashes(column: Ids) -> Digests:
+    """Return a number for every role, from its name as the system reads it."""
+    names, row = np.unique(column.astype(str), return_inverse=True)
+    return _salted(_text_hashes(names.tolist()), "role")[row.reshape(-1)]
+
+
+def _column(values: Floats | None, length: int, absent: float) -> Floats:
+    """Return a column, all `absent` where there is none."""
+    return np.full(length, absent) if values is None else values

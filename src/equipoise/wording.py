@@ -1,0 +1,58 @@
+"""Words and names as people see them: counts with their nouns, and text that is safe to print.
+
+Names, file names and values come from users and may hold characters that control a terminal: ESC
+begins a command, a newline forges a line, U+202E reverses the rest of the line, and zero-width
+characters are invisible. People see such characters as escapes; files and JSON keep the exact text.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: Characters that are obeyed or not seen: C0 and C1 controls, DEL, soft hyphen, marks and overrides
+#: of direction, zero-width characters, separators of lines, invisible operators, tags, interlinear
+#: annotations, and halves of surrogate pairs, which no encoding can write.
+_HIDDEN = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff"
+)
+_UNSAFE = re.compile(f"[{_HIDDEN}\ud800-\udfff]")
+#: The same characters as the regular expressions of Polars write them.
+HIDDEN_CHARACTERS = f"[{_HIDDEN}]"
+
+
+def printable(text: str) -> str:
+    r"""Return text without characters that a terminal obeys or does not show.
+
+    Each is written as an escape of Python: \n, \x1b, \u202e. Text of a single line stays one.
+    """
+    if text.isascii() and text.isprintable():
+        return text  # nearly every text, several times as fast
+    return _UNSAFE.sub(_escape, text)
+
+
+def printable_json(text: str) -> str:
+    r"""Return JSON in which the same characters are escapes of JSON: it holds the exact text."""
+    return _UNSAFE.sub(_json_escape, text)
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun: "1 match", "1,234 matches".
+
+    one, many : the noun, or noun and verb, in both numbers; many is `one` with an s by default
+    """
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def _escape(found: re.Match[str]) -> str:
+    letter = found.group()
+    escaped = repr(letter)[1:-1]
+    if escaped != letter:
+        return escaped
+    # Python takes fillers and selectors of variants for printable.
+    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    units = found.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -1,0 +1,53 @@
+"""`--synonyms` in every command that reads a history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from equipoise.cli import run
+
+COMMANDS = {
+    "rate": [],
+    "explain": ["--player", "ann"],
+    "plot": ["--player", "ann"],
+    "backtest": ["--min-history", "0", "--resamples", "0"],
+    "tune": ["--grid", "k=16,32", "--first", "50%", "--min-history", "0", "--resamples", "10"],
+    "audit drift": [],
+    "audit incentives": ["--player", "ann"],
+    "import": ["--pool", "p", "--create", "--database", "sqlite:///{folder}/pool.db"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_names_are_pointed_out_and_merged_on_request(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Doubles are told on standard error, and nothing is told where they are known."""
+    history = tmp_path / "history.csv"
+    names = ["ann", "bob", "Ann", "cid"]
+    rows = [f"{at},{names[at % 4]},0\n{at},{names[(at + 1) % 4]},1" for at in range(12)]
+    history.write_text("match,player,rank\n" + "\n".join(rows) + "\n")
+    synonyms = tmp_path / "synonyms.csv"
+    synonyms.write_text("name,same_as\nAnn,ann\n")
+    more = [word.format(folder=tmp_path) for word in COMMANDS[command]]
+    more += ["--system", "elo"]
+    assert run([*command.split(), str(history), *more]) == 0
+    told = capsys.readouterr().err
+    assert "'Ann' and 'ann' may be one player: they differ only in case" in told
+    (tmp_path / "pool.db").unlink(missing_ok=True)
+    assert run([*command.split(), str(history), *more, "--synonyms", str(synonyms)]) == 0
+    assert "may be one player" not in capsys.readouterr().err
+
+
+def test_a_file_of_synonyms_is_not_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history, synonyms = tmp_path / "history.csv", tmp_path / "synonyms.csv"
+    history.write_text("match,player,rank\n1,a,0\n1,b,1\n")
+    synonyms.write_text("name,same_as\nb,c\n")
+    files = ["--synonyms", str(synonyms), "--output", str(synonyms)]
+    assert run(["rate", str(history), *files]) == 2
+    assert "name the same file" in capsys.readouterr().err
+    assert synonyms.read_text() == "name,same_as\nb,c\n"

@@ -1,0 +1,251 @@
+"""Times on the command line: what is read, what is refused, and what earlier versions left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from equipoise.cli import run
+
+#: A history of two rounds, and the state in which the version before orders without dates left it.
+EARLIER = Path(__file__).parent / "earlier_versions"
+
+MATCHES = (("a1", "ann", "bob"), ("a2", "cyd", "dan"), ("b1", "cyd", "ann"), ("b2", "bob", "dan"))
+ELO = ("--system", "elo")
+
+
+@pytest.fixture
+def history(tmp_path: Path):
+    """Return what writes a history of four matches at four times."""
+
+    def write(*times: object, name: str = "history.csv") -> str:
+        rows = [
+            f"{match},{time},{player},{rank}"
+            for (match, *pair), time in zip(MATCHES, times, strict=True)
+            for rank, player in enumerate(pair)
+        ]
+        path = tmp_path / name
+        path.write_text("\n".join(["match,time,player,rank", *rows]) + "\n")
+        return str(path)
+
+    return write
+
+
+def columns(path: Path | str, *names: str) -> dict[str, list[object]]:
+    table = pl.read_csv(path)
+    return {name: table[name].to_list() for name in names}
+
+
+def test_an_order_keeps_its_numbers_in_every_table(history, tmp_path, capsys):
+    """Traces and ratings; and the trace is read as the same order again."""
+    source = history(1, 1, 2, 3)
+    trace, output = tmp_path / "trace.csv", tmp_path / "ratings.csv"
+    assert run(["rate", source, *ELO, "--trace", str(trace), "--output", str(output)]) == 0
+    assert "an order without dates" in capsys.readouterr().err
+    assert columns(trace, "time") == {"time": [1, 1, 1, 1, 2, 2, 3, 3]}
+    ratings = columns(output, "player", "last_time")
+    last = dict(zip(ratings["player"], ratings["last_time"], strict=True))
+    assert last == {"ann": 2, "bob": 3, "cyd": 2, "dan": 3}
+    again = tmp_path / "again.csv"
+    assert run(["rate", str(trace), *ELO, "--output", str(again)]) == 0
+    assert again.read_text() == output.read_text()
+
+
+def test_an_order_is_rated_as_the_file_without_times_sorted_by_it(history, tmp_path):
+    """With every system that rates such matches, bit for bit."""
+    ordered, untimed = history(3, 1, 2, 1), tmp_path / "untimed.csv"
+    table = pl.read_csv(ordered)
+    sorted_rows = table.sort("time", maintain_order=True).drop("time")
+    sorted_rows.write_csv(untimed)
+    for system in ("elo", "glicko2", "elo-mmr", "trueskill"):
+        found = []
+        for source in (ordered, str(untimed)):
+            output = tmp_path / "ratings.csv"
+            assert run(["rate", source, "--system", system, "--output", str(output)]) == 0
+            found.append(pl.read_csv(output).drop("last_time"))
+        assert found[0].equals(found[1])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "matches"),
+    [(["--from", "2"], 2), (["--until", "2"], 2), (["--from", "2", "--until", "3"], 1)],
+)
+def test_bounds_take_the_numbers_of_an_order(history, capsys, bounds, matches):
+    """As the file has them."""
+    assert run(["rate", history(1, 1, 2, 3), *ELO, *bounds, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["matches"] == matches
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["rate", "--at", "2024-01-01", *ELO],
+        ["rate", "--system", "glicko2", "--set", "period_days=7"],
+        ["rate", "--system", "elo-mmr", "--set", "drift_per_day=1"],
+        ["backtest", "--system", "glicko2", "--set", "period_days=7"],
+        ["plot", "--player", "ann", "--by", "time", *ELO],
+        ["audit", "drift", "--active-days", "30", *ELO],
+    ],
+)
+def test_options_that_need_dates_are_refused_for_an_order(history, capsys, options):
+    """Where they are given; the message says how the numbers become seconds."""
+    command, *rest = options
+    sub = [command, rest.pop(0)] if command == "audit" else [command]
+    assert run([*sub, history(1, 1, 2, 3), *rest]) == 2
+    assert "order without dates" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["rate", *ELO],
+        ["audit", "drift", *ELO],
+        ["plot", "--player", "ann", *ELO],
+    ],
+)
+def test_every_command_reads_an_order(history, capsys, command):
+    """What counts days by itself counts matches."""
+    sub = command[:2] if command[0] == "audit" else command[:1]
+    rest = command[len(sub) :]
+    assert run([*sub, history(1, 1, 2, 3), *rest, "--json"]) == 0, capsys.readouterr().err
+    assert "an order without dates" in capsys.readouterr().out
+
+
+def test_a_drift_and_an_explanation_tell_the_numbers_of_an_order(history, tmp_path, capsys):
+    """Not a day in 1970."""
+    source, table = history(1, 1, 2, 3), tmp_path / "drift.csv"
+    assert run(["audit", "drift", source, *ELO, "--output", str(table)]) == 0
+    assert columns(table, "time") == {"time": [1, 1, 2, 3]}
+    capsys.readouterr()
+    assert run(["explain", source, "--player", "bob", *ELO]) == 0
+    assert "in match b2, 3" in capsys.readouterr().out
+
+
+def test_dates_as_numbers_are_dates(history, tmp_path):
+    """Written back as dates, and read so again."""
+    source, trace = history(20240131, 20240131, 20240201, 20240229), tmp_path / "trace.csv"
+    assert run(["rate", source, *ELO, "--trace", str(trace)]) == 0
+    assert columns(trace, "time")["time"][::2] == [
+        *("2024-01-31", "2024-01-31", "2024-02-01", "2024-02-29")
+    ]
+    assert run(["rate", source, *ELO, "--from", "20240201", "--at", "20240301"]) == 0
+
+
+def test_serial_numbers_of_a_spreadsheet_are_refused_and_read_with_excel(history, capsys):
+    """The refusal names the formats."""
+    source = history(45322, 45322, 45323, 45351)
+    assert run(["rate", source, *ELO]) == 1
+    error = capsys.readouterr().err
+    assert "--time-format s " in error
+    assert "--time-format excel" in error
+    assert "got '45322'" in error
+    assert run(["rate", source, *ELO, "--time-format", "excel", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["ratings"]
+    assert {row["last_time"] for row in rows} == {"2024-02-01", "2024-02-29"}
+
+
+def test_slashed_dates_are_refused_and_read_with_a_pattern(history, capsys):
+    """Day first and month first are not guessed."""
+    source = history("03/04/2024", "03/04/2024", "04/04/2024", "05/04/2024")
+    assert run(["rate", source, *ELO]) == 1
+    error = capsys.readouterr().err
+    assert "--time-format %d/%m/%Y or --time-format %m/%d/%Y" in error
+    for pattern, last in (("%d/%m/%Y", "2024-04-05"), ("%m/%d/%Y", "2024-05-04")):
+        assert run(["rate", source, *ELO, "--time-format", pattern, "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["ratings"]
+        assert max(row["last_time"] for row in rows) == last
+
+
+def test_a_state_of_an_order_goes_on_with_an_order_only(history, tmp_path, capsys):
+    """And one with dates with dates only."""
+    ordered, dated = history(1, 1, 2, 3), history(*["2024-01-31"] * 4, name="dated.csv")
+    state = str(tmp_path / "state.npz")
+    assert run(["rate", ordered, *ELO, "--until", "3", "--save", state]) == 0
+    capsys.readouterr()
+    assert run(["rate", ordered, "--resume", state, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["summary"]["known_matches"], answer["summary"]["matches"]) == (3, 1)
+    last = {row["player"]: row["last_time"] for row in answer["ratings"]}
+    assert last == {"ann": 2, "bob": 3, "cyd": 2, "dan": 3}
+    assert run(["rate", dated, "--resume", state]) == 1
+    assert "rated by an order without dates, up to 2, and this history has dates" in (
+        capsys.readouterr().err
+    )
+    assert run(["rate", dated, *ELO, "--save", state]) == 0
+    capsys.readouterr()
+    assert run(["rate", ordered, "--resume", state]) == 1
+    error = capsys.readouterr().err
+    assert "rated with dates" in error
+    assert "--time-format s" in error
+
+
+def test_an_order_that_goes_back_is_no_continuation(history, tmp_path, capsys):
+    """As with dates: a match before the last one that was rated."""
+    state = str(tmp_path / "state.npz")
+    assert run(["rate", history(5, 5, 6, 7), *ELO, "--save", state]) == 0
+    late = tmp_path / "late.csv"
+    late.write_text("match,time,player,rank\nz,4,ann,0\nz,4,bob,1\n")
+    assert run(["rate", str(late), "--resume", state]) == 1
+    assert "older than what the saved state was rated up to" in capsys.readouterr().err
+    late.write_text("match,time,player,rank\nz,7,ann,0\nz,7,bob,1\n")
+    assert run(["rate", str(late), "--resume", state]) == 0
+
+
+def test_a_state_saved_by_an_earlier_version_goes_on_with_its_seconds(tmp_path, capsys):
+    """It took the numbers of rounds for seconds since 1970; --time-format s still does."""
+    state, rounds = str(EARLIER / "rounds.npz"), str(EARLIER / "rounds.csv")
+    longer = tmp_path / "longer.csv"
+    longer.write_text(Path(rounds).read_text() + "c1,3,ann,0\nc1,3,dan,1\n")
+    assert run(["rate", str(longer), "--resume", state]) == 1
+    assert "--time-format s" in capsys.readouterr().err
+    assert run(["rate", str(longer), "--resume", state, "--time-format", "s", "--json"]) == 0
+    resumed = json.loads(capsys.readouterr().out)
+    assert resumed["summary"]["known_matches"] == 4
+    assert run(["rate", str(longer), *ELO, "--time-format", "s", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ratings"] == resumed["ratings"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl"])
+@pytest.mark.parametrize("times", [(1, 1, 2, 3), (20240131,) * 4, (45322, 45322, 45323, 45324)])
+def test_tables_of_seconds_are_read_without_a_format(history, tmp_path, capsys, times, suffix):
+    """Such seconds are written as in ISO 8601, so that a trace is rated to the same ratings."""
+    source, trace = history(*times), str(tmp_path / f"trace.{suffix}")
+    seconds = ["--time-format", "s"]
+    assert run(["rate", source, *ELO, *seconds, "--trace", trace, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)["ratings"]
+    assert run(["rate", trace, *ELO, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ratings"] == first
+    assert first[0]["last_time"].startswith("1970-")
+
+
+def test_simulated_times_are_read_as_they_were_made(tmp_path, capsys):
+    """Whenever the first match is."""
+    made = str(tmp_path / "made.csv")
+    for first, written in (
+        ("1970-01-02", "1970-01-02T00:00:00.000000"),
+        ("20240131", "1706659200"),
+        ("1900-01-01", "1900-01-01T00:00:00.000000"),
+    ):
+        options = ["--players", "4", "--contests", "3", "--seed", "1", "--first-time", first]
+        assert run(["simulate", *options, "--output", made]) == 0
+        assert Path(made).read_text().splitlines()[1].split(",")[1] == written
+        assert run(["rate", made, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["summary"]["matches"] == 3
+    assert run(["simulate", "--first-time", "45322", "--output", made]) == 2
+
+
+def test_a_prediction_takes_a_time_as_it_is_written(history, tmp_path, capsys):
+    """As ratings do; a number that says nothing is refused."""
+    state = str(tmp_path / "state.npz")
+    assert run(["rate", history(*["2024-01-31"] * 4), *ELO, "--save", state]) == 0
+    match = ["predict", "--resume", state, "--team", "ann", "--team", "bob", "--at"]
+    assert run([*match, "20240301"]) == 0
+    assert run([*match, "45322"]) == 2
+    assert "--time-format s" in capsys.readouterr().err
+    assert run([*match, "45352", "--time-format", "excel"]) == 0
+    assert run(["rate", history(1, 1, 2, 3), *ELO, "--save", state]) == 0
+    assert run([*match, "2024-03-01"]) == 2
+    assert "an order without dates" in capsys.readouterr().err

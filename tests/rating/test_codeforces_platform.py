@@ -1,0 +1,315 @@
+"""`codeforces` by the platform's rules: real changes, the slow reference, parts, odd ratings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.explanation import Explanation
+from equipoise.errors import InvalidParameterError
+from equipoise.rating.codeforces import Codeforces
+from equipoise.rating.codeforces_platform import best_players, last_places, platform_round
+from equipoise.rating.registry import kind_of, make_system
+from equipoise.rating.state import State
+from rating.histories import (
+    Contest,
+    Trace,
+    contests,
+    dense,
+    examples,
+    history_of,
+    needs_jit,
+    one_contest,
+    rate,
+    run,
+    shared_file,
+)
+from reference.codeforces import SlowPlatform, logistic
+
+PLATFORM = Codeforces(rules="platform", rate_all_ties=True)
+
+#: 400 points are ten to one.
+SLOPE = math.log(10.0) / 400.0
+
+
+def rated(ratings: Sequence[float] | Floats, system: Codeforces = PLATFORM) -> State:
+    """Return the state of players who stand at these ratings."""
+    state = system.initial(len(ratings))
+    state.column("rating")[:] = ratings
+    return state
+
+
+def one(ratings: Sequence[float] | Floats, ranks: Sequence[int] | Ints) -> Trace:
+    """Rate one contest of players at these ratings."""
+    return rate(PLATFORM, rated(ratings), one_contest(ranks))
+
+
+def real_contest(number: int) -> pl.DataFrame:
+    """Return a real contest with the ranks that its points and penalties make."""
+    table = pl.read_csv(shared_file("golden", "codeforces_platform_changes.csv"))
+    order = pl.struct(-pl.col("points"), "penalty").rank("dense").cast(pl.Int64) - 1
+    return table.filter(pl.col("contest") == number).with_columns(order.alias("rank"))
+
+
+# --- the platform's own numbers ------------------------------------------------------------------
+
+
+@needs_jit
+@pytest.mark.parametrize(("number", "players"), [(1342, 14_939), (1349, 1_248), (1305, 7_420)])
+def test_every_real_change_comes_out(number: int, players: int) -> None:
+    """`golden/README.md`: points, penalty, rating before, change; whole numbers, exact."""
+    contest = real_contest(number)
+    assert contest.height == players
+    before = contest["rating_before"].cast(pl.Float64).to_numpy()
+    trace = one(before, contest["rank"].to_numpy())
+    np.testing.assert_array_equal(trace["rating"] - before, contest["change"].to_numpy())
+
+
+@needs_jit
+def test_a_real_contest_in_another_order_of_rows_has_the_same_bits() -> None:
+    contest = real_contest(1349)
+    shuffled = contest.sample(fraction=1.0, shuffle=True, seed=3)
+    found = []
+    for table in (contest, shuffled):
+        before = table["rating_before"].cast(pl.Float64).to_numpy()
+        trace = one(before, table["rank"].to_numpy())
+        found.append(dict(zip(table["player"], zip(*trace.values(), strict=True), strict=True)))
+    assert found[0] == found[1]
+
+
+@needs_jit
+def test_the_authors_rules_give_other_changes() -> None:
+    """That is why there are two: with the default hardly any real change comes out."""
+    contest = real_contest(1349)
+    before = contest["rating_before"].cast(pl.Float64).to_numpy()
+    trace = rate(Codeforces(), rated(before), one_contest(contest["rank"].to_numpy()))
+    changes = np.rint(trace["rating"] - before)
+    assert np.mean(changes == contest["change"].to_numpy()) < 0.1
+
+
+# --- by hand, and the slow reference -------------------------------------------------------------
+
+
+def test_a_duel_of_newcomers_by_hand() -> None:
+    """s = 3/2 for both; the winner needs W = 0.2247, the loser W = 0.7320 against 1500.
+
+    1500 + 400 log10(1/0.22474 - 1) = 1715.04 and 1325.4: half of 215 and -175 is 107 and -87. Their
+    sum is 20, so -10 - 1 is added to each. Both are among the best; their sum is -2 now: nothing.
+    """
+    trace = one([1500.0, 1500.0], [0, 1])
+    assert trace["performance"].tolist() == [1715.0, 1325.0]
+    assert trace["rating"].tolist() == [1500 + 107 - 11, 1500 - 87 - 11]
+    # Compiled and as plain Python, exp differs by a rounding.
+    assert trace["expected"].tolist() == pytest.approx([0.5, 0.5], abs=1e-12)
+
+
+def test_those_who_tie_take_the_last_place() -> None:
+    ranks = np.array([2, 0, 1, 1, 2, 2])
+    assert last_places(ranks).tolist() == [6.0, 1.0, 3.0, 3.0, 6.0, 6.0]
+
+
+def test_the_search_ends_at_its_bounds() -> None:
+    """[CF]: needed ratings are whole numbers from 1 to 7,999."""
+    trace = one([7990.0, 7990.0, 100.0], [0, 1, 2])
+    assert trace["performance"].max() == 7999.0
+    trace = one([-300.0, -300.0, 3000.0], [1, 2, 0])
+    assert trace["performance"].min() == 1.0
+
+
+@examples(150)
+@given(contests(timed=None, weighted=False, max_contests=8), st.integers(-200, 4_000))
+def test_every_rating_equals_that_of_the_slow_reference(
+    played: list[Contest], initial: int
+) -> None:
+    """Duels, ties, contests that are skipped; whole numbers, so they are equal and not near."""
+    slow = SlowPlatform(initial_rating=initial)
+    state, trace = run(Codeforces(rules="platform", initial_rating=initial), played)
+    start = 0
+    for contest in played:
+        done = slow.rate(contest.players, contest.ranks)
+        rows = slice(start, start + len(contest.players))
+        for name in ("rating_before", "rating", "performance"):
+            expected = getattr(done, name) if done else [math.nan] * len(contest.players)
+            np.testing.assert_array_equal(trace[name][rows], expected)
+        if done:
+            np.testing.assert_allclose(trace["expected"][rows], done.expected, rtol=0, atol=1e-12)
+        start = rows.stop
+    ratings = [slow.ratings.get(row, initial) for row in range(state.players)]
+    assert state.column("rating").tolist() == ratings
+
+
+@examples(60)
+@given(st.integers(2, 40), st.sampled_from([3, 60, 600]), st.integers(0, 10**6))
+def test_fields_with_many_equals_equal_the_slow_reference(n: int, spread: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ratings = 1500 + rng.integers(-spread, spread + 1, n)
+    ranks = dense(rng.integers(0, n, n))
+    slow = SlowPlatform(rate_all_ties=True, ratings=dict(enumerate(ratings.tolist())))
+    done = slow.rate(range(n), ranks.tolist())
+    assert done is not None
+    found = platform_round(ratings.astype(np.float64), ranks, SLOPE, 0.5)
+    taken = found.from_everyone + found.for_the_best
+    assert (ratings + found.changes + taken).tolist() == done.rating
+    assert found.needed.tolist() == done.performance
+
+
+@examples(60)
+@given(st.integers(2, 30), st.sampled_from([20_000, 10**6, 10**9]), st.integers(0, 10**6))
+def test_needed_ratings_of_any_field_solve_their_equation(n: int, spread: int, seed: int) -> None:
+    """Ratings far outside of what the platform has; powers of ten would overflow.
+
+    Where nobody is within thousands of points, the sum does not change with the rating, and
+    rounding decides where on the level the search ends; 1e-12 allows for it.
+    """
+    rng = np.random.default_rng(seed)
+    ratings = (1500 + rng.integers(-spread, spread + 1, n)).astype(np.float64)
+    ranks = dense(rng.integers(0, n, n))
+    found = platform_round(ratings, ranks, SLOPE, 0.5)
+    for i in range(n):
+        rivals = np.delete(ratings, i)
+
+        def place(x: float, rivals: Floats = rivals) -> float:
+            return 1.0 + math.fsum(logistic((one - x) * SLOPE) for one in rivals.tolist())
+
+        assert found.expected[i] == pytest.approx(place(ratings[i]), abs=1e-12)
+        target, needed = math.sqrt(found.places[i] * found.expected[i]), float(found.needed[i])
+        assert needed == 1.0 or place(needed) >= target - 1e-12
+        assert needed == 7999.0 or place(needed + 1.0) < target + 1e-12
+    assert np.all(found.changes == np.trunc(0.5 * (found.needed - ratings)))
+
+
+def test_ratings_far_apart_are_summed_without_powers() -> None:
+    """The two ways to sum agree: a player a million points below changes nobody's needed rating."""
+    ratings = np.array([1500.0, 1612.0, 1743.0, 1398.0])
+    near = platform_round(ratings, np.array([1, 0, 2, 3]), SLOPE, 0.5)
+    far = platform_round(np.append(ratings, -1e6), np.array([1, 0, 2, 3, 4]), SLOPE, 0.5)
+    assert far.needed[:4].tolist() == near.needed.tolist()
+    np.testing.assert_allclose(far.expected[:4], near.expected, rtol=0, atol=1e-12)
+    assert far.expected[4] == 5.0
+
+
+def test_who_counts_among_the_best() -> None:
+    """4 round(sqrt n), all up to 16 players; of equals those who finished first."""
+    assert [best_players(n) for n in (2, 15, 16, 17, 30, 31, 14_939)] == [
+        2,
+        15,
+        16,
+        16,
+        20,
+        24,
+        488,
+    ]
+    # 30 players; 19 above, and one of 11 equals is the twentieth.
+    ratings = np.array([2000.0] * 19 + [1500.0] * 11)
+    ranks = np.array([*range(11, 30), *range(11)])
+    done = platform_round(ratings, ranks, SLOPE, 0.5)
+    taken = done.changes + done.from_everyone
+    best = float(taken[:19].sum() + taken[19])
+    assert done.for_the_best == min(max(math.trunc(-best / 20), -10), 0)
+
+
+@needs_jit
+def test_contests_cost_little_more_than_their_players() -> None:
+    """20,000 players: work counted in sums, which are as many as there are different ratings."""
+    rng = np.random.default_rng(1)
+    n = 20_000
+    ratings = np.rint(rng.normal(1500, 350, n))
+    ranks = rng.permutation(n)
+    done = platform_round(ratings, ranks, SLOPE, 0.5)
+    sample = rng.choice(n, 25, replace=False)
+    slow = SlowPlatform()
+    whole = ratings.astype(int).tolist()
+    for i in sample.tolist():
+        rivals = whole[:i] + whole[i + 1 :]
+        seed = slow.place(rivals, whole[i], 400.0)
+        assert done.expected[i] == pytest.approx(seed, abs=1e-8)
+        needed = slow.needed(rivals, math.sqrt((ranks[i] + 1) * seed), 400.0)
+        assert done.needed[i] == needed
+
+
+# --- what differs from the platform --------------------------------------------------------------
+
+
+def test_ratings_that_are_no_whole_numbers_are_rounded_first() -> None:
+    """A half up; what comes out is whole, and the explanation has the rounding as a part."""
+    odd, whole = [1500.5, 1622.4, 1499.6], [1501.0, 1622.0, 1500.0]
+    trace = one(odd, [1, 0, 2])
+    assert trace["rating_before"].tolist() == odd
+    assert trace["rating"].tolist() == one(whole, [1, 0, 2])["rating"].tolist()
+    found = PLATFORM.explain(rated(odd), one_contest([1, 0, 2]), 0, 1)
+    assert found.contributions[0].name == "rounding before"
+    assert found.contributions[0].change == pytest.approx(-0.4, abs=1e-9)
+
+
+def test_the_weight_of_a_match_acts_as_in_the_authors_rules() -> None:
+    """beta over its square root, weight times it."""
+    weighted = history_of([Contest((0, 1, 2), (1, 0, 2), weight=4.0)])
+    ratings = [1400.0, 1500.0, 1700.0]
+    system = Codeforces(rules="platform", beta=200.0, weight=0.5)
+    trace = rate(system, rated(ratings, system), weighted)
+    other = Codeforces(rules="platform", beta=100.0, weight=2.0)
+    same = rate(other, rated(ratings, other), one_contest([1, 0, 2]))
+    for name, column in same.items():
+        np.testing.assert_array_equal(trace[name], column)
+
+
+def test_rules_are_words() -> None:
+    system = make_system("codeforces", {"rules": "platform", "initial_rating": "1400"})
+    assert system == Codeforces(rules="platform", initial_rating=1400.0)
+    assert make_system("codeforces") == Codeforces(rules="authors")
+    assert kind_of("codeforces", "rules") == "word"
+    for settings, message in (
+        ({"rules": "mine"}, "rules must be authors or platform; got 'mine'"),
+        ({"rules": 1}, "rules must be authors or platform; got 1"),
+        (
+            {"rules": "platform", "initial_rating": 1500.5},
+            "initial_rating must be a whole number by the platform's rules; got 1500.5",
+        ),
+    ):
+        with pytest.raises(InvalidParameterError, match=message):
+            make_system("codeforces", settings)
+    with pytest.raises(InvalidParameterError, match="rules must be authors or platform"):
+        Codeforces(rules="mine")  # type: ignore[arg-type]
+
+
+# --- explanations --------------------------------------------------------------------------------
+
+
+def part(found: Explanation, name: str) -> float:
+    """Return the change of a contribution."""
+    return next(one.change for one in found.contributions if one.name == name)
+
+
+@needs_jit
+def test_both_deflations_are_parts_of_a_real_change() -> None:
+    """Contest 1305: 9 points are taken from all players, and 9 more because of the best."""
+    contest = real_contest(1305)
+    before = contest["rating_before"].cast(pl.Float64).to_numpy()
+    history, state = one_contest(contest["rank"].to_numpy()), rated(before)
+    for row in (0, 700, 7_000):
+        found = PLATFORM.explain(state, history, 0, row)
+        assert part(found, "against inflation: all players") == -9.0
+        assert part(found, "against inflation: the best") == -9.0
+        assert abs(part(found, "rounding")) < 1.5
+        total = math.fsum(one.change for one in found.contributions)
+        assert total == pytest.approx(contest["change"][row], abs=1e-9)
+
+
+def test_a_tie_is_explained_as_the_place_that_it_takes() -> None:
+    """Of four equals who tie everyone has the last place: three ties that count as losses."""
+    found = PLATFORM.explain(rated([1500.0] * 4), one_contest([0, 0, 0, 0]), 0, 1)
+    tied = found.contributions[0]
+    assert tied.name == "players tied with"
+    assert tied.reason == "scored 0 where 1.50 was expected"
+    assert tied.change < -50.0
+    places = {one.name: one.value for one in found.quantities}
+    assert places["expected place"] == pytest.approx(2.5, abs=1e-12)
+    assert places["place"] == 4.0
+    assert found.score == 0.5

@@ -1,0 +1,215 @@
+"""What a page shows belongs together, also where a replay is put in place while it is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from equipoise.store.connection import Store, open_store
+from equipoise.web.page.backend import Backend
+from equipoise.web.page.service_backend import ServiceBackend
+from web.page.invented import DAY, START
+from web.page.markup import Page
+from workflows.pool_trials import Trial, duel
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    found = open_store(database_url)
+    yield found
+    found.close()
+
+
+def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
+    """Player, history, course, explanation, board and overview, with a replay between any two."""
+    pool = Trial(store, system="elo-mmr")
+    for at in range(12):
+        pool.post(duel(f"m{at}", f"p{at % 3}", f"p{(at + 1) % 3}", at))
+    backend = ServiceBackend(SimpleNamespace(store=store))  # type: ignore[arg-type]
+    voided = iter(range(12))
+
+    def changed() -> None:
+        pool.void(f"m{next(voided)}")
+        assert pool.replay()
+
+    def read(moment: Backend) -> list[Any]:
+        found: list[Any] = [moment.pool(pool.name).generation]
+        changed()
+        player = moment.player(pool.name, "p0")
+        changed()
+        history = moment.history(pool.name, "p0", cursor=None, limit=5)
+        changed()
+        course = moment.course(pool.name, "p0", 100)
+        changed()
+        why = moment.explain(pool.name, "p0", None)
+        changed()
+        board = moment.leaderboard(
+            pool.name, cursor=None, limit=9, provisional=True, inactive=True, around=None
+        )
+        changed()
+        ratings = moment.ratings(pool.name, ["p0"])
+        overview = moment.overview(pool.name)
+        on_board = next(row for row in board.players if row.player == "p0")
+        shown = [player.rating, history.matches[0].rating, course.ratings[-1], why.rating]
+        found += [*shown, on_board.rating, ratings["p0"][0], board.generation]
+        found += [moment.pool(pool.name).generation, len(course.ratings), overview.mean]
+        return found
+
+    before = backend.player(pool.name, "p0").rating
+    seen = backend.together(read)
+    assert seen[1:7] == [before] * 6
+    assert len({seen[0], seen[7], seen[8]}) == 1
+    assert backend.player(pool.name, "p0").rating != before
+    assert backend.pool(pool.name).generation == seen[0] + 6
+    # An overview that was made from before the replays is not shown after them.
+    assert backend.overview(pool.name).mean != seen[10]
+
+
+def test_a_players_page_opens_one_transaction(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside those that find out who asks, and whether the pool may be read."""
+    moments: list[object] = []
+    reads: list[object] = []
+    moment, read = Store.moment, Store.read
+
+    def counted(self: Store) -> Any:
+        moments.append(self)
+        return moment(self)
+
+    def counted_read(self: Store) -> Any:
+        if type(self) is Store:
+            reads.append(self)
+        return read(self)
+
+    with site.visitor() as client:
+        client.get("/pools/arena/players/mio-fox?wait=1")
+        monkeypatch.setattr(Store, "moment", counted)
+        monkeypatch.setattr(Store, "read", counted_read)
+        answer = client.get("/pools/arena/players/ada-fox?wait=1")
+        assert answer.status_code == 200
+        assert "Why did the rating change" in answer.text
+        assert len(moments) == 1
+        moments.clear()
+        assert client.get("/pools/arena").status_code == 200
+        assert len(moments) == 1
+
+
+def test_all_opponents_are_counted(site: Any) -> None:
+    """The explanation names some of them; the page says how many there were beside those shown."""
+    from equipoise.messages.matches import MatchRequest, TeamRequest
+    from equipoise.messages.pools import PoolRequest
+
+    teams = [TeamRequest([f"p{at:02}"], at) for at in range(30)]
+    pool = site.new_pool(
+        "crowd",
+        PoolRequest(system="elo-mmr", public=True),
+        [MatchRequest("contest", teams, time=START)],
+    )
+    with site.visitor() as client:
+        page = client.get(f"/pools/{pool}/players/p03?wait=1").text
+    shown = page.partition('id="opponents-caption"')[2].partition("</table>")[0].count("<tr>") - 1
+    assert shown == 12
+    assert "and 17 others who mattered less" in page
+
+
+def test_a_match_without_a_time_is_shown_as_received(site: Any) -> None:
+    """On the list, the match's page, the player's page and in the chart."""
+    from equipoise.messages.pools import PoolRequest
+
+    matches = [duel("played", "ana", "ben", START), duel("found", "ana", "ben", None)]
+    pool = site.new_pool("untold", PoolRequest(system="elo", public=True), [matches[0], matches[1]])
+    with site.visitor() as client:
+        rows = client.get(f"/pools/{pool}/matches").text.split("<tr>")
+        told = {name: row for row in rows for name in ("played", "found") if f">{name}<" in row}
+        assert "<small>received</small>" in told["found"]
+        assert "<small>received</small>" not in told["played"]
+        assert "<dt>Received</dt>" in client.get(f"/pools/{pool}/matches/found").text
+        assert "<dt>Played</dt>" in client.get(f"/pools/{pool}/matches/played").text
+        player = client.get(f"/pools/{pool}/players/ana?wait=1").text
+        assert player.count("<small>received</small>") == 1
+        assert "(received " in player
+        assert client.get(f"/pools/{pool}/course/ana").json()["played"] == [True, False]
+
+
+def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
+    """A setting is saved and told in the log; deletion wants the name, and a key for all pools."""
+    from equipoise.messages.pools import PoolRequest
+
+    pool = site.new_pool("setting", PoolRequest(system="elo"), [duel("a", "ana", "ben", START)])
+    where = f"/pools/{pool}/settings"
+    with site.visitor("setting admin") as client:
+        page = Page(client.get(where).text)
+        assert "Delete the pool" not in page.text
+        typed = {
+            "token": page.field("token"),
+            "late": "append",
+            "times": "datetime",
+            "placement_matches": "2",
+            "inactive_days": "",
+            "display_deviations": "0",
+            "reason": "slow uploads",
+        }
+        wrong = client.post(where, data={**typed, "placement_matches": "1.5"})
+        assert wrong.status_code == 422
+        assert "must be a whole number" in wrong.text
+        saved = client.post(where, data=typed)
+        assert saved.status_code == 303
+        assert "The settings are saved" in client.get(saved.headers["location"]).text
+        told = site.ask("GET", f"/pools/{pool}").json()
+        assert (told["late"], told["times"], told["placement_matches"]) == ("append", "datetime", 2)
+        amendment = client.get(f"/pools/{pool}/amendments/{told['last_seq']}").text
+        assert "Settings changed" in Page(amendment).text
+        assert "slow uploads" in amendment
+        assert client.get(f"/pools/{pool}/amendments").status_code == 200
+        assert client.get(f"/pools/{pool}/admin").status_code == 200
+        data = {"token": page.field("token"), "confirm": pool}
+        assert client.post(f"/pools/{pool}/delete", data=data).status_code == 403
+    with site.visitor("admin") as client:
+        token = Page(client.get(where).text).field("token")
+        refused = client.post(f"/pools/{pool}/delete", data={"token": token, "confirm": "other"})
+        assert refused.status_code == 422
+        assert site.ask("GET", f"/pools/{pool}").status_code == 200
+        done = client.post(f"/pools/{pool}/delete", data={"token": token, "confirm": pool})
+        assert (done.status_code, done.headers["location"]) == (303, "/")
+        assert site.ask("GET", f"/pools/{pool}").status_code == 404
+        audit = Page(client.get(f"/audit?pool={pool}").text).text
+        assert "deleted the pool" in audit
+        assert "changed times, late, placement matches of the pool setting" in audit
+
+
+def test_who_is_disqualified_is_marked_on_the_board(site: Any) -> None:
+    """After all others, without a place; one match can be named instead of a time."""
+    from equipoise.messages.pools import PoolRequest
+
+    pool = site.new_pool(
+        "marked",
+        PoolRequest(system="elo", public=True, late="replay"),
+        [duel("a", "ana", "ben", START), duel("b", "ana", "cyd", START + DAY)],
+    )
+    assert site.ask("POST", f"/pools/{pool}/players/ana/disqualify").is_success
+    with site.visitor("marked admin") as client:
+        rows = client.get(f"/pools/{pool}/leaderboard").text.split("<tr")[2:]
+        assert [">disqualified<" in row for row in rows] == [False, False, True]
+        assert ">ana<" in rows[-1]
+        match = client.get(f"/pools/{pool}/matches/a").text
+        form = f"/pools/{pool}/disqualify/ben?match=a"
+        assert form in match.replace("&amp;", "&")
+        page = Page(client.get(form).text)
+        data = {"token": page.field("token"), "match": page.field("match"), "since": ""}
+        seen = client.post(f"/pools/{pool}/disqualify/ben", data=data)
+        done = client.post(
+            f"/pools/{pool}/disqualify/ben",
+            data={**data, "do": re.findall(r'name="do" value="(\w+)"', seen.text)[0]},
+        )
+        assert done.status_code == 303, done.text
+        told = Page(client.get(done.headers["location"]).text).text
+        assert "ben in match a disqualified" in told
+
+
+def test_a_visitor_without_a_key_is_not_shown_settings(anybody: httpx.Client) -> None:
+    answer = anybody.get("/pools/arena/settings")
+    assert (answer.status_code, answer.headers["location"][:8]) == (303, "/sign-in")
