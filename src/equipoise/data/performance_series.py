@@ -40,11 +40,11 @@ class PerformanceSeries:
     def __post_init__(self) -> None:
         """Check that there is one of everything for each player."""
         require(self.players >= 1, "players", "at least one", self.players)
-        for field in fields(self):
-            column = getattr(self, field.name)
+        for one in fields(self):
+            column = getattr(self, one.name)
             if isinstance(column, np.ndarray):
                 shape = (self.players,)
-                require(column.shape == shape, field.name, f"of shape {shape}", column.shape)
+                require(column.shape == shape, one.name, f"of shape {shape}", column.shape)
 
     @property
     def players(self) -> int:

@@ -13,7 +13,7 @@ from equipoise.formats.contests import Contest, Origin, listed
 from equipoise.formats.table import shown
 
 
-def holds(document: Any) -> bool:
+def holds_atcoder(document: Any) -> bool:
     """Return whether a document is standings or results of this platform."""
     if isinstance(document, dict):
         return "StandingsData" in document
@@ -21,7 +21,7 @@ def holds(document: Any) -> bool:
     return isinstance(first, dict) and {"Place", "UserScreenName"} <= set(first)
 
 
-def read(document: Any, origin: Origin) -> list[Contest]:
+def read_atcoder(document: Any, origin: Origin) -> list[Contest]:
     """Return the contest of a document."""
     results = isinstance(document, list)
     entries = document if results else listed(document, "StandingsData", origin)

@@ -16,7 +16,7 @@ from equipoise.formats.table import shown
 OFFICIAL = "CONTESTANT"
 
 
-def holds(document: Any) -> bool:
+def holds_codeforces(document: Any) -> bool:
     """Return whether a document is an answer of this platform."""
     return (
         isinstance(document, dict)
@@ -25,7 +25,7 @@ def holds(document: Any) -> bool:
     )
 
 
-def read(document: Any, origin: Origin) -> list[Contest]:
+def read_codeforces(document: Any, origin: Origin) -> list[Contest]:
     """Return the contests of an answer."""
     result = document.get("result") if isinstance(document, dict) else None
     if not isinstance(document, dict) or document.get("status") != "OK":

@@ -15,22 +15,25 @@ from typing import Any
 import msgspec
 
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats import atcoder, codeforces, contest_json, dmoj
+from equipoise.formats.atcoder import holds_atcoder, read_atcoder
+from equipoise.formats.codeforces import holds_codeforces, read_codeforces
+from equipoise.formats.contest_json import holds_contest_json, read_contest_json
 from equipoise.formats.contests import Contest, Origin, ReadContests, contest_table
+from equipoise.formats.dmoj import holds_dmoj, read_dmoj
 from equipoise.formats.json_lines import read_json_rows
 from equipoise.formats.table import Table, refuse
 
 READERS: dict[str, ReadContests] = {
-    "contests": contest_json.read,
-    "codeforces": codeforces.read,
-    "dmoj": dmoj.read,
-    "atcoder": atcoder.read,
+    "contests": read_contest_json,
+    "codeforces": read_codeforces,
+    "dmoj": read_dmoj,
+    "atcoder": read_atcoder,
 }
 _HOLDS = {
-    "contests": contest_json.holds,
-    "codeforces": codeforces.holds,
-    "dmoj": dmoj.holds,
-    "atcoder": atcoder.holds,
+    "contests": holds_contest_json,
+    "codeforces": holds_codeforces,
+    "dmoj": holds_dmoj,
+    "atcoder": holds_atcoder,
 }
 KNOWN = "must be a contest, or an answer of Codeforces, DMOJ or AtCoder"
 ZIP_MAGIC = b"PK"
@@ -76,7 +79,7 @@ def read_contest_file(data: bytes, name: str, kind: str | None) -> Table:
         return _table_of(iter(documents), name, kind)
     if kind is None:
         document = _decode(data, origin)
-        if isinstance(document, list) and not atcoder.holds(document):
+        if isinstance(document, list) and not holds_atcoder(document):
             return read_json_rows(document, name)
     return _table_of(iter([(origin, data)]), name, kind)
 

@@ -16,12 +16,12 @@ STANDING = "must be a list of player, lowest and highest rank"
 ORDERED = "must be a lowest rank that is not above the highest"
 
 
-def holds(document: Any) -> bool:
+def holds_contest_json(document: Any) -> bool:
     """Return whether a document is a contest of this form."""
     return isinstance(document, dict) and "standings" in document
 
 
-def read(document: Any, origin: Origin) -> list[Contest]:
+def read_contest_json(document: Any, origin: Origin) -> list[Contest]:
     """Return the contest of a document."""
     if not isinstance(document, dict):
         origin.refuse("must be an object", shown(document))

@@ -16,12 +16,12 @@ from equipoise.formats.table import shown
 NUMBER = "must be a number"
 
 
-def holds(document: Any) -> bool:
+def holds_dmoj(document: Any) -> bool:
     """Return whether a document is an answer of this platform."""
     return isinstance(document, dict) and "rankings" in _contest_of(document)
 
 
-def read(document: Any, origin: Origin) -> list[Contest]:
+def read_dmoj(document: Any, origin: Origin) -> list[Contest]:
     """Return the contest of an answer."""
     contest = _contest_of(document)
     standings = listed(contest, "rankings", origin)

@@ -97,7 +97,7 @@ class Writer:
     async def submit(self, pool: str, post: Post) -> Recorded:
         """Return the answer to a post once its transaction is committed.
 
-        Raises : as `enqueue`; what `equipoise.workflows.posting.post_matches` gives for the post
+        Raises : as `enqueue`, and what `post_matches` raises for the post
         """
         return await self.enqueue(pool, post)
 
