@@ -104,9 +104,9 @@ class PgnGames:
             self._left_out[FILTERED] += 1
             return
         entry = read_entry(game, self._values, self._used)
-        for line, tag, rule, got in entry.problems:
+        for line, value, rule, got in entry.problems:
             if len(self._problems) < MOST_PROBLEMS:
-                self._problems.append(Problem(file, line, tag, rule, got))
+                self._problems.append(Problem(file, line, value, rule, got))
             else:
                 self._more_problems += 1
         if entry.problems:

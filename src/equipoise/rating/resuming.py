@@ -182,10 +182,10 @@ def _check_newer(pool: PoolState, history: History, place: Ints, known: int) -> 
         first = history.match_ids[np.flatnonzero(older)[0]]
         count = int(older.sum())
         which = f"match {first} is" if count == 1 else f"{count:,} matches are"
-        known = "it" if count == 1 else f"them (the first is {first})"
+        these = "it" if count == 1 else f"them (the first is {first})"
         raise ConflictError(
             f"{which} older than what the saved state was rated up to, and the state does not "
-            f"know {known}: rate the whole history again, with {_RESTART} if this is all of it"
+            f"know {these}: rate the whole history again, with {_RESTART} if this is all of it"
         )
 
 

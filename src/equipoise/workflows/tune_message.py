@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equipoise.data.backtest import GROUP_METRICS
 from equipoise.data.tuning import Choice, Range, Trial, Value
-from equipoise.evaluate.objective import GIVEN
+from equipoise.evaluate.objective import GIVEN as GIVEN_TRIAL
 from equipoise.messages.tune import (
     ChoiceMessage,
     HeldOutMessage,
@@ -12,7 +12,7 @@ from equipoise.messages.tune import (
     TrialMessage,
     TuneMessage,
 )
-from equipoise.workflows import backtest
+from equipoise.workflows.backtest import message_of as backtest_message
 from equipoise.workflows.reading import history_message
 from equipoise.workflows.systems_choice import plain_parameters
 from equipoise.workflows.tune import TuneAnswer, verdict
@@ -21,7 +21,7 @@ from equipoise.workflows.tune import TuneAnswer, verdict
 def message_of(answer: TuneAnswer) -> TuneMessage:
     """Return the answer as machines are told."""
     found = answer.found
-    held_out = backtest.message_of(answer.held_out)
+    held_out = backtest_message(answer.held_out)
     return TuneMessage(
         system=found.system,
         parameters=plain_parameters(answer.tuned),
@@ -73,7 +73,7 @@ def _choice(name: str, choice: Choice, at_edge: bool) -> ChoiceMessage:
 
 def _trial(trial: Trial, metric: str) -> TrialMessage:
     return TrialMessage(
-        number=None if trial.number == GIVEN else trial.number,
+        number=None if trial.number == GIVEN_TRIAL else trial.number,
         parameters={name: _plain(value) for name, value in trial.parameters.items()},
         status=trial.status,
         reason=trial.reason,
