@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib.util
+import io
 import re
 import shlex
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +185,68 @@ def test_every_setting_and_metric_of_the_service_is_in_the_guide_to_production()
     told = metrics.Metrics().page().decode()
     for name in re.findall(r"^# TYPE (\w+) (?:counter|gauge|histogram)$", told, re.MULTILINE):
         assert name.endswith("_created") or f"`{name}`" in guide
+
+
+#: The code of a reading, as in "READINGS A6" or "(B7, B12)".
+READING = re.compile(r"(?<![\w%.])[A-D]\d{1,2}\b")
+#: Words of that form which are none: sets of control characters, players of an example, a white.
+NO_READINGS = {"C0", "B60", "C60", "D65"}
+
+
+def prose(path: Path) -> Iterator[str]:
+    """Yield what a file says to its readers: all of a page; docstrings and comments of code."""
+    text = path.read_text(encoding="utf-8")
+    if not READING.search(text):
+        return
+    if path.suffix == ".md":
+        yield text
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+
+
+def readings() -> dict[str, str]:
+    """Return what docs/readings.md says under the code of each reading."""
+    parts = re.split(r"^\(reading-[a-d]\d+\)=\n### ", page("readings.md"), flags=re.MULTILINE)[1:]
+    return {part.partition(".")[0]: part for part in parts}
+
+
+def test_every_reading_that_is_cited_is_stated() -> None:
+    """In comments, docstrings and pages; a word that only looks like one is in NO_READINGS."""
+    folders = [ROOT / name for name in ("src", "tests", "benchmarks", "examples")]
+    code = [path for folder in folders for path in folder.rglob("*.py")]
+    results = (ROOT / "benchmarks").rglob("*.md")
+    cited = {
+        found
+        for path in (*code, *results, *PAGES)
+        for text in prose(path)
+        for found in READING.findall(text)
+    }
+    assert len(cited) > 30
+    assert cited - NO_READINGS - readings().keys() == set()
+
+
+def test_every_reading_has_a_label_of_its_own() -> None:
+    """A6 is (reading-a6)=, which is where links from docstrings lead."""
+    labels = re.findall(r"^\(reading-(.+)\)=$", page("readings.md"), re.MULTILINE)
+    assert labels == [code.lower() for code in readings()]
+
+
+@pytest.mark.parametrize("code", readings())
+def test_every_reading_has_its_four_parts(code: str) -> None:
+    parts = re.findall(r"^(\w+)\n: ", readings()[code], re.MULTILINE)
+    assert parts == ["Source", "Reading", "Code", "Tests"]
+
+
+def test_every_test_of_a_reading_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", page("readings.md")))
+    defined = {
+        found
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for found in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert named - defined == set()

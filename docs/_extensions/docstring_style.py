@@ -7,8 +7,6 @@ becomes a citation, and a reading of the documents (`READINGS B4`) a link to whe
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -21,13 +19,12 @@ _RAISES_WITHIN = re.compile(r"^(?P<before>.+\.) (?P<after>Raises : .+)$")
 _CITATION = re.compile(r"\[(EM|G1|G2|TG2|PRE|CPR|RP|FIDE|MR|Elo|CF|TC|TS|NS|WL)\]_?")
 _READING = re.compile(r"\bREADINGS? ([A-D]\d+)(?:-([A-D]\d+))?")
 _TABLE = re.compile(r"\bthe table of INTERFACES\b")
-_BARE_READING = re.compile(r"\((B\d+)\)")
+_BARE_READING = re.compile(r"\(([A-D]\d+)\)")
 _ALIAS = (
     r"equipoise\.(?:arrays|rating\.system)\.(?:Flags|Floats|Ids|Ints|RatingColumns|TraceColumns)"
 )
 _ARRAY = re.compile(rf"TypeAliasForwardRef\('({_ALIAS})'\)|(?<![\w.~])({_ALIAS})")
 _RAISED = re.compile(r"^(?P<error>\w+Error)\s\s+(?P<text>.+)$")
-_LABEL = re.compile(r"^\((reading-\w+)\)=$", re.MULTILINE)
 _ERROR = re.compile(
     rf"\b({'|'.join(name for name in equipoise.__all__ if name.endswith('Error'))})\b(?!`)"
 )
@@ -86,22 +83,9 @@ def _linked(text: str) -> str:
 
 
 def _reading(first: str, last: str | None) -> str:
-    """Return "reading B4" or "readings B3 to B8", as links where a page states them."""
-    links = [
-        f":ref:`{one} <reading-{one.lower()}>`" if f"reading-{one.lower()}" in _stated() else one
-        for one in (first, last)
-        if one
-    ]
+    """Return "reading B4" or "readings B3 to B8", as links to the page of readings."""
+    links = [f":ref:`{one} <reading-{one.lower()}>`" for one in (first, last) if one]
     return ("readings " if last else "reading ") + " to ".join(links)
-
-
-@lru_cache(maxsize=1)
-def _stated() -> frozenset[str]:
-    """Return the labels of all readings that the pages of equations state."""
-    pages = (Path(__file__).parents[1] / "equations").glob("*.md")
-    return frozenset(
-        label for page in pages for label in _LABEL.findall(page.read_text(encoding="utf-8"))
-    )
 
 
 def _with_blank_lines(lines: list[str]) -> list[str]:
