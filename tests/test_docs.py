@@ -250,3 +250,23 @@ def test_every_test_of_a_reading_exists() -> None:
         for found in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert named - defined == set()
+
+
+def names_in_the_glossary() -> set[str]:
+    """Return the names of Python, JSON and options that the tables give for a term."""
+    rows = [line.split("|") for line in page("glossary.md").splitlines() if line.count("|") == 5]
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row[3])}
+
+
+def test_every_name_in_the_glossary_is_used() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    used = set(re.findall(r"(?:--)?\w+(?:[.-]\w+)*", "\n".join(sources)))
+    assert len(names_in_the_glossary()) > 100
+    assert names_in_the_glossary() - used == set()
+
+
+def test_every_term_of_the_glossary_is_there_once() -> None:
+    rows = [line.split("|")[1].strip() for line in page("glossary.md").splitlines() if "|" in line]
+    terms = [term for term in rows if term not in ("term", "word") and not term.startswith("--")]
+    assert len(terms) > 100
+    assert sorted(set(terms)) == sorted(terms)
