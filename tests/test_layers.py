@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "equipoise"
 
 HEAVY = (
-    *("numpy", "rich", "numba", "polars", "sqlalchemy", "fastapi", "matplotlib", "scipy"),
+    *("numpy", "rich", "numba", "polars", "sqlalchemy", "starlette", "matplotlib", "scipy"),
     "optuna",
 )
 

@@ -174,12 +174,12 @@ def test_missing_libraries_are_named(
     from importlib import util
 
     real = util.find_spec
-    hidden = ("sqlalchemy", "fastapi")
+    hidden = ("sqlalchemy", "starlette")
     monkeypatch.setattr(util, "find_spec", lambda name: None if name in hidden else real(name))
     assert run(["verify"]) == 2
     assert "pip install 'equipoise[service]'" in capsys.readouterr().err
     assert run(["serve"]) == 2
-    assert "the service needs fastapi: pip install" in capsys.readouterr().err
+    assert "the service needs starlette: pip install" in capsys.readouterr().err
 
 
 def test_the_examples_of_the_commands_run(here: Path) -> None:

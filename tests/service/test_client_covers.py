@@ -6,7 +6,7 @@ import pytest
 
 from trials.calls import EVERYTHING
 
-pytest.importorskip("fastapi")
+pytest.importorskip("starlette")
 
 #: For machines that watch the service, and for people.
 NOT_CLIENTS = {"/healthz", "/docs"}

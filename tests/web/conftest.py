@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi")
+pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import create_key
@@ -39,7 +39,7 @@ def lines(*matches: object) -> bytes:
 class Served:
     """A running application, and what tests need to ask it things."""
 
-    app: FastAPI
+    app: Starlette
     running: Running
     store: Store
     admin: str

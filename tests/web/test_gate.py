@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from equipoise.web.application import create_application
 from equipoise.web.logs import FIELDS
+from equipoise.web.settings import ServiceSettings
 from equipoise.workflows import pool_reading
+from web.asking import Running
 from web.conftest import Serve, Served, duel
 
 
@@ -64,6 +68,22 @@ def test_a_line_tells_what_was_asked_and_nothing_secret(
     }
     assert served.admin not in caplog.text
     assert "somebody" not in caplog.text
+
+
+def test_a_page_is_counted_by_its_route(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Ids of players are not in the log; a slash too many leads nowhere, and nowhere else."""
+    settings = ServiceSettings(database=f"sqlite:///{tmp_path / 'pages.db'}")
+    caplog.set_level(logging.INFO, "equipoise")
+    with Running(create_application(settings)) as running:
+        caplog.clear()
+        running.request("GET", "/pools/x/players/a/b")
+        running.request("DELETE", "/pools/x")
+        assert running.request("GET", "/pools/x/").status_code == 404
+    assert [(one["route"], one["status"]) for one in fields(caplog)] == [
+        ("/pools/{pool}/players/{player}", 303),
+        ("/pools/{pool}", 405),
+        ("(none)", 404),
+    ]
 
 
 def test_a_fault_is_told_without_its_trace(

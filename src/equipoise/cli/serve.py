@@ -155,7 +155,9 @@ def _check_installed() -> None:
 
     from equipoise.errors import InvalidParameterError
 
-    missing = [name for name in ("fastapi", "uvicorn", "prometheus_client") if not find_spec(name)]
+    missing = [
+        name for name in ("starlette", "uvicorn", "prometheus_client") if not find_spec(name)
+    ]
     if missing:
         raise InvalidParameterError(
             f"the service needs {', '.join(missing)}: pip install 'equipoise[service]'"

@@ -1,51 +1,46 @@
-"""The application: FastAPI with our endpoints, for one service."""
+"""The application: Starlette with our endpoints, for one service."""
 
 from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
+from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from equipoise.errors import (
-    ApproximationWarning,
-    EquipoiseError,
-    InvalidDataError,
-    NotFoundError,
-    Problem,
-)
+from equipoise.errors import ApproximationWarning, EquipoiseError, NotFoundError
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.dispatch import Dispatcher
-from equipoise.web.errors import HTTP_STATUS, InternalError, MethodError, error_response
+from equipoise.web.endpoints import Endpoint
+from equipoise.web.errors import InternalError, MethodError, error_response
 from equipoise.web.gate import Gate
 from equipoise.web.logs import configure_logs
 from equipoise.web.openapi import openapi_document
-from equipoise.web.page import page_router
+from equipoise.web.page import page_routes
 from equipoise.web.page.service_backend import page_settings
 from equipoise.web.routing import PathTable, sent_path
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
 
 
-class Application(FastAPI):
-    """The service: the pages and all other paths as FastAPI does it, the API without its layers.
+class Application(Starlette):
+    """The service: Starlette routes the pages and unknown paths, our dispatcher the API.
 
-    Those layers would cost as much as the rest of a request; the API needs none of them, as all
-    its errors are answered where it is dispatched.
+    The API needs none of Starlette's middleware, as the dispatcher answers all errors. That
+    middleware would cost as much as the rest of a request.
     """
 
-    def __init__(self, service: Service, **settings: Any) -> None:
+    def __init__(self, service: Service, endpoints: Sequence[Endpoint], **settings: Any) -> None:
         super().__init__(**settings)
+        self.router.redirect_slashes = False
         self.state.service = service
-        self._paths = PathTable(ENDPOINTS)
+        self._paths = PathTable(endpoints)
         self._api = _layered(Dispatcher(service), service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +54,7 @@ class Application(FastAPI):
         await super().__call__(scope, receive, send)
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Return what FastAPI does with a request, behind the layers that all requests pass."""
+        """Return what Starlette does with a request, behind the layers that all requests pass."""
         service: Service = self.state.service
         return _layered(super().build_middleware_stack(), service)
 
@@ -71,16 +66,18 @@ def _layered(app: ASGIApp, service: Service) -> ASGIApp:
     return Gate(app, metrics=service.metrics)
 
 
-def create_application(settings: ServiceSettings | None = None) -> Application:
+def create_application(
+    settings: ServiceSettings | None = None, endpoints: Sequence[Endpoint] = ENDPOINTS
+) -> Application:
     """Return the service as an ASGI application; its lifespan opens and closes the database.
 
     `app.state.service` is the `equipoise.web.service.Service`.
     """
     service = Service(settings or ServiceSettings())
-    service.description = openapi_document(ENDPOINTS)
+    service.description = openapi_document(endpoints)
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: Application) -> AsyncIterator[None]:
         await service.open()
         if service.settings.page:
             app.state.page = page_settings(service)
@@ -89,23 +86,18 @@ def create_application(settings: ServiceSettings | None = None) -> Application:
         finally:
             await service.close()
 
-    app = Application(
+    return Application(
         service,
-        title="Equipoise",
+        endpoints,
+        routes=page_routes() if service.settings.page else [],
         lifespan=lifespan,
-        # Described by ourselves, from the shapes that are really used.
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
+        exception_handlers={
+            404: _unknown_path,
+            405: _wrong_method,
+            EquipoiseError: _page_error,
+            Exception: _fault,
+        },
     )
-    app.add_exception_handler(HTTPException, _told_by_router)
-    app.add_exception_handler(RequestValidationError, _told_by_validation)
-    app.add_exception_handler(EquipoiseError, _told_by_us)
-    app.add_exception_handler(Exception, _told_of_fault)
-    if service.settings.page:
-        app.include_router(page_router)
-    return app
 
 
 def application_from_environment() -> Application:
@@ -142,48 +134,25 @@ def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
     )
 
 
-async def _told_by_router(request: Request, error: Exception) -> Response:
-    """Answer what the router refuses, in our shape."""
-    if not isinstance(error, HTTPException):
-        raise error
-    if error.status_code == 405:
-        allowed = tuple((error.headers or {}).get("Allow", "GET").replace(" ", "").split(","))
-        return error_response(MethodError(request.method[:20], allowed))
-    if error.status_code == 404:
-        return error_response(NotFoundError("nothing is at this path"))
-    response = error_response(_kind(error.status_code)(str(error.detail)))
-    response.status_code = error.status_code
-    return response
+async def _unknown_path(request: Request, error: Exception) -> Response:
+    """Answer a path that no route has."""
+    return error_response(NotFoundError("nothing is at this path"))
 
 
-def _kind(status: int) -> type[EquipoiseError]:
-    """Return the class of errors with a status, of those that are made from a message alone."""
-    for kind, code in HTTP_STATUS.items():
-        if code == status and kind not in (MethodError, InvalidDataError):
-            return kind
-    return EquipoiseError
+async def _wrong_method(request: Request, error: Exception) -> Response:
+    """Answer a method that the route of a page does not take."""
+    headers = getattr(error, "headers", None) or {}
+    allowed = tuple(headers.get("Allow", "GET").replace(" ", "").split(","))
+    return error_response(MethodError(request.method[:20], allowed))
 
 
-async def _told_by_validation(request: Request, error: Exception) -> Response:
-    """Answer what FastAPI refuses of a page's form, in our shape."""
-    if not isinstance(error, RequestValidationError):
-        raise error
-    problems = [
-        Problem(
-            "", None, ".".join(map(str, one["loc"][1:])), one["msg"], str(one.get("input"))[:200]
-        )
-        for one in error.errors()
-    ]
-    return error_response(InvalidDataError(problems))
-
-
-async def _told_of_fault(request: Request, error: Exception) -> Response:
-    """Answer a fault of a page; what happened is logged by the gate."""
+async def _fault(request: Request, error: Exception) -> Response:
+    """Answer a fault of a page; the request middleware logs what happened."""
     identity = request.scope.get("equipoise.request", "")
     return error_response(InternalError(f"the service failed; its log has request {identity}"))
 
 
-async def _told_by_us(request: Request, error: Exception) -> Response:
+async def _page_error(request: Request, error: Exception) -> Response:
     """Answer an error of ours that a page did not answer itself."""
     if not isinstance(error, EquipoiseError):
         raise error

@@ -117,5 +117,5 @@ def _request_id(scope: Scope) -> str:
 
 
 def _route(scope: Scope) -> str:
-    """Return the path of a route that is not ours with its variable parts in braces."""
-    return getattr(scope.get("route"), "path", None) or _NO_ROUTE
+    """Return the path of a page with its variable parts in braces."""
+    return getattr(scope.get("route"), "path_format", None) or _NO_ROUTE

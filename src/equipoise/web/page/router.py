@@ -7,9 +7,9 @@ import logging
 import math
 from collections.abc import Awaitable, Callable
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from equipoise.errors import EquipoiseError
 from equipoise.web.errors import (
@@ -134,15 +134,9 @@ def error_page(visit: Visit, error: EquipoiseError) -> Response:
     return answer
 
 
-def _router() -> APIRouter:
-    found = APIRouter(include_in_schema=False)
-    for method, where, view in _PAGES:
-        found.add_route(where, _guarded(view), methods=[method], include_in_schema=False)
-    found.add_route(
-        "/static/{version}/{name}", static_file, methods=["GET"], include_in_schema=False
-    )
-    return found
-
-
-#: Pages and static files, for the application to include.
-page_router = _router()
+def page_routes() -> list[Route]:
+    """Return the routes of pages and static files."""
+    return [
+        *(Route(where, _guarded(view), methods=[method]) for method, where, view in _PAGES),
+        Route("/static/{version}/{name}", static_file, methods=["GET"]),
+    ]
