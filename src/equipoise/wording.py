@@ -33,6 +33,8 @@ def printable(text: str) -> str:
 
 def printable_json(text: str) -> str:
     r"""Return JSON in which the same characters are escapes of JSON: it holds the exact text."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSAFE.sub(_json_escape, text)
 
 

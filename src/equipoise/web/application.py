@@ -19,7 +19,7 @@ from equipoise.web.api import ENDPOINTS
 from equipoise.web.dispatch import Dispatcher
 from equipoise.web.endpoints import Endpoint
 from equipoise.web.errors import InternalError, MethodError, error_response
-from equipoise.web.gate import Gate
+from equipoise.web.gate import RequestMiddleware
 from equipoise.web.logs import configure_logs
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import page_routes
@@ -63,7 +63,7 @@ def _layered(app: ASGIApp, service: Service) -> ASGIApp:
     """Return an application behind the layers that all requests pass."""
     if service.settings.cors:
         app = _allow_origins(app, service.settings.cors)
-    return Gate(app, metrics=service.metrics)
+    return RequestMiddleware(app, metrics=service.metrics)
 
 
 def create_application(

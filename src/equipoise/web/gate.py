@@ -1,4 +1,7 @@
-"""What every request passes first and every answer last: its id, headers, log line, metrics."""
+"""What every request passes first and every answer last: its id, headers, log line, metrics.
+
+Each request pays for every call here, so there are few (benchmarks/request_cost.py).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Awaitable, Iterable
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -41,7 +46,7 @@ DEFAULT_HEADERS = (
 )
 
 
-class Gate:
+class RequestMiddleware:
     """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -53,26 +58,40 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        passing = _Passing(scope, send)
-        try:
-            await self._app(scope, receive, passing.send)
-        except Exception:
-            log.exception("a request failed", extra={FIELDS: {"request": passing.id}})
-            if not passing.status:
-                problem = InternalError(f"the service failed; its log has request {passing.id}")
-                await error_response(problem)(scope, receive, passing.send)
-        finally:
-            self._tell(scope, passing)
+        started = time.perf_counter()
+        identity = scope["equipoise.request"] = _request_id(scope["headers"])
+        status = 0
 
-    def _tell(self, scope: Scope, passing: _Passing) -> None:
-        seconds = time.perf_counter() - passing.started
-        route = scope.get("equipoise.route") or _route(scope)
-        status = passing.status or _GONE
-        method = scope["method"] if scope["method"].isalpha() else "?"
-        self._metrics.answered(method[:10], route, status, seconds)
+        def send_with_headers(message: Message) -> Awaitable[None]:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = message["headers"]
+                message["headers"] = [
+                    *headers,
+                    *_missing(tuple([name for name, _ in headers])),
+                    (b"x-request-id", identity.encode()),
+                ]
+            return send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception:
+            log.exception("a request failed", extra={FIELDS: {"request": identity}})
+            if not status:
+                problem = InternalError(f"the service failed; its log has request {identity}")
+                await error_response(problem)(scope, receive, send_with_headers)
+        finally:
+            self._report(scope, status or _GONE, time.perf_counter() - started)
+
+    def _report(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count and log an answer."""
+        route = scope.get("equipoise.route") or _page_route(scope)
+        method = scope["method"][:10] if scope["method"].isalpha() else "?"
+        self._metrics.answered(method, route, status, seconds)
         fields: dict[str, Any] = {
-            "request": passing.id,
-            "method": method[:10],
+            "request": scope["equipoise.request"],
+            "method": method,
             "route": route,
             "status": status,
             "milliseconds": round(1000 * seconds, 3),
@@ -82,33 +101,15 @@ class Gate:
         log_answer(fields, status)
 
 
-class _Passing:
-    """One request on its way: its id, when it came, and what was answered."""
-
-    __slots__ = ("_send", "id", "started", "status")
-
-    def __init__(self, scope: Scope, send: Send) -> None:
-        self.started = time.perf_counter()
-        self.id = _request_id(scope)
-        scope["equipoise.request"] = self.id
-        self.status = 0
-        self._send = send
-
-    async def send(self, message: Message) -> None:
-        """Send a part of the answer; its beginning gets the headers that all answers have."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = list(message["headers"])
-            given = {name for name, _ in headers}
-            headers += [one for one in (*HEADERS, *DEFAULT_HEADERS) if one[0] not in given]
-            headers.append((b"x-request-id", self.id.encode()))
-            message["headers"] = headers
-        await self._send(message)
+@lru_cache(maxsize=256)
+def _missing(names: tuple[bytes, ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the headers that an answer with headers of these names still needs."""
+    return tuple(one for one in (*HEADERS, *DEFAULT_HEADERS) if one[0] not in names)
 
 
-def _request_id(scope: Scope) -> str:
+def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """Return the id that the caller gave, if it is a sane one, or a new one."""
-    for name, value in scope["headers"]:
+    for name, value in headers:
         if name == b"x-request-id":
             if _REQUEST_ID.match(value):
                 return str(value, "ascii")
@@ -116,6 +117,6 @@ def _request_id(scope: Scope) -> str:
     return f"{_PROCESS}{next(_numbers):010x}"
 
 
-def _route(scope: Scope) -> str:
+def _page_route(scope: Scope) -> str:
     """Return the path of a page with its variable parts in braces."""
     return getattr(scope.get("route"), "path_format", None) or _NO_ROUTE

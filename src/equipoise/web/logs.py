@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
+import time
 import traceback
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, TextIO
 
 import msgspec
 
@@ -27,16 +30,32 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line."""
         told: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": _utc(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **getattr(record, FIELDS, {}),
         }
-        told.update(getattr(record, FIELDS, {}))
         if record.exc_info and record.exc_info[0] is not None:
             told["exception"] = "".join(traceback.format_exception(*record.exc_info))
-        # Half of a surrogate pair is no UTF-8; it must not cost us the line.
-        return printable_json(str(_encoder.encode(_writable(told)), "utf-8"))
+        try:
+            content = _encoder.encode(told)
+        except UnicodeEncodeError:
+            # Half of a surrogate pair is no UTF-8; it must not cost us the line.
+            content = _encoder.encode(_writable(told))
+        return printable_json(str(content, "utf-8"))
+
+
+def _utc(seconds: float) -> str:
+    """Return a time since 1970 in milliseconds, in UTC."""
+    whole, micro = divmod(round(seconds * 1_000_000), 1_000_000)
+    return f"{_second(whole)}.{micro // 1000:03}+00:00"
+
+
+@lru_cache(maxsize=4)
+def _second(whole: int) -> str:
+    """Return a whole second since 1970; most lines of a log share theirs with the line before."""
+    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _writable(told: dict[str, Any]) -> dict[str, Any]:
@@ -48,10 +67,33 @@ def _writable(told: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def configure_logs(level: str) -> None:
-    """Write what this package and the server log as JSON on standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
+class JsonHandler(logging.Handler):
+    """Writes records to standard error as lines of JSON, each at once."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._format = JsonFormatter().format
+        self._one_by_one = threading.RLock()
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Write a record; there are no filters to ask."""
+        with self._one_by_one:
+            self.emit(record)
+        return True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        try:
+            self._stream.write(self._format(record) + "\n")
+            self._stream.flush()
+        except Exception:  # noqa: BLE001 - as all handlers do: a log that fails stops no request
+            self.handleError(record)
+
+
+def configure_logs(level: str, stream: TextIO | None = None) -> None:
+    """Write what this package and the server log as JSON, to standard error by default."""
+    handler = JsonHandler(stream or sys.stderr)
     for name in ("equipoise", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
@@ -65,7 +107,20 @@ def log_answer(fields: dict[str, Any], status: int) -> None:
     """Log that a request was answered: as a warning where the fault is ours."""
     level = logging.WARNING if status >= 500 else logging.INFO
     if access_log.isEnabledFor(level):
-        # Made by hand, as the logger would first look up who calls it.
-        record = logging.LogRecord(access_log.name, level, "", 0, "answered", None, None)
-        setattr(record, FIELDS, fields)
+        # Not by the logger, which would look up who calls it, nor by the class of records, which
+        # would look up its thread and process again: all answers are sent from one thread.
+        record = logging.LogRecord.__new__(logging.LogRecord)
+        created = time.time()
+        record.__dict__ = {
+            **_answered(level),
+            "created": created,
+            "msecs": int(created % 1 * 1000) + 0.0,
+            FIELDS: fields,
+        }
         access_log.handle(record)
+
+
+@cache
+def _answered(level: int) -> dict[str, Any]:
+    """Return what all records of answers have in common."""
+    return vars(logging.LogRecord(access_log.name, level, "", 0, "answered", None, None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -54,20 +55,23 @@ class Metrics:
         )
         self._new = self._matches.labels("new")
         self._known = self._matches.labels("known")
-        self._counters: dict[tuple[str, str, int], Counter] = {}
-        self._histograms: dict[str, Histogram] = {}
+        #: What counts the answers of a method, route and status, and what takes their seconds.
+        self._answers: dict[
+            tuple[str, str, int], tuple[Callable[[], None], Callable[[float], None]]
+        ] = {}
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; `route` is the path with its variable parts in braces."""
-        counter = self._counters.get((method, route, status))
-        if counter is None:
+        found = self._answers.get((method, route, status))
+        if found is None:
             counter = self._requests.labels(method, route, str(status))
-            self._counters[method, route, status] = counter
-        counter.inc()
-        histogram = self._histograms.get(route)
-        if histogram is None:
-            histogram = self._histograms[route] = self._seconds.labels(route)
-        histogram.observe(seconds)
+            found = self._answers[method, route, status] = (
+                counter.inc,
+                self._seconds.labels(route).observe,
+            )
+        count, observe = found
+        count()
+        observe(seconds)
 
     def posted(self, new: int, known: int) -> None:
         """Count matches that were recorded, and those that were already."""

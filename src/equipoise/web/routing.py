@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from starlette.types import Scope
@@ -20,14 +21,13 @@ from equipoise.web.endpoints import Endpoint
 class _Node:
     """A place in the tree of paths: fixed parts that may follow, or a variable one."""
 
-    fixed: dict[str, _Node] = field(default_factory=dict)
+    fixed: dict[bytes, _Node] = field(default_factory=dict)
     name: str = ""
     variable: _Node | None = None
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The endpoints of a path by method, and its variable parts as they were sent."""
 
     endpoints: dict[str, Endpoint]
@@ -58,7 +58,7 @@ class PathTable:
                 node.variable = node.variable or _Node()
                 node = node.variable
             else:
-                node = node.fixed.setdefault(part, _Node())
+                node = node.fixed.setdefault(part.encode(), _Node())
         node.endpoints[endpoint.method] = endpoint
 
     def find(self, path: bytes) -> Found | None:
@@ -67,7 +67,7 @@ class PathTable:
         names: list[str] = []
         parts: list[bytes] = []
         for part in path.split(b"/")[1:]:
-            following = node.fixed.get(part.decode("latin-1"))
+            following = node.fixed.get(part)
             if following is None and node.variable is not None and part:
                 names.append(node.name)
                 parts.append(part)
