@@ -1,6 +1,7 @@
 """HTML and SVG as text: elements that escape whatever is put into them.
 
-What is written is well formed as XML too, so that any parser can check it.
+`Markup` is text that is markup already, for these elements as for the templates of pages. What is
+written is well formed as XML too, so that any parser can check it.
 """
 
 from __future__ import annotations
@@ -10,17 +11,13 @@ import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from markupsafe import Markup
+
 #: Elements that have no content, of HTML and of SVG; all others get an end tag.
 _EMPTY = frozenset({"br", "circle", "hr", "line", "meta", "path", "polyline", "rect"})
 #: Characters that neither HTML nor XML can hold, and halves of pairs, which UTF-8 cannot.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-
-
-class Markup(str):
-    """Text that is markup already; every other text is escaped."""
-
-    __slots__ = ()
 
 
 Content: TypeAlias = "str | Iterable[str] | None"
@@ -39,8 +36,8 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> Ma
         if value is not None
     )
     if tag in _EMPTY:
-        return Markup(f"<{tag}{given} />")
-    return Markup(f"<{tag}{given}>{joined(*content)}</{tag}>")
+        return _marked(f"<{tag}{given} />")
+    return _marked(f"<{tag}{given}>{joined(*content)}</{tag}>")
 
 
 def joined(*content: Content, by: str = "") -> Markup:
@@ -50,7 +47,8 @@ def joined(*content: Content, by: str = "") -> Markup:
         if one is None:
             continue
         parts += [one] if isinstance(one, str) else one
-    return Markup(escaped(by).join(map(escaped, parts)))
+    # Markup.join would escape each part once more, which changes nothing and takes its time.
+    return _marked(str.join(escaped(by), map(escaped, parts)))
 
 
 def lines(*content: Content) -> Markup:
@@ -62,7 +60,12 @@ def escaped(text: str) -> Markup:
     """Return text as markup; what is markup already stays as it is."""
     if isinstance(text, Markup):
         return text
-    return Markup(html.escape(_FORBIDDEN.sub(_REPLACEMENT, text)))
+    return _marked(html.escape(_FORBIDDEN.sub(_REPLACEMENT, text)))
+
+
+def _marked(text: str) -> Markup:
+    """Return text as `Markup` does, which first looks whether it has markup of its own."""
+    return str.__new__(Markup, text)
 
 
 def decimals(value: float, most: int = 2) -> str:

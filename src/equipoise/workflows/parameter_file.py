@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import tomli_w
 
 from equipoise.data.files import check_place, whole_file
 from equipoise.errors import InvalidParameterError
@@ -31,30 +32,12 @@ def write_parameters(
     Raises : InvalidParameterError
     """
     check_parameter_file(path)
-    lines = [*(f"# {line}" for line in comments), f'system = "{system}"', "", "[parameters]"]
-    lines += [
-        f"{name} = {_plain(value)}" for name, value in parameters.items() if value is not None
-    ]
+    content: dict[str, object] = {
+        "system": system,
+        "parameters": {name: value for name, value in parameters.items() if value is not None},
+    }
     if statistics:
-        lines += ["", "[statistics]"]
-        lines += [f"{_key(name)} = {_plain(weight)}" for name, weight in statistics.items()]
+        content["statistics"] = statistics
+    top = "".join(f"# {line}\n" for line in comments)
     with whole_file(path) as file:
-        file.write(("\n".join(lines) + "\n").encode())
-
-
-def _plain(value: object) -> str:
-    """Return a value as TOML writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return repr(value)
-
-
-def _key(name: str) -> str:
-    """Return the name of a column as a key, quoted."""
-    letters = [
-        f"\\u{ord(one):04x}" if ord(one) < 32 or ord(one) == 127 else one
-        for one in name.replace("\\", "\\\\").replace('"', '\\"')
-    ]
-    return f'"{"".join(letters)}"'
+        file.write((top + tomli_w.dumps(content)).encode())

@@ -174,24 +174,22 @@ def _member(player: str, row: Row, ratings: Mapping[str, tuple[float, float | No
 def chance_bar(chances: Sequence[float]) -> Markup:
     """Return the chances of two teams as one bar."""
     left = 100 * chances[0]
-    return Markup(
+    return element(
+        "svg",
+        element("rect", class_="chance-first", x=0, y=0, width=f"{left:.2f}%", height=14),
         element(
-            "svg",
-            element("rect", class_="chance-first", x=0, y=0, width=f"{left:.2f}%", height=14),
-            element(
-                "rect",
-                class_="chance-second",
-                x=f"{left:.2f}%",
-                y=0,
-                width=f"{100 - left:.2f}%",
-                height=14,
-            ),
-            element("line", class_="chance-even", x1="50%", x2="50%", y1=0, y2=14),
-            class_="chance",
+            "rect",
+            class_="chance-second",
+            x=f"{left:.2f}%",
+            y=0,
+            width=f"{100 - left:.2f}%",
             height=14,
-            aria_hidden="true",
-            focusable="false",
-        )
+        ),
+        element("line", class_="chance-even", x1="50%", x2="50%", y1=0, y2=14),
+        class_="chance",
+        height=14,
+        aria_hidden="true",
+        focusable="false",
     )
 
 

@@ -132,24 +132,22 @@ def _parts(found: ExplainMessage, change: float, digits: int) -> list[Part]:
 def _bar(start: float, stop: float, nothing: float, gains: bool) -> Markup:
     left, right = sorted((start, stop))
     zero = f"{100 * nothing:.2f}%"
-    return Markup(
+    return element(
+        "svg",
+        element("line", class_="rule", x1=zero, x2=zero, y1=0, y2=_HEIGHT),
         element(
-            "svg",
-            element("line", class_="rule", x1=zero, x2=zero, y1=0, y2=_HEIGHT),
-            element(
-                "rect",
-                class_="bar-gain" if gains else "bar-loss",
-                x=f"{100 * left:.2f}%",
-                y=4,
-                width=f"{max(100 * (right - left), 0.4):.2f}%",
-                height=_HEIGHT - 8,
-                rx=2,
-            ),
-            class_="part-bar",
-            height=_HEIGHT,
-            aria_hidden="true",
-            focusable="false",
-        )
+            "rect",
+            class_="bar-gain" if gains else "bar-loss",
+            x=f"{100 * left:.2f}%",
+            y=4,
+            width=f"{max(100 * (right - left), 0.4):.2f}%",
+            height=_HEIGHT - 8,
+            rx=2,
+        ),
+        class_="part-bar",
+        height=_HEIGHT,
+        aria_hidden="true",
+        focusable="false",
     )
 
 
@@ -162,17 +160,15 @@ def _extent(found: ExplainMessage) -> Markup | None:
         min(max((value - low) / (high - low), 0.0), 1.0) for value in (found.change, 0.0)
     )
     zero = f"{2 + 96 * nothing:.2f}%"
-    return Markup(
-        element(
-            "svg",
-            element("rect", class_="interval-bar", x="2%", y=9, width="96%", height=4, rx=2),
-            element("line", class_="rule", x1=zero, x2=zero, y1=4, y2=18),
-            element("circle", class_="interval-dot", cx=f"{2 + 96 * at:.2f}%", cy=11, r=6),
-            class_="extent",
-            height=_HEIGHT,
-            aria_hidden="true",
-            focusable="false",
-        )
+    return element(
+        "svg",
+        element("rect", class_="interval-bar", x="2%", y=9, width="96%", height=4, rx=2),
+        element("line", class_="rule", x1=zero, x2=zero, y1=4, y2=18),
+        element("circle", class_="interval-dot", cx=f"{2 + 96 * at:.2f}%", cy=11, r=6),
+        class_="extent",
+        height=_HEIGHT,
+        aria_hidden="true",
+        focusable="false",
     )
 
 

@@ -232,15 +232,13 @@ def _picture(row: PerformanceRow, value: float | None, scale: Scale) -> Markup |
     if row.tpr is not None and scale.holds(row.tpr):
         x = f"{scale.at(row.tpr):.2f}%"
         marks.append(element("line", class_="tpr", x1=x, x2=x, y1=3, y2=_HEIGHT - 3))
-    return Markup(
-        element(
-            "svg",
-            marks,
-            class_="interval tall",
-            height=_HEIGHT,
-            aria_hidden="true",
-            focusable="false",
-        )
+    return element(
+        "svg",
+        marks,
+        class_="interval tall",
+        height=_HEIGHT,
+        aria_hidden="true",
+        focusable="false",
     )
 
 
@@ -266,9 +264,7 @@ def _axis(scale: Scale) -> Markup:
         element("text", text, x=f"{scale.at(value):.2f}%", y=12, text_anchor="middle")
         for value, text in scale.ticks(4)
     ]
-    return Markup(
-        element("svg", names, class_="axis", height=16, aria_hidden="true", focusable="false")
-    )
+    return element("svg", names, class_="axis", height=16, aria_hidden="true", focusable="false")
 
 
 def _shown(visit: Visit, form: Form, status: int = 200, **more: Any) -> Response:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import Markup as Drawn
 from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale
 from equipoise.charts.ticks import round_moments
@@ -26,9 +25,9 @@ class Frame:
     def drawing(
         self,
         name: str,
-        marks: Sequence[Drawn],
+        marks: Sequence[Markup],
         below: Sequence[tuple[float, str]],
-        stretched: Sequence[Drawn] = (),
+        stretched: Sequence[Markup] = (),
         digits_up: int = 5,
     ) -> Markup:
         """Return the chart.
@@ -60,14 +59,14 @@ class Frame:
         plot = element("svg", lines, layer, list(marks), class_="plot", height=self.height)
         names = element("svg", [_name(at, text) for at, text in below], class_="below", height=22)
         up = element("svg", side, class_="side", height=self.height)
-        return Markup(element("div", up, plot, names, class_="chart", role="img", aria_label=name))
+        return element("div", up, plot, names, class_="chart", role="img", aria_label=name)
 
 
-def _line(y: float) -> Drawn:
+def _line(y: float) -> Markup:
     return element("line", class_="grid", x1="0", x2="100%", y1=y, y2=y)
 
 
-def _name(at: float, text: str) -> Drawn:
+def _name(at: float, text: str) -> Markup:
     anchor = "start" if at < 0.06 else "end" if at > 0.94 else "middle"
     return element("text", text, x=f"{100 * at:.2f}%", y=16, text_anchor=anchor)
 

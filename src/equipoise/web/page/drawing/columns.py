@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import Markup as Drawn
 from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale
 from equipoise.web.page.drawing.axes import Frame
@@ -45,7 +44,7 @@ def columns_chart(
     return Frame(HEIGHT, up).drawing(name, marks, below, digits_up=4)
 
 
-def _column(one: Column, left: float, wide: float, up: Scale) -> Drawn:
+def _column(one: Column, left: float, wide: float, up: Scale) -> Markup:
     y = up.at(one.value)
     return element(
         "rect",
@@ -58,7 +57,7 @@ def _column(one: Column, left: float, wide: float, up: Scale) -> Drawn:
     )
 
 
-def _mark(mark: Mark) -> list[Drawn]:
+def _mark(mark: Mark) -> list[Markup]:
     x = f"{100 * mark.place:.2f}%"
     right = mark.place > 0.7
     return [

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import Markup as Drawn
 from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale, around
 from equipoise.messages.overview import RatingCourse
@@ -36,7 +35,7 @@ def _marks(
     values: list[float],
     lows: list[float],
     highs: list[float],
-) -> list[Drawn]:
+) -> list[Markup]:
     over = [f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, highs, strict=True)]
     under = [f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, lows, strict=True)]
     line = " ".join(f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, values, strict=True))

@@ -62,7 +62,6 @@ def picture(low: float, middle: float, high: float) -> Markup:
         rx=2,
     )
     dot = element("circle", class_="interval-dot", cx=f"{middle:.2f}%", cy=_HEIGHT // 2, r=4)
-    drawing = element(
+    return element(
         "svg", bar, dot, class_="interval", height=_HEIGHT, aria_hidden="true", focusable="false"
     )
-    return Markup(drawing)
