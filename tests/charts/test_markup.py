@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
-from equipoise.charts.markup import Markup, decimals, element, escaped, joined, lines
+from equipoise.charts.markup import decimals, element, escaped, joined, lines
 
 
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs", "Cn")), max_size=30))

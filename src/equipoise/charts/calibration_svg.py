@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from equipoise.charts import svg
-from equipoise.charts.markup import Markup, decimals
+from equipoise.charts.markup import decimals
 from equipoise.charts.scale import Scale
 from equipoise.data.backtest import Calibration
 from equipoise.wording import counted

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from equipoise.charts import svg
-from equipoise.charts.markup import Markup
 from equipoise.charts.scale import Scale, around
 
 #: Heights in pixels: of a row, of the words above all rows, of the axis below.

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from equipoise.arrays import Floats
 from equipoise.charts import svg, theme
-from equipoise.charts.markup import Markup, element
+from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale, around
 
 #: Pixels.

@@ -11,9 +11,11 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from markupsafe import Markup
+
 from equipoise.charts import theme
 from equipoise.charts.labels import shortened
-from equipoise.charts.markup import Content, Markup, decimals, element, joined
+from equipoise.charts.markup import Content, decimals, element, joined
 
 #: Pixels: the width of a drawing, the size of its text, the distance of two lines of text.
 WIDTH = 360.0

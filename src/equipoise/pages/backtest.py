@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from equipoise.charts.markup import Markup, element, joined, lines
+from markupsafe import Markup
+
+from equipoise.charts.markup import element, joined, lines
 from equipoise.data.backtest import Backtest
 from equipoise.evaluate.standings import Standing, standings
 from equipoise.messages.history import HistoryMessage

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from markupsafe import Markup
 
 from equipoise.charts.calibration_svg import calibration_chart
 from equipoise.charts.interval_svg import Reference, Whisker, interval_chart
-from equipoise.charts.markup import Markup, element
+from equipoise.charts.markup import element
 from equipoise.charts.slices_svg import Course, legend_mark, slices_chart
 from equipoise.data.backtest import BASELINE, Backtest, SystemScores
 from equipoise.evaluate.standings import UNKNOWN, Standing

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from equipoise.charts.markup import Markup, element, joined
+from markupsafe import Markup
+
+from equipoise.charts.markup import element, joined
 from equipoise.data.backtest import (
     BASELINE,
     GROUP_METRICS,

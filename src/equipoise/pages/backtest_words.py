@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from equipoise.charts.markup import Markup, joined
+from markupsafe import Markup
+
+from equipoise.charts.markup import joined
 from equipoise.data.backtest import (
     GROUP_METRICS,
     HIGHER_IS_BETTER,

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import NamedTuple, TypeAlias
 
-from equipoise.charts.markup import Content, Markup, element, lines
+from markupsafe import Markup
+
+from equipoise.charts.markup import Content, element, lines
 from equipoise.charts.svg_style import style_sheet
 
 #: A browser that obeys fetches nothing and runs nothing, whatever slipped into the page.

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from equipoise.charts.markup import Content, Markup, element, lines
+from markupsafe import Markup
+
+from equipoise.charts.markup import Content, element, lines
 from equipoise.pages.document import Section, document, paragraph, table
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
