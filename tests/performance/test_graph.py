@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError
-from equipoise.performance import graph
 from equipoise.performance.graph import Existence, existence
 from equipoise.performance.pairs import gather_pairs
 from performance.drawn_tournaments import pairs_of, palma_2017, tournaments, world_cup_2022
@@ -115,18 +114,16 @@ def test_the_partial_order_is_reachability(tournament) -> None:
     players, results = tournament
     matrix, search = found(players, results), found(players, results)
     arcs = slow.took_points(results)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph, "MATRIX_LIMIT", 0)
-        searched = {
-            (a, b): search.standing(a, b) for a, b in product(range(search.classes), repeat=2)
-        }
+    searched = {
+        (a, b): search.standing(a, b, matrix_limit=0)
+        for a, b in product(range(search.classes), repeat=2)
+    }
     apart = []
     for (a, b), standing in searched.items():
         first, second = int(matrix.members(a)[0]), int(matrix.members(b)[0])
         down, up = second in slow.reachable(first, arcs), first in slow.reachable(second, arcs)
         names = {(1, 1): "same", (1, 0): "above", (0, 1): "below", (0, 0): "incomparable"}
         assert matrix.standing(a, b) == standing == names[down, up]
-        assert matrix.comparable(a, b) == (down or up)
         if a < b and not (down or up) and matrix.component[first] == matrix.component[second]:
             apart.append([a, b])
     assert matrix.incomparable_pairs().tolist() == apart
@@ -149,13 +146,12 @@ def random_tournament(seed: int, players: int, results: int) -> Games:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("contracted", [None, np.array([7, 2, 5, 11, 3])])
-def test_kernels_and_plain_python_give_the_same_numbers(seed, contracted, monkeypatch) -> None:
+def test_kernels_and_plain_python_give_the_same_numbers(seed, contracted) -> None:
     """Of sizes from a dozen to two thousand players."""
     players = (12, 40, 300, 2000)[seed % 4]
     pairs = gather_pairs(random_tournament(seed, players, int(players * (0.7 + 0.3 * seed))))
-    plain = existence(pairs, players, contracted=contracted)
-    monkeypatch.setattr(graph, "PLAIN_LIMIT", -1)
-    compiled = existence(pairs, players, contracted=contracted)
+    plain = existence(pairs, players, contracted=contracted, plain=True)
+    compiled = existence(pairs, players, contracted=contracted, plain=False)
     assert (plain.exists, plain.components, plain.classes) == (
         compiled.exists,
         compiled.components,
@@ -169,17 +165,16 @@ def test_kernels_and_plain_python_give_the_same_numbers(seed, contracted, monkey
     assert plain.classes > 1
 
 
-@pytest.mark.parametrize("limit", [graph.PLAIN_LIMIT, -1])
-def test_long_chains_need_no_recursion(limit, monkeypatch) -> None:
+@pytest.mark.parametrize("plain", [True, False])
+def test_long_chains_need_no_recursion(plain) -> None:
     """Each of 5,000 players beat the next: 5,000 classes in a row; a last result closes a ring."""
-    monkeypatch.setattr(graph, "PLAIN_LIMIT", limit)
     players = 5_000
     chain = [(i, i + 1, 1.0, 1.0) for i in range(players - 1)]
-    answer = found(players, chain)
+    answer = found(players, chain, plain=plain)
     assert answer.class_of.tolist() == list(range(players))
     assert answer.standing(0, players - 1) == "above"
     assert answer.standing(players - 1, 0) == "below"
-    ring = found(players, [*chain, (0, players - 1, 1.0, 0.0)])
+    ring = found(players, [*chain, (0, players - 1, 1.0, 0.0)], plain=plain)
     assert (ring.exists, ring.classes) == (True, 1)
 
 
@@ -246,12 +241,11 @@ def test_contracted_must_be_rows_of_players(rows) -> None:
         found(3, [(0, 1, 1.0, 1.0)], contracted=np.array(rows))
 
 
-@pytest.mark.parametrize("limit", [graph.PLAIN_LIMIT, -1])
+@pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize("players", [0, 3])
-def test_a_tournament_without_games_has_no_components(players, limit, monkeypatch) -> None:
+def test_a_tournament_without_games_has_no_components(players, plain) -> None:
     """Nothing is in the way of ratings then."""
-    monkeypatch.setattr(graph, "PLAIN_LIMIT", limit)
-    answer = found(players, [])
+    answer = found(players, [], plain=plain)
     assert (answer.exists, answer.components, answer.classes) == (True, 0, 0)
     assert answer.component.tolist() == answer.class_of.tolist() == [-1] * players
     assert answer.sweeps_of(np.arange(players)) == ()

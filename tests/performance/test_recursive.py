@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
+from equipoise.numeric.graph import components
 from equipoise.performance import recursive
-from equipoise.performance.components import connected
 from equipoise.performance.fide import rating_difference
 from equipoise.performance.recursive import recursive_performance
 from performance.tournaments import UNMET, matches, palma_2017, table_1, tournaments
@@ -74,7 +74,7 @@ def test_everybody_is_as_good_as_opponents_and_score_say(games: Games, dense: bo
         found = recursive_performance(games)
     played = games.played()
     worth = rating_difference(games.scored(), played)
-    component = connected(games.white, games.black, games.players)
+    component = components(games.white, games.black, games.players)
     opponents = np.bincount(games.white, games.weights * found[games.black], games.players)
     opponents += np.bincount(games.black, games.weights * found[games.white], games.players)
     for number in range(component.max() + 1):
@@ -96,7 +96,7 @@ def test_ratings_fix_one_number_only(games: Games, anchor: int) -> None:
     found = recursive_performance(blank, anchor=float(anchor))
     shape = recursive_performance(blank)
     np.testing.assert_allclose(found, anchor + shape, rtol=0, atol=1e-6)
-    component = connected(games.white, games.black, games.players)
+    component = components(games.white, games.black, games.players)
     apart = recursive_performance(games) - shape
     for number in range(component.max() + 1):
         own = apart[component == number]
@@ -163,23 +163,6 @@ def test_players_without_games_have_none() -> None:
     found = recursive_performance(games)
     assert np.isnan(found[3])
     assert np.isfinite(found[:3]).all()
-
-
-def test_components_are_numbered_by_their_first_players() -> None:
-    first, second = np.array([5, 1, 3]), np.array([1, 4, 2])
-    assert connected(first, second, 7).tolist() == [0, 1, 2, 2, 1, 1, 3]
-
-
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=40))
-def test_components_are_as_by_spreading(pairs: list[tuple[int, int]]) -> None:
-    """Labels spread one game at a time until nothing changes."""
-    label = list(range(31))
-    for _ in range(31):
-        for one, other in pairs:
-            label[one] = label[other] = min(label[one], label[other])
-    numbers = {low: number for number, low in enumerate(sorted(set(label)))}
-    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    assert connected(both[:, 0], both[:, 1], 31).tolist() == [numbers[low] for low in label]
 
 
 def test_what_is_not_solved_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

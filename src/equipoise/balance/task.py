@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
+from equipoise.numeric.graph import components
 
 #: Objectives this close are equal, as are differences that break ties (READINGS A10).
 TOLERANCE = 1e-9
@@ -94,10 +95,11 @@ def centred(values: Floats) -> Floats:
 
 def units_of(task: Task) -> Units | None:
     """Return the units of a task; None where two who are kept together must be apart."""
-    unit_of_row = _joined(task.players, (*task.parties, *task.locks))
-    first = np.unique(unit_of_row)
-    of_player = np.searchsorted(first, unit_of_row)
-    rows = tuple(tuple(np.flatnonzero(of_player == unit).tolist()) for unit in range(len(first)))
+    tied = [(group[0], row) for group in (*task.parties, *task.locks) for row in group[1:]]
+    first, second = np.array(tied, dtype=np.int64).reshape(-1, 2).T
+    of_player = components(first, second, task.players, plain=True)
+    units = range(int(of_player.max()) + 1)
+    rows = tuple(tuple(np.flatnonzero(of_player == unit).tolist()) for unit in units)
     apart = set()
     for one, other in _apart_rows(task):
         pair = sorted((int(of_player[one]), int(of_player[other])))
@@ -111,7 +113,7 @@ def units_of(task: Task) -> Units | None:
         for column in (task.strength, task.square, task.rating)
     ]
     return Units(
-        of_player=of_player.astype(np.int64),
+        of_player=of_player,
         rows=rows,
         size=np.array([len(one) for one in rows], dtype=np.int64),
         strength=sums[0],
@@ -132,20 +134,3 @@ def _apart_rows(task: Task) -> list[tuple[int, int]]:
     leads = [rows[0] for rows in task.locks]
     locked = [(one, other) for at, one in enumerate(leads) for other in leads[at + 1 :]]
     return [*task.avoid, *locked]
-
-
-def _joined(players: int, groups: tuple[tuple[int, ...], ...]) -> Ints:
-    """Return, for every player, the least row among those that groups tie to it."""
-    root = list(range(players))
-
-    def find(row: int) -> int:
-        while root[row] != row:
-            root[row] = root[root[row]]
-            row = root[row]
-        return row
-
-    for group in groups:
-        for row in group[1:]:
-            low, high = sorted((find(group[0]), find(row)))
-            root[high] = low
-    return np.array([find(row) for row in range(players)], dtype=np.int64)

@@ -16,6 +16,7 @@ import numpy as np
 
 from equipoise.arrays import Ints
 from equipoise.data.performance_series import ClassGraph
+from equipoise.numeric.graph import components as connected
 
 #: Boxes that stand in one row at most; a level of more goes on in a row beneath.
 MOST_ABREAST = 5
@@ -50,15 +51,8 @@ class Rows(NamedTuple):
 
 def components(graph: ClassGraph) -> list[Ints]:
     """Return the rows of the classes of each component, the component with most of them first."""
-    root = np.arange(len(graph.classes))
-    for _ in range(len(root)):
-        before = root.copy()
-        lower = np.minimum(root[graph.above], root[graph.below])
-        np.minimum.at(root, graph.above, lower)
-        np.minimum.at(root, graph.below, lower)
-        if np.array_equal(root, before):
-            break
-    groups = [np.flatnonzero(root == number) for number in np.unique(root)]
+    number = connected(graph.above, graph.below, len(graph.classes), plain=True)
+    groups = [np.flatnonzero(number == one) for one in range(number.max() + 1)]
     return sorted(groups, key=lambda rows: -len(rows))
 
 

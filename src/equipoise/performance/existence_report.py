@@ -23,10 +23,13 @@ SHOWN_GROUPS = 6
 _Name: TypeAlias = Callable[[int], str]
 
 
-def explain(existence: Existence, player_ids: Ids) -> list[str]:
+def explain(
+    existence: Existence, player_ids: Ids, *, most_ordered: int = MATRIX_LIMIT
+) -> list[str]:
     """Return what stands in the way of finite ratings, one sentence an entry.
 
     player_ids : shape (N,)
+    most_ordered : of more classes than this it is not said which can be compared
     Returns : whether ratings exist; groups that never met; who won or lost every game, and which
         groups took every point of which; who cannot be compared; who played no games
     """
@@ -42,7 +45,7 @@ def explain(existence: Existence, player_ids: Ids) -> list[str]:
         _headline(existence),
         *_components(existence, player_ids),
         *sweeps,
-        *_order(existence, name),
+        *_order(existence, name, most_ordered),
         *([_sentence(f"{named(player_ids, idle)} played no games")] if len(idle) else []),
     ]
 
@@ -105,12 +108,12 @@ def _extreme(existence: Existence) -> Flags:
     return np.asarray(extreme, dtype=np.bool_)
 
 
-def _order(existence: Existence, name: _Name) -> Iterator[str]:
+def _order(existence: Existence, name: _Name, most: int) -> Iterator[str]:
     """Yield the order that sweeps put groups into, or who cannot be compared."""
     classes = existence.classes
     if existence.exists:
         return
-    if classes > MATRIX_LIMIT:
+    if classes > most:
         yield f"There are {classes} groups, too many to list which can be compared."
         return
     apart = existence.incomparable_pairs()

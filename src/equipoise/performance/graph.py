@@ -7,8 +7,8 @@ component is strongly connected. Where it is not, its strongly connected classes
 ordered by who swept whom.
 
 Departures: none in substance. The document asks about every subset of players; here the answer
-takes time and memory in proportion to players and pairs: up to 8 bytes a pair besides the pairs
-themselves, 24 with contracted players, 100 a player, and 50 a pair of players in different classes.
+takes time and memory in proportion to players and pairs: up to 10 bytes a pair besides the pairs
+themselves, 26 with contracted players, 100 a player, and 50 a pair of players in different classes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,12 @@ import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.errors import Sweep, require
-from equipoise.performance.class_order import leads_to, reach
-from equipoise.performance.graph_search import components_and_classes
+from equipoise.numeric.graph import PLAIN_LIMIT, components_and_classes
 from equipoise.performance.pairs import Pairs
 
 Standing: TypeAlias = Literal["same", "above", "below", "incomparable"]
 
-#: Players and pairs together up to which plain Python is faster than loading a compiler.
-PLAIN_LIMIT = 200_000
-#: The same for more than 500 players, whose ratings are computed by compiled code anyway.
+#: `PLAIN_LIMIT` for more than 500 players, whose ratings are computed by compiled code anyway.
 PLAIN_LIMIT_OF_MANY = 20_000
 #: Classes up to which who is above whom is kept as a matrix.
 MATRIX_LIMIT = 2_000
@@ -83,18 +80,21 @@ class Existence:
         rows = zip(self.above, self.below, self.games.tolist(), least.tolist(), strict=True)
         return tuple(Sweep(named[a], named[b], games, by) for a, b, games, by in rows)
 
-    def standing(self, a: int, b: int) -> Standing:
-        """Return how class a stands to class b: through any chain of sweeps, not only directly."""
+    def standing(self, a: int, b: int, *, matrix_limit: int = MATRIX_LIMIT) -> Standing:
+        """Return how class a stands to class b: through any chain of sweeps, not only directly.
+
+        matrix_limit : more classes are searched, where fewer are looked up in a matrix
+        """
         if a == b:
             return "same"
         upper, lower = min(a, b), max(a, b)  # a class has a lower number than those beneath it
-        if not self._leads_to(upper, lower):
+        if self.classes <= matrix_limit:
+            leads = bool(self._reach[upper, lower])
+        else:
+            leads = self._leads_to(upper, lower)
+        if not leads:
             return "incomparable"
         return "above" if a == upper else "below"
-
-    def comparable(self, a: int, b: int) -> bool:
-        """Return whether two classes are the same, or one is above the other."""
-        return self.standing(a, b) != "incomparable"
 
     def incomparable_pairs(self) -> Ints:
         """Return the classes a < b of one component neither of which is above the other, (P, 2).
@@ -108,13 +108,25 @@ class Existence:
         return np.argwhere(np.triu(apart, 1)).astype(np.int64)
 
     def _leads_to(self, upper: int, lower: int) -> bool:
-        if self.classes <= MATRIX_LIMIT:
-            return bool(self._reach[upper, lower])
-        return leads_to(self.above, self.below, upper, lower)
+        """Return whether a chain of sweeps leads from one class to another: one look at each."""
+        between = (self.above >= upper) & (self.below <= lower)
+        reached = {upper}
+        # In this order all sweeps of a class come before those by it.
+        rows = zip(self.above[between].tolist(), self.below[between].tolist(), strict=True)
+        for above, below in rows:
+            if above in reached:
+                reached.add(below)
+        return lower in reached
 
     @cached_property
     def _reach(self) -> Flags:
-        return reach(self.above, self.below, self.classes)
+        """Whether class a is class b or stands above it, shape (classes, classes)."""
+        reached = np.eye(self.classes, dtype=np.bool_)
+        start = np.searchsorted(self.above, np.arange(self.classes + 1))
+        for number in range(self.classes - 1, -1, -1):
+            beneath = self.below[start[number] : start[number + 1]]
+            reached[number] |= reached[beneath].any(axis=0)
+        return reached
 
     @cached_property
     def _by_class(self) -> tuple[Ints, Ints]:
@@ -129,20 +141,31 @@ class Existence:
         return [ids[a:b] for a, b in pairwise(cuts)]
 
 
-def existence(pairs: Pairs, players: int, *, contracted: Ints | None = None) -> Existence:
+def existence(
+    pairs: Pairs, players: int, *, contracted: Ints | None = None, plain: bool | None = None
+) -> Existence:
     """Return whether finite ratings exist: [PRE]_ Theorem 1, with the classes and sweeps.
 
     pairs : who met whom; a player took points off another if they are above 0, however few
     players : N
     contracted : rows of players whose ratings are given. They count as one node of the graph: a
         sweep between them is no obstacle, and components that hold some of them are one
+    plain : without compiled code; None: where that is faster. The answer is the same
     """
     node = _nodes(pairs, players, contracted)
     if node is not None:
         pairs = pairs._replace(first=node[pairs.first], second=node[pairs.second])
-    limit = PLAIN_LIMIT if players <= 500 else min(PLAIN_LIMIT, PLAIN_LIMIT_OF_MANY)
-    plain = players + len(pairs.first) <= limit
-    component, class_of = components_and_classes(pairs, players, plain=plain)
+    if plain is None:
+        limit = PLAIN_LIMIT if players <= 500 else PLAIN_LIMIT_OF_MANY
+        plain = players + len(pairs.first) <= limit
+    component, class_of = components_and_classes(
+        pairs.first,
+        pairs.second,
+        forth=pairs.points > 0.0,
+        back=pairs.points < pairs.weight,
+        nodes=players,
+        plain=plain,
+    )
     classes = int(class_of.max(initial=-1)) + 1
     above, below, games = _condensed(pairs, class_of, classes)
     components = int(component.max(initial=-1)) + 1

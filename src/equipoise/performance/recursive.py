@@ -19,8 +19,8 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, require
+from equipoise.numeric.graph import components
 from equipoise.performance.averages import POINTS
-from equipoise.performance.components import connected
 from equipoise.performance.fide import rating_difference
 from equipoise.performance.pairs import Pairs, gather_pairs
 
@@ -56,7 +56,7 @@ def recursive_performance(
     require(0 < scale < np.inf, "scale", "a number above 0", scale)
     pairs = gather_pairs(games)
     played, points = games.played(), games.scored()
-    component = connected(pairs.first, pairs.second, games.players)
+    component = components(pairs.first, pairs.second, games.players)
     worth = scale * _worth(points, played, correction)
     # Only without the common part do the averages close: it would be added in every round.
     apart = worth - _mean(worth, played, component)
