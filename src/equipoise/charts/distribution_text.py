@@ -7,7 +7,7 @@ import numpy as np
 from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
 from equipoise.charts.distribution import Distribution, share_above
 from equipoise.charts.labels import shortened
-from equipoise.charts.ticks import round_numbers
+from equipoise.charts.scale import round_numbers
 from equipoise.wording import printable
 
 _LETTERS = 20

@@ -11,7 +11,7 @@ from equipoise.arrays import Floats
 from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
 from equipoise.charts.drift_panels import Line, Panel, drift_panels
 from equipoise.charts.labels import shortened, spread_out
-from equipoise.charts.ticks import round_moments, round_numbers
+from equipoise.charts.scale import round_moments, round_numbers
 from equipoise.data.drift import Drift
 from equipoise.wording import printable
 

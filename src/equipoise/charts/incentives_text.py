@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
-from equipoise.charts.ticks import round_numbers
+from equipoise.charts.scale import round_numbers
 from equipoise.data.incentives import Incentive
 
 _LEAST_COLUMNS, _LEAST_ROWS = 20, 3

@@ -16,7 +16,7 @@ from equipoise.charts.performance_list import (
     rating_text,
     score_text,
 )
-from equipoise.charts.ticks import round_numbers
+from equipoise.charts.scale import round_numbers
 from equipoise.data.performance_series import PerformanceSeries
 from equipoise.wording import counted, printable
 

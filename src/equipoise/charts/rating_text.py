@@ -19,7 +19,7 @@ from equipoise.charts.rating_series import (
     positions,
     visible_range,
 )
-from equipoise.charts.ticks import round_moments, round_numbers
+from equipoise.charts.scale import round_moments, round_numbers
 from equipoise.wording import printable
 
 #: Letters of a name beside its line.

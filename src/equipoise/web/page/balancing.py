@@ -14,6 +14,7 @@ from equipoise.data.split import constraint_in_words
 from equipoise.errors import EquipoiseError
 from equipoise.messages.balance import BalanceMessage, ConstraintMessage
 from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.page.drawing.axes import picture
 from equipoise.web.page.forms import Form
 from equipoise.web.page.lobby_form import (
     MOST_ALTERNATIVES,
@@ -174,8 +175,9 @@ def _member(player: str, row: Row, ratings: Mapping[str, tuple[float, float | No
 def chance_bar(chances: Sequence[float]) -> Markup:
     """Return the chances of two teams as one bar."""
     left = 100 * chances[0]
-    return element(
-        "svg",
+    return picture(
+        "chance",
+        14,
         element("rect", class_="chance-first", x=0, y=0, width=f"{left:.2f}%", height=14),
         element(
             "rect",
@@ -186,10 +188,6 @@ def chance_bar(chances: Sequence[float]) -> Markup:
             height=14,
         ),
         element("line", class_="chance-even", x1="50%", x2="50%", y1=0, y2=14),
-        class_="chance",
-        height=14,
-        aria_hidden="true",
-        focusable="false",
     )
 
 

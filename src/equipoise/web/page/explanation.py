@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from equipoise.charts.markup import element
 from equipoise.messages.explain import ExplainMessage, OpponentMessage, RememberedMessage
+from equipoise.web.page.drawing.axes import picture
 from equipoise.web.page.wording import ordinal
 
 #: Opponents, and remembered performances, that are shown one by one.
@@ -132,8 +133,9 @@ def _parts(found: ExplainMessage, change: float, digits: int) -> list[Part]:
 def _bar(start: float, stop: float, nothing: float, gains: bool) -> Markup:
     left, right = sorted((start, stop))
     zero = f"{100 * nothing:.2f}%"
-    return element(
-        "svg",
+    return picture(
+        "part-bar",
+        _HEIGHT,
         element("line", class_="rule", x1=zero, x2=zero, y1=0, y2=_HEIGHT),
         element(
             "rect",
@@ -144,10 +146,6 @@ def _bar(start: float, stop: float, nothing: float, gains: bool) -> Markup:
             height=_HEIGHT - 8,
             rx=2,
         ),
-        class_="part-bar",
-        height=_HEIGHT,
-        aria_hidden="true",
-        focusable="false",
     )
 
 
@@ -160,15 +158,12 @@ def _extent(found: ExplainMessage) -> Markup | None:
         min(max((value - low) / (high - low), 0.0), 1.0) for value in (found.change, 0.0)
     )
     zero = f"{2 + 96 * nothing:.2f}%"
-    return element(
-        "svg",
+    return picture(
+        "extent",
+        _HEIGHT,
         element("rect", class_="interval-bar", x="2%", y=9, width="96%", height=4, rx=2),
         element("line", class_="rule", x1=zero, x2=zero, y1=4, y2=18),
         element("circle", class_="interval-dot", cx=f"{2 + 96 * at:.2f}%", cy=11, r=6),
-        class_="extent",
-        height=_HEIGHT,
-        aria_hidden="true",
-        focusable="false",
     )
 
 

@@ -16,6 +16,7 @@ from equipoise.messages.performance import PerformanceMessage, PerformanceRow
 from equipoise.web.errors import ForbiddenError, http_status
 from equipoise.web.page.cross_table import MOST_PLAYERS as MOST_CROSSED
 from equipoise.web.page.cross_table import CrossLine, cross_lines
+from equipoise.web.page.drawing.axes import bar, dot, picture
 from equipoise.web.page.forms import Form
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import Visit
@@ -212,34 +213,13 @@ def _picture(row: PerformanceRow, value: float | None, scale: Scale) -> Markup |
     marks = [_ticks(scale)]
     if value is not None and row.error is not None:
         low, high = scale.at(value - row.error), scale.at(value + row.error)
-        marks.append(
-            element(
-                "rect",
-                class_="interval-bar",
-                x=f"{low:.2f}%",
-                y=_HEIGHT // 2 - 2,
-                width=f"{high - low:.2f}%",
-                height=4,
-                rx=2,
-            )
-        )
+        marks.append(bar(low, high, _HEIGHT))
     if value is not None:
-        marks.append(
-            element(
-                "circle", class_="interval-dot", cx=f"{scale.at(value):.2f}%", cy=_HEIGHT // 2, r=4
-            )
-        )
+        marks.append(dot(scale.at(value), _HEIGHT))
     if row.tpr is not None and scale.holds(row.tpr):
         x = f"{scale.at(row.tpr):.2f}%"
         marks.append(element("line", class_="tpr", x1=x, x2=x, y1=3, y2=_HEIGHT - 3))
-    return element(
-        "svg",
-        marks,
-        class_="interval tall",
-        height=_HEIGHT,
-        aria_hidden="true",
-        focusable="false",
-    )
+    return picture("interval tall", _HEIGHT, marks)
 
 
 def _ticks(scale: Scale) -> str:
@@ -264,7 +244,7 @@ def _axis(scale: Scale) -> Markup:
         element("text", text, x=f"{scale.at(value):.2f}%", y=12, text_anchor="middle")
         for value, text in scale.ticks(4)
     ]
-    return element("svg", names, class_="axis", height=16, aria_hidden="true", focusable="false")
+    return picture("axis", 16, names)
 
 
 def _shown(visit: Visit, form: Form, status: int = 200, **more: Any) -> Response:

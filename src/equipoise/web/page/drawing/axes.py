@@ -1,4 +1,4 @@
-"""What drawings share: lines and names of round values, and the frame around a plot."""
+"""What drawings share: the frame around a plot, a curve with its band, pictures in a line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import element
-from equipoise.charts.scale import Scale
-from equipoise.charts.ticks import round_moments
+from equipoise.charts.markup import Content, element
+from equipoise.charts.scale import Scale, round_moments
 from equipoise.web.page.wording import number
 
 #: Letters of a time axis: few enough for the width of a phone.
@@ -60,6 +59,48 @@ class Frame:
         names = element("svg", [_name(at, text) for at, text in below], class_="below", height=22)
         up = element("svg", side, class_="side", height=self.height)
         return element("div", up, plot, names, class_="chart", role="img", aria_label=name)
+
+    def curve(
+        self,
+        across: Sequence[float],
+        values: Sequence[float],
+        lows: Sequence[float],
+        highs: Sequence[float],
+    ) -> list[Markup]:
+        """Return the line of values and the band around it; across : places from 0 to 1000."""
+        line, over, under = (
+            [f"{x:.1f},{self.up.at(y):.1f}" for x, y in zip(across, column, strict=True)]
+            for column in (values, highs, lows)
+        )
+        return [
+            element("path", d=f"M{' L'.join([*over, *reversed(under)])} Z", class_="band"),
+            element("polyline", points=" ".join(line), class_="curve"),
+        ]
+
+
+def picture(class_: str, height: int, *marks: Content) -> Markup:
+    """Return a picture that stands in a line of text or a table, which says the same in words."""
+    return element(
+        "svg", *marks, class_=class_, height=height, aria_hidden="true", focusable="false"
+    )
+
+
+def bar(low: float, high: float, height: int) -> Markup:
+    """Return the bar of an interval, in the middle of a picture; low, high : in percent."""
+    return element(
+        "rect",
+        class_="interval-bar",
+        x=f"{low:.2f}%",
+        y=height // 2 - 2,
+        width=f"{high - low:.2f}%",
+        height=4,
+        rx=2,
+    )
+
+
+def dot(at: float, height: int) -> Markup:
+    """Return the dot of a value, in the middle of a picture; at : in percent."""
+    return element("circle", class_="interval-dot", cx=f"{at:.2f}%", cy=height // 2, r=4)
 
 
 def _line(y: float) -> Markup:

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale, around
 from equipoise.messages.overview import RatingCourse
 from equipoise.web.page.drawing.axes import Frame, moments
@@ -26,24 +25,8 @@ def course_chart(course: RatingCourse, name: str) -> Markup:
     highs = [mid + WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
     up = around([*lows, *highs], HEIGHT - 8.0, 8.0, [])
     across, names = _across(course, kept)
-    return Frame(HEIGHT, up).drawing(name, [], names, _marks(up, across, values, lows, highs))
-
-
-def _marks(
-    up: Scale,
-    across: list[float],
-    values: list[float],
-    lows: list[float],
-    highs: list[float],
-) -> list[Markup]:
-    over = [f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, highs, strict=True)]
-    under = [f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, lows, strict=True)]
-    line = " ".join(f"{x:.1f},{up.at(y):.1f}" for x, y in zip(across, values, strict=True))
-    band = f"M{' L'.join([*over, *reversed(under)])} Z"
-    return [
-        element("path", d=band, class_="band"),
-        element("polyline", points=line, class_="curve"),
-    ]
+    frame = Frame(HEIGHT, up)
+    return frame.drawing(name, [], names, frame.curve(across, values, lows, highs))
 
 
 def _across(course: RatingCourse, kept: list[int]) -> tuple[list[float], list[tuple[float, str]]]:

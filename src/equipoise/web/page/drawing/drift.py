@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale, around
 from equipoise.messages.overview import MeanPoint
 from equipoise.web.page.drawing.axes import Frame, moments
@@ -24,17 +23,15 @@ def drift_chart(name: str, points: Sequence[MeanPoint]) -> Markup:
     )
     at = [float(one.match if one.start is None else one.start) for one in points]
     wide = Scale(at[0], at[-1], 0.0, 1000.0)
-    over = [f"{wide.at(x):.1f},{up.at(one.upper):.1f}" for x, one in zip(at, points, strict=True)]
-    under = [f"{wide.at(x):.1f},{up.at(one.lower):.1f}" for x, one in zip(at, points, strict=True)]
-    line = " ".join(
-        f"{wide.at(x):.1f},{up.at(one.mean):.1f}" for x, one in zip(at, points, strict=True)
-    )
     if points[0].start is None:
         below = [(wide.at(value) / 1000, text) for value, text in wide.ticks(5)]
     else:
         below = moments(at[0], at[-1])
-    stretched = [
-        element("path", d=f"M{' L'.join([*over, *reversed(under)])} Z", class_="band"),
-        element("polyline", points=line, class_="curve"),
-    ]
-    return Frame(HEIGHT, up).drawing(name, [], below, stretched)
+    frame = Frame(HEIGHT, up)
+    curve = frame.curve(
+        [wide.at(x) for x in at],
+        [one.mean for one in points],
+        [one.lower for one in points],
+        [one.upper for one in points],
+    )
+    return frame.drawing(name, [], below, curve)

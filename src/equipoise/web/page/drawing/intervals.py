@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import element
+from equipoise.web.page.drawing.axes import bar, dot, picture
 
 #: Deviations to each side: about nineteen of twenty.
 WIDTH = 1.96
@@ -37,7 +37,7 @@ def intervals(values: Sequence[tuple[float, float | None]]) -> list[Interval | N
         None
         if one is None
         else Interval(
-            picture(
+            interval(
                 (one[0] - low) / wide,
                 (mid - low) / wide,
                 (one[1] - low) / wide,
@@ -48,20 +48,9 @@ def intervals(values: Sequence[tuple[float, float | None]]) -> list[Interval | N
     ]
 
 
-def picture(low: float, middle: float, high: float) -> Markup:
+def interval(low: float, middle: float, high: float) -> Markup:
     """Return a dot on a bar; all from 0 to 1."""
     # The ends of the box are kept free for the dot.
     low, middle, high = (4 + 92 * one for one in (low, middle, high))
-    bar = element(
-        "rect",
-        class_="interval-bar",
-        x=f"{low:.2f}%",
-        y=_HEIGHT // 2 - 2,
-        width=f"{max(high - low, 0.1):.2f}%",
-        height=4,
-        rx=2,
-    )
-    dot = element("circle", class_="interval-dot", cx=f"{middle:.2f}%", cy=_HEIGHT // 2, r=4)
-    return element(
-        "svg", bar, dot, class_="interval", height=_HEIGHT, aria_hidden="true", focusable="false"
-    )
+    marks = bar(low, max(high, low + 0.1), _HEIGHT), dot(middle, _HEIGHT)
+    return picture("interval", _HEIGHT, marks)
