@@ -5,21 +5,19 @@ They are made small here by lowering the number of players from which they count
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
-from equipoise.performance import canonical, conjugate_gradients, network, newton, solving
-from equipoise.performance.canonical import canonical_performance
+from equipoise.performance.canonical import PerformanceFunction
 from equipoise.performance.conjugate_gradients import Solver, System
 from equipoise.performance.curves import DavidsonCurve, EloCurve, NormalCurve, curve_of
 from equipoise.performance.network import NetworkEngine
+from equipoise.performance.newton import Limits
 from equipoise.performance.pairs import gather_pairs
-from equipoise.performance.solving import solve
+from equipoise.performance.solving import Solution, solve
 from performance.solved_tournaments import one_component, random_games
 from rating.histories import WITHOUT_JIT
 
@@ -32,19 +30,12 @@ CURVES = [
 IDS = ["elo", "normal", "davidson", "custom"]
 
 
-@pytest.fixture
-def large(monkeypatch):
-    """Let every tournament count as large."""
-
-    def now() -> None:
-        for module in (solving, canonical):
-            monkeypatch.setattr(module, "DENSE_PLAYERS", 0)
-
-    return now
+#: Every tournament counts as large.
+LARGE = Limits(dense_players=0)
 
 
 @pytest.mark.parametrize("curve", CURVES, ids=IDS)
-def test_by_iteration_as_by_elimination(curve, large):
+def test_by_iteration_as_by_elimination(curve):
     """60 players, weights from 0.1 to 3, white 25 points stronger: to 1e-8 points, as asked."""
     plain = random_games(60, 300)
     weight = np.random.default_rng(1).uniform(0.1, 3.0, plain.rows)
@@ -59,14 +50,13 @@ def test_by_iteration_as_by_elimination(curve, large):
     pairs, label = gather_pairs(games, coloured=True), np.zeros(60, dtype=int)
     options = {"curve": curve, "scale": 1.5, "advantage": 25.0, "tolerance": 1e-11}
     one = solve(pairs, 60, label, **options)
-    large()
-    other = solve(pairs, 60, label, **options)
+    other = solve(pairs, 60, label, **options, limits=LARGE)
     assert one.inner_iterations == 0 < other.inner_iterations
     assert np.max(np.abs(one.ratings - other.ratings)) < 1e-8
     assert max(one.residual, other.residual) < 1e-9
 
 
-def test_players_who_are_held_stay(large):
+def test_players_who_are_held_stay():
     """Two held, in one of two components, as by elimination."""
     games = random_games(40, 200)
     pairs = gather_pairs(games)
@@ -74,8 +64,7 @@ def test_players_who_are_held_stay(large):
     fixed[[3, 30]] = 1500.0, 1900.0
     label = np.zeros(40, dtype=int)
     one = solve(pairs, 40, label, curve=EloCurve(), fixed=fixed)
-    large()
-    other = solve(pairs, 40, label, curve=EloCurve(), fixed=fixed)
+    other = solve(pairs, 40, label, curve=EloCurve(), fixed=fixed, limits=LARGE)
     assert np.array_equal(other.ratings[[3, 30]], [1500.0, 1900.0])
     assert np.allclose(one.ratings, other.ratings, rtol=0, atol=1e-7)
 
@@ -98,26 +87,22 @@ def test_thousands_of_tiny_components():
     assert found.iterations < 10
 
 
-def test_threads_change_no_number(large, monkeypatch):
+def test_threads_change_no_number():
     """Chunks of 16 rows on one thread and on three: the same bits."""
-    large()
     games = random_games(150, 900)
     pairs, label = one_component(games)
-    for name in ("conjugate_gradients", "network", "canonical_kernels"):
-        module = importlib.import_module(f"equipoise.performance.{name}")
-        monkeypatch.setattr(module, "CHUNK", 16)
-    one = solve(pairs, 150, label, curve=EloCurve())
-    other = solve(pairs, 150, label, curve=EloCurve(), threads=3)
+    options = {"curve": EloCurve(), "limits": LARGE._replace(chunk=16)}
+    one = solve(pairs, 150, label, **options)
+    other = solve(pairs, 150, label, **options, threads=3)
     assert np.array_equal(one.ratings, other.ratings)
     assert (one.iterations, one.inner_iterations) == (other.iterations, other.inner_iterations)
-    function = canonical.PerformanceFunction
-    first = function(pairs, 150, curve=EloCurve())(one.ratings)
-    second = function(pairs, 150, curve=EloCurve(), threads=3)(one.ratings)
+    first = PerformanceFunction(pairs, 150, **options)(one.ratings)
+    second = PerformanceFunction(pairs, 150, **options, threads=3)(one.ratings)
     assert np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("curve", CURVES, ids=IDS)
-def test_performances_compiled_as_in_numpy(curve, large):
+def test_performances_compiled_as_in_numpy(curve):
     """f(x) both ways, for ratings far apart too; NaN where nothing or everything was won."""
     games = random_games(40, 160)
     white = np.concatenate([games.white, [40, 0]])
@@ -126,10 +111,9 @@ def test_performances_compiled_as_in_numpy(curve, large):
     games = Games(player_ids=np.arange(43), white=white, black=black, points=points)
     pairs = gather_pairs(games)
     x = np.random.default_rng(0).normal(1500, 800, 43)
-    one = canonical_performance(pairs, x, curve=curve, scale=2.0)
+    one = PerformanceFunction(pairs, 43, curve=curve, scale=2.0)(x)
     assert np.array_equal(np.flatnonzero(np.isnan(one)), [40, 41, 42])
-    large()
-    other = canonical_performance(pairs, x, curve=curve, scale=2.0)
+    other = PerformanceFunction(pairs, 43, curve=curve, scale=2.0, limits=LARGE)(x)
     # A last step of 1e-9 over the scale; the equations are as steep as a thousandth a point.
     assert np.allclose(one, other, rtol=0, atol=1e-8, equal_nan=True)
 
@@ -145,19 +129,17 @@ def chain(length: int) -> Games:
     )
 
 
-def test_a_long_chain_takes_as_many_iterations_as_it_is_long(large):
+def test_a_long_chain_takes_as_many_iterations_as_it_is_long():
     """By hand: 190.85 points between the first two, all others equal."""
-    large()
     pairs, label = one_component(chain(200))
-    found = solve(pairs, 200, label, curve=EloCurve())
+    found = solve(pairs, 200, label, curve=EloCurve(), limits=LARGE)
     assert found.ratings[0] - found.ratings[1] == pytest.approx(400 * np.log10(3), abs=1e-4)
     assert np.ptp(found.ratings[1:]) < 1e-3
     assert found.inner_iterations > 100
 
 
-def test_a_hub_of_many_games_is_summed_in_parts(large):
+def test_a_hub_of_many_games_is_summed_in_parts():
     """One player against 3,000 others, weights of 1e-3 to 1e3: both ways the same."""
-    large()
     rng = np.random.default_rng(2)
     weight = 10.0 ** rng.uniform(-3, 3, 3_000)
     share = rng.uniform(0.1, 0.9, 3_000)
@@ -169,26 +151,28 @@ def test_a_hub_of_many_games_is_summed_in_parts(large):
         weight=weight,
     )
     pairs, label = one_component(games)
-    found = solve(pairs, 3_001, label, curve=EloCurve())
+    found = solve(pairs, 3_001, label, curve=EloCurve(), limits=LARGE)
     truth = 400 * np.log10(share / (1 - share))
     assert np.allclose(found.ratings[0] - found.ratings[1:], truth, rtol=0, atol=1e-6)
 
 
-def test_too_few_iterations_are_an_error_that_names_the_library(large, monkeypatch):
+def test_too_few_iterations_are_an_error_that_names_the_library(monkeypatch):
     """Without multigrid a long chain needs more iterations than are allowed here."""
-    large()
-    monkeypatch.setattr(network, "MAX_ITERATIONS", 2)
-    monkeypatch.setattr(newton, "MAX_STEPS", 5)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     pairs, label = one_component(chain(300))
     with pytest.raises(ConvergenceError, match=r"equipoise\[amg\]"):
-        solve(pairs, 300, label, curve=EloCurve())
+        solve(
+            pairs,
+            300,
+            label,
+            curve=EloCurve(),
+            limits=LARGE._replace(iterations=2, steps=5),
+        )
 
 
-def test_multigrid_takes_over_where_iterations_are_many(large, monkeypatch):
+def test_multigrid_takes_over_where_iterations_are_many():
     """A grid of players, each meeting neighbours only: fewer iterations, the same ratings."""
     pytest.importorskip("pyamg", reason="the extra amg is not installed")
-    large()
     # In plain Python a quarter of the grid shows it, too: 49 iterations and 255, not 49 and 549.
     side = 30 if WITHOUT_JIT else 60
     cell = np.arange(side * side).reshape(side, side)
@@ -197,11 +181,14 @@ def test_multigrid_takes_over_where_iterations_are_many(large, monkeypatch):
     points = np.random.default_rng(3).uniform(0.2, 0.8, len(white))
     games = Games(player_ids=np.arange(side * side), white=white, black=black, points=points)
     pairs, label = one_component(games)
-    monkeypatch.setattr(conjugate_gradients, "PATIENCE", 30)
-    one = solve(pairs, side * side, label, curve=EloCurve(), tolerance=1e-11)
-    again = solve(pairs, side * side, label, curve=EloCurve(), tolerance=1e-11)
-    monkeypatch.setattr(conjugate_gradients, "PATIENCE", 10**6)
-    other = solve(pairs, side * side, label, curve=EloCurve(), tolerance=1e-11)
+
+    def solved(before_multigrid: int) -> Solution:
+        limits = LARGE._replace(before_multigrid=before_multigrid)
+        task = pairs, side * side, label
+        return solve(*task, curve=EloCurve(), tolerance=1e-11, limits=limits)
+
+    one, again = solved(30), solved(30)
+    other = solved(10**6)
     assert np.array_equal(one.ratings, again.ratings)  # no random vectors
     assert one.inner_iterations < other.inner_iterations / 2
     assert np.allclose(one.ratings, other.ratings, rtol=0, atol=1e-6)

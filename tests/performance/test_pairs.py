@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from equipoise.data.games import Games
-from equipoise.performance import pairs as pairs_module
 from equipoise.performance.pairs import gather_pairs, with_prior
 from performance.solved_tournaments import random_games
 
@@ -48,13 +47,12 @@ def tournament(players: int, games: int, *, weighted: bool, drawn: bool) -> Game
 @pytest.mark.parametrize("coloured", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("players", "games"), [(6, 300), (1500, 900)])
-def test_pairs_are_what_a_dictionary_gathers(players, games, weighted, coloured, monkeypatch):
+def test_pairs_are_what_a_dictionary_gathers(players, games, weighted, coloured):
     """Three ways (a table of all pairs, sorting, compiled), the same bits."""
     data = tournament(players, games, weighted=weighted, drawn=True)
     truth = by_hand(data, coloured)
     for many in (10**9, 0):
-        monkeypatch.setattr(pairs_module, "MANY_RESULTS", many)
-        found = gather_pairs(data, coloured=coloured)
+        found = gather_pairs(data, coloured=coloured, many_results=many)
         assert list(zip(found.first, found.second, strict=True)) == list(truth)
         columns = np.array(list(truth.values()))
         assert np.array_equal(found.weight, columns[:, 0])
@@ -62,22 +60,20 @@ def test_pairs_are_what_a_dictionary_gathers(players, games, weighted, coloured,
         assert np.array_equal(found.draws, columns[:, 2], equal_nan=True)
 
 
-def test_no_games_are_no_pairs(monkeypatch):
+def test_no_games_are_no_pairs():
     """Also where nobody plays at all."""
     for many in (10**9, 0):
-        monkeypatch.setattr(pairs_module, "MANY_RESULTS", many)
         for players in (0, 3):
             data = Games(player_ids=np.arange(players), white=[], black=[], points=[])
-            assert [len(column) for column in gather_pairs(data)] == [0] * 5
+            assert [len(column) for column in gather_pairs(data, many_results=many)] == [0] * 5
 
 
-def test_a_long_row_is_sorted_too(monkeypatch):
+def test_a_long_row_is_sorted_too():
     """One player meets 200 others, twice, in no order: rows beyond insertion sort."""
-    monkeypatch.setattr(pairs_module, "MANY_RESULTS", 0)
     others = np.random.default_rng(0).permutation(np.tile(np.arange(1, 201), 2))
     white = np.zeros(400, dtype=int)
     data = Games(player_ids=np.arange(201), white=white, black=others, points=np.ones(400))
-    found = gather_pairs(data)
+    found = gather_pairs(data, many_results=0)
     assert np.array_equal(found.second, np.arange(1, 201))
     assert np.array_equal(found.weight, np.full(200, 2.0))
     assert np.array_equal(found.points, np.full(200, 2.0))

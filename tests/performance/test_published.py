@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from equipoise.data.games import Games
-from equipoise.performance.canonical import canonical_performance
+from equipoise.performance.canonical import PerformanceFunction
 from equipoise.performance.curves import EloCurve
 from equipoise.performance.equilibrium import performance_equilibrium
 from equipoise.performance.pairs import gather_pairs
@@ -93,8 +93,7 @@ def test_table_1(scores, tpr):
     exact = [2348.0507577, 2216.6666667, 2085.2825757]
     # Six digits: what ten steps of the plain iteration leave of the constant.
     assert np.allclose(found.rating[order], exact, rtol=0, atol=1e-5)
-    curve = EloCurve()
-    performances = canonical_performance(gather_pairs(games), games.initial, curve=curve)
+    performances = PerformanceFunction(gather_pairs(games), 3, curve=EloCurve())(games.initial)
     printed = [tpr[one] for one in games.player_ids]
     assert np.allclose(performances, printed, rtol=0, atol=0.53)  # printed 2538 is 2538.52
 
@@ -102,7 +101,7 @@ def test_table_1(scores, tpr):
 def test_table_1_tprs_to_the_second_digit():
     """READINGS C5: TPR 2538.52, 2225, 1894.68."""
     games = three({"C": 1.5, "B": 1.0, "A": 0.5})
-    found = canonical_performance(gather_pairs(games), games.initial, curve=EloCurve())
+    found = PerformanceFunction(gather_pairs(games), 3, curve=EloCurve())(games.initial)
     by_name = dict(zip(games.player_ids, found, strict=True))
     assert by_name == pytest.approx({"C": 2538.52, "B": 2225.0, "A": 1894.68}, abs=0.005)
 

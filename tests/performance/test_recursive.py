@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.numeric.graph import components
-from equipoise.performance import recursive
 from equipoise.performance.fide import rating_difference
-from equipoise.performance.recursive import recursive_performance
+from equipoise.performance.recursive import (
+    DENSE_PLAYERS,
+    Correction,
+    recursive_performance,
+    solve_recursive,
+)
 from performance.tournaments import UNMET, matches, palma_2017, table_1, tournaments
 from reference import performance as slow
 
@@ -43,14 +47,10 @@ def test_table_1_by_hand() -> None:
 
 
 @pytest.mark.parametrize("dense", [True, False])
-def test_palma_2017_is_what_the_iteration_tends_to(
-    dense: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_palma_2017_is_what_the_iteration_tends_to(dense: bool) -> None:
     """1e-6: what is left of the iteration after 4000 rounds is less, by both ways to solve."""
     games = palma_2017()
-    if not dense:
-        monkeypatch.setattr(recursive, "_DENSE", 0)
-    found = recursive_performance(games)
+    found = solve_recursive(games, dense_players=DENSE_PLAYERS if dense else 0)
     np.testing.assert_allclose(found, by_rounds(games), rtol=0, atol=1e-6)
     assert games.played() @ found == pytest.approx(81 * 2 * games.initial.mean())
 
@@ -68,10 +68,7 @@ def test_everybody_is_as_good_as_opponents_and_score_say(games: Games, dense: bo
 
     1e-6 points: tolerance of the solver, times how far it may be from there to the answer.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        if not dense:
-            patch.setattr(recursive, "_DENSE", 0)
-        found = recursive_performance(games)
+    found = solve_recursive(games, dense_players=DENSE_PLAYERS if dense else 0)
     played = games.played()
     worth = rating_difference(games.scored(), played)
     component = components(games.white, games.black, games.players)
@@ -118,7 +115,7 @@ def test_a_win_can_lower_it() -> None:
 
 @pytest.mark.parametrize("correction", ["fide", "elo", "linear"])
 def test_a_win_lowers_it_whatever_a_score_is_worth_but_not_the_equilibrium(
-    correction: recursive.Correction,
+    correction: Correction,
 ) -> None:
     """The same example; 0.05 as the page gives one digit."""
     win = ("a", "d", 1.0, 1.0)
@@ -165,11 +162,9 @@ def test_players_without_games_have_none() -> None:
     assert np.isfinite(found[:3]).all()
 
 
-def test_what_is_not_solved_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recursive, "_DENSE", 0)
-    monkeypatch.setattr(recursive, "_MOST_STEPS", 2)
+def test_what_is_not_solved_is_an_error() -> None:
     with pytest.raises(ConvergenceError, match="recursive performance"):
-        recursive_performance(palma_2017())
+        solve_recursive(palma_2017(), dense_players=0, most_steps=2)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
-from equipoise.performance import sweep_bounds
 from equipoise.performance.curves import EloCurve
 from equipoise.performance.graph import existence
 from equipoise.performance.pairs import gather_pairs
 from equipoise.performance.sweep_bounds import (
+    differences,
     one_sided_bounds,
-    sweep_difference,
     sweep_differences,
 )
 from performance.drawn_tournaments import pairs_of, tournaments, world_cup_2022
@@ -49,6 +48,12 @@ class Never:
         return 0.5 + 0.4 * np.tanh(t / 400.0)
 
     slope = variance = expected
+
+
+def sweep_difference(gaps, weight, curve, scale, confidence, **options) -> float:
+    """Return the difference that one sweep proves."""
+    group = np.zeros(len(gaps), dtype=np.int64)
+    return float(differences(gaps, weight, group, 1, curve, scale, confidence, **options)[0])
 
 
 def probability(gaps, weight, d, scale=1.0):
@@ -148,7 +153,7 @@ def test_all_sweeps_at_once_are_those_one_by_one(tournament, seed) -> None:
         for i in members.tolist()
     }
     lower, upper = one_sided_bounds(answer, pairs, known, ELO, 1.0, 0.9)
-    differences = sweep_differences(answer, pairs, known, ELO, 1.0, 0.9)
+    found = sweep_differences(answer, pairs, known, ELO, 1.0, 0.9)
     lowers: dict[int, list[float]] = {}
     uppers: dict[int, list[float]] = {}
     for arc, (a, b) in enumerate(zip(answer.above.tolist(), answer.below.tolist(), strict=True)):
@@ -161,8 +166,8 @@ def test_all_sweeps_at_once_are_those_one_by_one(tournament, seed) -> None:
         ]
         gaps, weight = map(np.array, zip(*met, strict=True))
         d = sweep_difference(gaps, weight, ELO, 1.0, 0.9)
-        assert differences[arc] == pytest.approx(d, abs=2e-9)
-        assert differences[arc] == pytest.approx(by_bisection(gaps, weight, 0.9), abs=1e-8)
+        assert found[arc] == pytest.approx(d, abs=2e-9)
+        assert found[arc] == pytest.approx(by_bisection(gaps, weight, 0.9), abs=1e-8)
         for i in classes[a].tolist():
             lowers.setdefault(i, []).append(position[i] + level[b] + d)
         for j in classes[b].tolist():
@@ -286,7 +291,6 @@ def test_a_curve_that_stays_below_1_is_refused() -> None:
         sweep_difference(np.zeros(3), np.ones(3), Never(), 1.0, 0.2)
 
 
-def test_running_out_of_steps_is_told(monkeypatch) -> None:
-    monkeypatch.setattr(sweep_bounds, "MAX_STEPS", 2)
+def test_running_out_of_steps_is_told() -> None:
     with pytest.raises(ConvergenceError, match="difference of two classes did not converge"):
-        sweep_difference(np.array([0.0, 100.0]), np.ones(2), ELO, 1.0, 0.95)
+        sweep_difference(np.array([0.0, 100.0]), np.ones(2), ELO, 1.0, 0.95, max_steps=2)

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from equipoise.arrays import Floats
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
-from equipoise.performance import tpr
 from equipoise.performance.curves import EloCurve
 from equipoise.performance.results import Results, results_of, results_of_player
-from equipoise.performance.tpr import tournament_performance
+from equipoise.performance.tpr import solve_tpr, tournament_performance
 from performance.tournaments import PALMA_TPR, palma_2017, table_1, tournaments
 from reference import performance as slow
 
@@ -195,7 +194,7 @@ def test_a_long_way_from_half_it_is_still_exact() -> None:
     assert of([2000.0] * 1000, points) == pytest.approx(2000 + 400 * np.log10(1999), abs=1e-9)
 
 
-def test_a_curve_with_heavy_tails_is_solved_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_curve_with_heavy_tails_is_solved_too() -> None:
     """Its logarithm is not concave, so Newton's method needs the bracket."""
 
     class Cauchy(EloCurve):
@@ -205,16 +204,15 @@ def test_a_curve_with_heavy_tails_is_solved_too(monkeypatch: pytest.MonkeyPatch)
         def slope(self, t: Floats) -> Floats:
             return 1 / (50 * np.pi * (1 + (t / 50) ** 2))
 
-    monkeypatch.setattr(tpr, "curve_of", lambda curve: curve)
     opponents = [1000.0, 1400.0, 1410.0, 2600.0]
-    found = of(opponents, [1, 1, 1, 0.5], curve=Cauchy())
+    (found,) = solve_tpr(results_of_player(opponents, [1, 1, 1, 0.5]), Cauchy(), 1.0)
     assert Cauchy().expected(found - np.array(opponents)).sum() == pytest.approx(3.5, abs=1e-12)
 
 
-def test_what_is_not_solved_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tpr, "_MOST_STEPS", 1)
+def test_what_is_not_solved_is_an_error() -> None:
+    results = results_of_player([1000, 2600], [1, 0.2])
     with pytest.raises(ConvergenceError, match="tournament performance"):
-        of([1000, 2600], [1, 0.2])
+        solve_tpr(results, EloCurve(), 1.0, most_steps=1)
 
 
 def test_many_players_at_once_are_as_one_by_one() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError, NoEquilibriumError
-from equipoise.performance import uncertainty
 from equipoise.performance.curves import DavidsonCurve, EloCurve, NormalCurve
 from equipoise.performance.dense import laplacian
 from equipoise.performance.equilibrium import known_draws, performance_equilibrium
@@ -41,7 +40,7 @@ def test_covariances_are_the_sandwich(curve):
     assert np.allclose(found.covariance(np.arange(15)), truth, rtol=1e-9, atol=1e-8)
     assert np.allclose(found.errors(), np.sqrt(np.diag(truth)), rtol=1e-9)
     apart = truth[3, 3] + truth[7, 7] - 2 * truth[3, 7]
-    assert found.difference_error(3, 7) == pytest.approx(math.sqrt(apart), rel=1e-9)
+    assert found.difference_errors([3, 7])[0, 1] == pytest.approx(math.sqrt(apart), rel=1e-9)
 
 
 def test_two_players_by_hand():
@@ -49,7 +48,7 @@ def test_two_players_by_hand():
     games = Games(player_ids=np.arange(2), white=[0], black=[1], points=[3], weight=[4])
     found = performance_equilibrium(games)
     error = 400 / math.log(10) / math.sqrt(4 * 0.75 * 0.25)
-    assert found.uncertainty.difference_error(0, 1) == pytest.approx(error, rel=1e-9)
+    assert found.uncertainty.difference_errors([0, 1])[0, 1] == pytest.approx(error, rel=1e-9)
     assert found.errors() == pytest.approx([error / 2, error / 2], rel=1e-9)
     better = found.superiority(np.array([0, 1]))[0, 1]
     z = (found.rating[0] - found.rating[1]) / error
@@ -81,7 +80,7 @@ def test_errors_are_how_far_ratings_scatter():
 
 @pytest.mark.parametrize("curve", CURVES, ids=lambda one: one.name)
 @pytest.mark.parametrize("held", [(), (2, 11)])
-def test_large_as_small(curve, held, monkeypatch):
+def test_large_as_small(curve, held):
     """Chosen players by systems, as by the inverse; slopes in float32 leave seven digits."""
     pairs, label = one_component(random_games(30, 150))
     ratings = solve(pairs, 30, label, curve=curve).ratings
@@ -89,8 +88,7 @@ def test_large_as_small(curve, held, monkeypatch):
     rows = np.array([5, 2, 17])
     small = Uncertainty(pairs, ratings, label, curve=curve, held=stays)
     one, errors = small.covariance(rows), small.errors(rows)
-    monkeypatch.setattr(uncertainty, "DENSE_PLAYERS", 10)
-    large = Uncertainty(pairs, ratings, label, curve=curve, held=stays)
+    large = Uncertainty(pairs, ratings, label, curve=curve, held=stays, dense_players=10)
     assert np.allclose(large.covariance(rows), one, rtol=1e-6, atol=1e-4)
     assert np.allclose(large.errors(rows), errors, rtol=1e-6)
     assert np.all(np.isnan(large.errors()))
@@ -126,7 +124,7 @@ def test_an_anchor_takes_its_own_error_to_the_others():
     held = performance_equilibrium(games, anchors={2: 1500.0})
     errors = held.errors()
     assert errors[2] == 0
-    assert errors[5] == pytest.approx(free.uncertainty.difference_error(2, 5), rel=1e-7)
+    assert errors[5] == pytest.approx(free.uncertainty.difference_errors([2, 5])[0, 1], rel=1e-7)
 
 
 def test_rows_beyond_the_players_are_refused():
@@ -233,12 +231,12 @@ def test_error_bars_hold_as_often_as_they_promise(players, rounds, draws, least,
 def test_superiority_follows_the_dispersion():
     games, _ = with_draws(8, 2, 0.6, np.random.default_rng(2))
     found = performance_equilibrium(games)
-    error = found.uncertainty.difference_error(7, 0)
+    error = found.uncertainty.difference_errors([7, 0])[0, 1]
     z = (found.rating[7] - found.rating[0]) / error
     better = found.superiority(np.array([7, 0]))[0, 1]
     assert better == pytest.approx(0.5 * math.erfc(-z / math.sqrt(2)), rel=1e-9)
     coins = Uncertainty(gather_pairs(games), found.rating, found.component, curve=EloCurve())
-    assert error < coins.difference_error(7, 0)
+    assert error < coins.difference_errors([7, 0])[0, 1]
 
 
 def test_no_error_is_zero_where_all_games_are_drawn():
@@ -309,14 +307,16 @@ def test_components_have_dispersions_of_their_own():
     assert math.isnan(uncertainty.dispersion(12))
 
 
-def test_the_dispersion_of_a_large_component_is_nearly_that_of_a_small_one(monkeypatch):
+def test_the_dispersion_of_a_large_component_is_nearly_that_of_a_small_one():
     """Leverages by the games of the two players: in a round robin of 30 good to a thousandth."""
     games, _ = with_draws(30, 2, 0.4, np.random.default_rng(6))
     found = performance_equilibrium(games)
     small, errors = found.uncertainty.dispersion(3), found.errors(np.array([3, 4]))
-    monkeypatch.setattr(uncertainty, "DENSE_PLAYERS", 10)
-    again = performance_equilibrium(games)
+    pairs, label = one_component(games)
+    again = Uncertainty(
+        pairs, found.rating, label, curve=found.curve, games=games, dense_players=10
+    )
     error = again.errors(np.array([3, 4]))
-    large = again.uncertainty.dispersion(3)
+    large = again.dispersion(3)
     assert large == pytest.approx(small, rel=1e-3)
     assert error == pytest.approx(errors * math.sqrt(large / small), rel=1e-6)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import Connection, select
+
 from equipoise.errors import EquipoiseError
 from equipoise.messages.amendments import AmendmentMessage, DisqualifyRequest, ReasonRequest
 from equipoise.messages.matches import MatchMessage, MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.store.changes import SHOWN, ChangeRow, change_row, counts
 from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord
 from equipoise.workflows import amending
 from equipoise.workflows.clearing import collect_garbage
 from equipoise.workflows.pool_reading import leaderboard
@@ -22,6 +26,12 @@ from equipoise.workflows.verifying import verify_pool
 NOW = 1_900_000_000_000_000
 
 REASON = ReasonRequest()
+
+
+def every_change(connection: Connection, pool: PoolRecord) -> list[ChangeRow]:
+    """Return all changes of a pool that readers see, by position and player."""
+    rows = connection.execute(select(*SHOWN).where(counts(pool))).all()
+    return sorted(map(change_row, rows), key=lambda row: (row.time, row.seq, row.player))
 
 
 def duel(match: str, winner: str, loser: str, time: int | str | None, **more: Any) -> MatchRequest:

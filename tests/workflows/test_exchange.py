@@ -23,7 +23,7 @@ from equipoise.messages.amendments import DisqualifyRequest, ReasonRequest
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest
-from equipoise.store import changes, log, ratings
+from equipoise.store import log, ratings
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.workflows import amended_log, exchange, importing
@@ -37,7 +37,7 @@ from equipoise.workflows.reading import HistoryRequest, with_performance
 from equipoise.workflows.replaying import replay_pool
 from equipoise.workflows.seasons import end_season
 from equipoise.workflows.verifying import verify_pool
-from workflows.pool_trials import Trial, duel
+from workflows.pool_trials import Trial, duel, every_change
 from workflows.posted_history import NOW, STATISTICS, fill, team_season
 
 ROOT = Path(__file__).parents[2]
@@ -121,7 +121,7 @@ def stored(store: Store, pool: str) -> tuple[Any, ...]:
             for rows in ratings.all_states(connection, record.id, record.generation)
             for row in rows
         ]
-        rows = [row for piece in changes.all_changes(connection, record) for row in piece]
+        rows = every_change(connection, record)
         return entries, states, rows, record.last_time, record.players, record.settings
 
 

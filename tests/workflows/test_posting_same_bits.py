@@ -13,7 +13,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.rating.state_bytes import pack_players
 from equipoise.rating.system import RatingSystem
-from equipoise.store import changes, ratings
+from equipoise.store import ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
@@ -24,7 +24,7 @@ from equipoise.workflows.rated_rows import extra_columns
 from equipoise.workflows.reading import with_performance
 from equipoise.workflows.verifying import verify_pool
 from test_every_system import VARIANTS, Variant, system_of
-from workflows.pool_trials import NOW
+from workflows.pool_trials import NOW, every_change
 
 #: Systems with `opponents` say what that costs, once each.
 pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
@@ -120,7 +120,7 @@ def stored(store: Store, name: str) -> tuple[dict[str, bytes], list[ChangeRow]]:
             for rows in ratings.all_states(connection, pool.id, pool.generation)
             for row in rows
         }
-        every = [row for rows in changes.all_changes(connection, pool) for row in rows]
+        every = every_change(connection, pool)
     return states, sorted(every, key=lambda row: (row.seq, row.player))
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from equipoise.arrays import Flags, Floats
 from equipoise.errors import ConvergenceError, require
 from equipoise.performance.curves import Curve
+from equipoise.performance.newton import LIMITS, Limits
 from equipoise.performance.pairs import Pairs
-from equipoise.performance.solving import DENSE_PLAYERS, check_scale
+from equipoise.performance.solving import check_scale
 
 #: A root is found when the next step is no longer, rating points over the scale.
 TOLERANCE = 1e-9
@@ -49,6 +50,7 @@ class PerformanceFunction:
         scale: float = 1.0,
         advantage: float = 0.0,
         threads: int = 1,
+        limits: Limits = LIMITS,
     ) -> None:
         check_scale(scale)
         self._scale = scale
@@ -57,10 +59,12 @@ class PerformanceFunction:
         lost = pairs.summed(pairs.weight - pairs.points, pairs.points, players)
         self._defined = (scored > 0) & (lost > 0)
         self._roots: Roots = PlainRoots(pairs, curve, advantage / scale)
-        if np.count_nonzero(self._plays) > DENSE_PLAYERS:
+        if np.count_nonzero(self._plays) > limits.dense_players:
             from equipoise.performance.canonical_kernels import compiled_roots
 
-            compiled = compiled_roots(pairs, players, curve, advantage / scale, threads)
+            compiled = compiled_roots(
+                pairs, players, curve, advantage / scale, threads, limits.chunk
+            )
             self._roots = compiled or self._roots
 
     def __call__(
@@ -80,16 +84,6 @@ class PerformanceFunction:
         begin = x if start is None else (start - middle) / self._scale
         roots = self._roots(x, np.where(self._defined, begin, 0.0), self._defined, tolerance)
         return np.where(self._defined, self._scale * roots + middle, np.nan)
-
-
-def canonical_performance(
-    pairs: Pairs, ratings: Floats, *, curve: Curve, scale: float = 1.0, advantage: float = 0.0
-) -> Floats:
-    """Return f(ratings), shape (N,), once; see `PerformanceFunction`."""
-    function = PerformanceFunction(
-        pairs, len(ratings), curve=curve, scale=scale, advantage=advantage
-    )
-    return function(ratings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from equipoise.arrays import Flags, Floats
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
 from equipoise.performance.canonical import MAX_STEPS, PATIENCE, REACH
-from equipoise.performance.conjugate_gradients import CHUNK
 from equipoise.performance.curves import Curve
 from equipoise.performance.network import BLOCK, model_of, network_of
 from equipoise.performance.network_kernels import AHEAD, Model, Network, elo_chances, normal_chances
@@ -113,8 +112,9 @@ def _step(low: int, high: int, number: int, tolerance: float, search: Search) ->
 class CompiledRoots:
     """The roots of all players' equations, player by player; over the scale."""
 
-    def __init__(self, network: Network, model: Model, threads: int) -> None:
-        self._network, self._model, self._threads = network, model, threads
+    def __init__(self, network: Network, model: Model, threads: int, chunk: int) -> None:
+        self._network, self._model = network, model
+        self._threads, self._chunk = threads, chunk
 
     def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
         """Return z with m_i = sum w psi(z_i - x_j) where defined; begin : of the search."""
@@ -137,7 +137,7 @@ class CompiledRoots:
                     break
 
         with Workers(self._threads) as workers:
-            workers.each_chunk(size, CHUNK, rows)
+            workers.each_chunk(size, self._chunk, rows)
         if np.any(search.moved):
             left = float(np.max(np.abs(search.over[search.moved > 0])))
             raise ConvergenceError("a performance rating", MAX_STEPS, left)
@@ -145,8 +145,10 @@ class CompiledRoots:
 
 
 def compiled_roots(
-    pairs: Pairs, players: int, curve: Curve, advantage: float, threads: int
+    pairs: Pairs, players: int, curve: Curve, advantage: float, threads: int, chunk: int
 ) -> CompiledRoots | None:
     """Return what finds roots; None: kernels do not know the curve."""
     model = model_of(curve, advantage)
-    return CompiledRoots(network_of(pairs, players), model, threads) if model else None
+    if model is None:
+        return None
+    return CompiledRoots(network_of(pairs, players), model, threads, chunk)

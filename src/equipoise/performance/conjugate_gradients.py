@@ -24,11 +24,8 @@ from equipoise.performance.network_kernels import (
     multiply_rows,
     turn_rows,
 )
+from equipoise.performance.newton import LIMITS, Limits
 
-#: Rows computed at once by one thread.
-CHUNK = 8192
-#: Iterations after which multigrid is worth being built.
-PATIENCE = 300
 #: Iterations with multigrid after which it is built anew for the matrix as it is now.
 _STALE = 40
 
@@ -50,8 +47,9 @@ class Solver:
     advice : what would help where one was not solved, "" for nothing
     """
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, workers: Workers, limits: Limits = LIMITS) -> None:
         self._workers = workers
+        self._chunk, self._patience = limits.chunk, limits.before_multigrid
         self._has_multigrid = importlib.util.find_spec("pyamg") is not None
         self._multigrid: Callable[[Floats], Floats] | None = None
         self.advice = "" if self._has_multigrid else " (installing equipoise[amg] would help)"
@@ -69,7 +67,7 @@ class Solver:
             return found, 0, 0.0
         goal, taken, left = forcing * whole, 0, whole
         if self._multigrid is None:
-            first = min(limit, PATIENCE) if self._has_multigrid else limit
+            first = min(limit, self._patience) if self._has_multigrid else limit
             taken, left = self._by_diagonal(system, found, rest, goal, first)
         if left > goal and taken < limit and self._has_multigrid:
             more, left = self._by_multigrid(system, found, rest, goal, limit - taken)
@@ -94,7 +92,7 @@ class Solver:
             advance = partial(_advance, length, along, inverse, found, rest)
             before, size = size, self._summed(len(rest), advance)
             turn = partial(_turn, size / before, inverse, rest, direction)
-            self._workers.each_chunk(len(rest), CHUNK, turn)
+            self._workers.each_chunk(len(rest), self._chunk, turn)
         return limit, math.sqrt(size)
 
     def _by_multigrid(
@@ -138,12 +136,12 @@ class Solver:
 
     def _summed(self, players: int, work: Callable[[int, int], float]) -> float:
         """Return the sum over chunks, in their order."""
-        parts = [0.0] * -(-players // CHUNK)
+        parts = [0.0] * -(-players // self._chunk)
 
         def one(number: int, low: int, high: int) -> None:
             parts[number] = work(low, high)
 
-        self._workers.each_chunk(players, CHUNK, one)
+        self._workers.each_chunk(players, self._chunk, one)
         return math.fsum(parts)
 
 

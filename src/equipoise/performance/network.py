@@ -16,7 +16,7 @@ import numpy as np
 from equipoise.arrays import Flags, Floats
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
-from equipoise.performance.conjugate_gradients import CHUNK, Solver, System
+from equipoise.performance.conjugate_gradients import Solver, System
 from equipoise.performance.curves import (
     ELO_RATE,
     Curve,
@@ -34,10 +34,9 @@ from equipoise.performance.network_kernels import (
     number_entries,
     spread_slopes,
 )
+from equipoise.performance.newton import LIMITS, Limits
 from equipoise.performance.pairs import Pairs
 
-#: Iterations in one step; one that is cut short is a step all the same.
-MAX_ITERATIONS = 5_000
 #: Entries computed at once, so few that they stay in the fastest cache.
 BLOCK = 512
 #: Relative residual of systems that are solved for their own sake.
@@ -102,11 +101,12 @@ class NetworkEngine:
         advantage: float,
         held: Flags,
         workers: Workers,
+        limits: Limits = LIMITS,
     ) -> None:
         self.inner_iterations = 0
         self.advice = ""
         players = len(held)
-        self._held, self._workers = held, workers
+        self._held, self._workers, self._limits = held, workers, limits
         largest = float(np.max(pairs.weight, initial=1.0))
         self._unit = 2.0 ** -math.frexp(largest)[1]
         self._network = network_of(pairs, players)
@@ -116,14 +116,14 @@ class NetworkEngine:
         self.slopes = np.zeros(len(self._network.other), dtype=np.float32)
         self.diagonal = np.zeros(players)
         self._raw = np.zeros(players)
-        self._solver = Solver(workers)
+        self._solver = Solver(workers, limits)
 
     def evaluate(self, x: Floats) -> Floats:
         """Return m - E(x), 0 for players who are held; remember the Hessian at x."""
         residual = np.empty(len(x))
         if self._by_pair is not None:
             residual = self._by_pair.evaluate(x, self._unit)
-        self._workers.each_chunk(len(x), CHUNK, partial(self._rows, x, residual))
+        self._workers.each_chunk(len(x), self._limits.chunk, partial(self._rows, x, residual))
         self.diagonal = self._raw / self._unit
         residual[self._held] = 0.0
         return residual
@@ -140,7 +140,9 @@ class NetworkEngine:
 
     def step(self, residual: Floats, lift: Floats, forcing: float) -> Floats:
         """Return about (H + lift)^-1 residual, 0 for players who are held."""
-        return self._solve(self._unit * residual, self._unit * lift, forcing, MAX_ITERATIONS)
+        # One that is cut short is a step all the same.
+        most = self._limits.iterations
+        return self._solve(self._unit * residual, self._unit * lift, forcing, most)
 
     def solve(self, right: Floats) -> Floats:
         """Return H^+ right up to a constant a component; the Hessian is that of the last place.
@@ -148,7 +150,8 @@ class NetworkEngine:
         right : shape (N,), of sum 0 in every component without held players
         Raises : ConvergenceError
         """
-        return self._solve(self._unit * right, np.zeros(len(right)), EXACT, 10 * MAX_ITERATIONS)
+        most = 10 * self._limits.iterations
+        return self._solve(self._unit * right, np.zeros(len(right)), EXACT, most)
 
     def _solve(self, right: Floats, lift: Floats, forcing: float, limit: int) -> Floats:
         system = System(self._network, self.slopes, np.maximum(self._raw + lift, LEAST_SLOPE))

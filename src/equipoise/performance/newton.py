@@ -15,15 +15,13 @@ What makes it converge from any start:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import ConvergenceError
 
-#: Steps before giving up; one from equal ratings takes about five, absurd scores some thirty.
-MAX_STEPS = 200
 #: Shortenings of one step.
 MAX_SHORTER = 60
 #: Furthest that one step moves a player, rating points over the scale.
@@ -34,6 +32,27 @@ SETTLED = 1e-7
 _ROUNDING = 3e-6
 #: Steps that may fail to halve what is left before rounding is taken to be the reason.
 _PATIENCE = 3
+
+
+class Limits(NamedTuple):
+    """Where one way to solve ends and the next begins; answers are the same but for rounding.
+
+    dense_players : up to so many players with games the matrix is written down
+    steps : of Newton's method; from equal ratings it takes about five, absurd scores some thirty
+    iterations : of conjugate gradients for one step
+    before_multigrid : iterations after which multigrid is worth being built
+    chunk : rows computed at once by one thread; sums are rounded by it
+    """
+
+    dense_players: int = 500
+    steps: int = 200
+    iterations: int = 5_000
+    before_multigrid: int = 300
+    chunk: int = 8_192
+
+
+#: What is used where nothing else is said.
+LIMITS = Limits()
 
 
 class Engine(Protocol):
@@ -82,7 +101,9 @@ class Place:
     size: float
 
 
-def maximise(engine: Engine, task: Task, start: Floats) -> tuple[Place, int]:
+def maximise(
+    engine: Engine, task: Task, start: Floats, max_steps: int = LIMITS.steps
+) -> tuple[Place, int]:
     """Return where P is greatest, and the number of steps.
 
     The goal is |m - E| <= tolerance min(1, k), or 3e-6 tolerance k for players with so many games
@@ -94,7 +115,7 @@ def maximise(engine: Engine, task: Task, start: Floats) -> tuple[Place, int]:
     here = best = _place(engine, task, task.centred(start), goal)
     forcing, settled, stale, steps = 0.1, False, 0, 0
     while not (here.size <= 1 and settled) and stale < _PATIENCE:
-        if steps == MAX_STEPS:
+        if steps == max_steps:
             left = float(np.max(np.abs(here.residual)))
             raise ConvergenceError(f"the equilibrium{engine.advice}", steps, left)
         lift = np.maximum(np.abs(here.residual) / REACH - engine.diagonal, 0.0)

@@ -54,12 +54,15 @@ class Pairs(NamedTuple):
         return Pairs(first[kept], second[kept], weight[kept], points[kept], draws[kept])
 
 
-def gather_pairs(games: Games, *, coloured: bool = False) -> Pairs:
+def gather_pairs(
+    games: Games, *, coloured: bool = False, many_results: int = MANY_RESULTS
+) -> Pairs:
     """Return the pairs of a tournament; with `coloured` the two colours are kept apart.
 
     Results of a pair are summed in the order of the games.
+    many_results : from so many on they are gathered by compiled code
     """
-    if games.rows >= MANY_RESULTS:
+    if games.rows >= many_results:
         from equipoise.performance.pair_kernels import gather_many
 
         first, second, sums = gather_many(games, coloured)

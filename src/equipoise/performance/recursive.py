@@ -31,8 +31,8 @@ Correction: TypeAlias = Literal["fide", "elo", "linear"]
 #: Rating points: at the end nobody's equation is further off.
 TOLERANCE = 1e-9
 #: Up to so many players the system is solved at once, else by conjugate gradients.
-_DENSE = 400
-_MOST_STEPS = 20_000
+DENSE_PLAYERS = 400
+MOST_STEPS = 20_000
 
 
 @checks_arguments("correction", "anchor", "scale")
@@ -53,6 +53,19 @@ def recursive_performance(
     Raises : InvalidParameterError   `scale` or `correction` is none
     Raises : ConvergenceError        the system could not be solved
     """
+    return solve_recursive(games, correction=correction, anchor=anchor, scale=scale)
+
+
+def solve_recursive(
+    games: Games,
+    *,
+    correction: Correction = "fide",
+    anchor: float | None = None,
+    scale: float = 1.0,
+    dense_players: int = DENSE_PLAYERS,
+    most_steps: int = MOST_STEPS,
+) -> Floats:
+    """Return what `recursive_performance` does, with the limits of both ways to solve it."""
     require(0 < scale < np.inf, "scale", "a number above 0", scale)
     pairs = gather_pairs(games)
     played, points = games.played(), games.scored()
@@ -61,7 +74,11 @@ def recursive_performance(
     # Only without the common part do the averages close: it would be added in every round.
     apart = worth - _mean(worth, played, component)
     solvable = np.isfinite(apart)
-    found = _solve(pairs, played, np.where(solvable, apart, 0.0), component)
+    centred = np.where(solvable, apart, 0.0)
+    if games.players <= dense_players:
+        found = _eliminate(pairs, played, centred, component)
+    else:
+        found = _conjugate_gradients(pairs, played, centred, most_steps)
     level = _level(games.initial, component, anchor)
     found += level - _mean(found, played, component)
     return np.asarray(np.where(solvable, found, np.nan))
@@ -95,28 +112,26 @@ def _level(initial: Floats, component: Ints, anchor: float | None) -> Floats:
     return np.nan_to_num(_mean(initial, (~np.isnan(initial)).astype(np.float64), component))
 
 
-def _solve(pairs: Pairs, played: Floats, apart: Floats, component: Ints) -> Floats:
+def _eliminate(pairs: Pairs, played: Floats, apart: Floats, component: Ints) -> Floats:
     """Return x with x_i = (mean of x over the opponents of i) + apart_i, up to constants.
 
     Times the number of games it is K x - W x = K apart: symmetric, and singular by one constant a
     component only.
     """
-    if len(played) <= _DENSE:
-        matrix = np.diag(played)
-        np.subtract.at(matrix, (pairs.first, pairs.second), pairs.weight)
-        np.subtract.at(matrix, (pairs.second, pairs.first), pairs.weight)
-        # Fixes the sum in every component at 0, which the right side leaves free.
-        same = component[:, None] == component[None, :]
-        return np.asarray(np.linalg.solve(matrix + same, played * apart))
-    return _conjugate_gradients(pairs, played, apart)
+    matrix = np.diag(played)
+    np.subtract.at(matrix, (pairs.first, pairs.second), pairs.weight)
+    np.subtract.at(matrix, (pairs.second, pairs.first), pairs.weight)
+    # Fixes the sum in every component at 0, which the right side leaves free.
+    same = component[:, None] == component[None, :]
+    return np.asarray(np.linalg.solve(matrix + same, played * apart))
 
 
-def _conjugate_gradients(pairs: Pairs, played: Floats, apart: Floats) -> Floats:
+def _conjugate_gradients(pairs: Pairs, played: Floats, apart: Floats, most_steps: int) -> Floats:
     """Return a solution by conjugate gradients, each equation weighed by its number of games."""
     weight = np.where(played > 0, played, 1.0)
     x, rest = np.zeros(len(played)), played * apart
     direction, before = np.zeros(len(played)), 1.0
-    for _ in range(_MOST_STEPS):
+    for _ in range(most_steps):
         scaled = rest / weight
         if np.abs(scaled).max() <= TOLERANCE:
             return x
@@ -125,7 +140,7 @@ def _conjugate_gradients(pairs: Pairs, played: Floats, apart: Floats) -> Floats:
         product = played * direction - _over_games(pairs, direction)
         step = now / float(direction @ product)
         x, rest, before = x + step * direction, rest - step * product, now
-    raise ConvergenceError("recursive performance", _MOST_STEPS, float(np.abs(scaled).max()))
+    raise ConvergenceError("recursive performance", most_steps, float(np.abs(scaled).max()))
 
 
 def _over_games(pairs: Pairs, values: Floats) -> Floats:

@@ -99,8 +99,9 @@ def select_equilibrium(
         else:
             played = pairs.played(len(shape))
             guess = scale * against_equals(played, pairs.scored(len(shape)))
-        options = {"scale": scale, "advantage": advantage}
-        function = PerformanceFunction(pairs, len(shape), curve=curve, threads=threads, **options)
+        function = PerformanceFunction(
+            pairs, len(shape), curve=curve, scale=scale, advantage=advantage, threads=threads
+        )
         t = (centred[pairs.first] - centred[pairs.second] + advantage) / scale
         slope = pairs.weight * curve.slope(t)
         weight = pairs.summed(slope, slope, len(shape))

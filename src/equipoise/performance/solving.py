@@ -19,11 +19,9 @@ from equipoise.arrays import Flags, Floats, Ints
 from equipoise.errors import ConvergenceError, require
 from equipoise.performance.curves import ELO_RATE, Curve
 from equipoise.performance.dense import DenseEngine
-from equipoise.performance.newton import Engine, Task, maximise
+from equipoise.performance.newton import LIMITS, Engine, Limits, Task, maximise
 from equipoise.performance.pairs import Pairs
 
-#: Up to so many players with games the matrix is written down.
-DENSE_PLAYERS = 500
 #: Largest scale: Elo's 400 points are the curve's own, and somebody who writes 400 is told.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 20.0
 #: A gap between groups that is looked into, points over the scale.
@@ -68,6 +66,7 @@ def solve(
     start: Floats | None = None,
     tolerance: float = 1e-9,
     threads: int = 1,
+    limits: Limits = LIMITS,
 ) -> Solution:
     """Return the ratings that predict every score; that there are some is for `graph` to find out.
 
@@ -94,8 +93,8 @@ def solve(
     origin = _origin(given, held, component)
     place = np.where(held, given - origin, begin if start is None else begin - origin) / scale
     task = Task(component, held.astype(np.float64), played, tolerance)
-    with engine_for(pairs, curve, advantage / scale, held, component, threads) as engine:
-        found, steps = maximise(engine, task, _usable(place, held, component))
+    with engine_for(pairs, curve, advantage / scale, held, component, threads, limits) as engine:
+        found, steps = maximise(engine, task, _usable(place, held, component), limits.steps)
         inner = engine.inner_iterations
     free = np.bincount(component, held)[component] == 0
     _check_gaps(pairs, curve, advantage / scale, np.where(free, found.x, 0.0), component, steps)
@@ -142,20 +141,26 @@ def renumbered(pairs: Pairs, rows: Ints, players: int) -> Pairs:
 
 @contextmanager
 def engine_for(
-    pairs: Pairs, curve: Curve, advantage: float, held: Flags, label: Ints, threads: int
+    pairs: Pairs,
+    curve: Curve,
+    advantage: float,
+    held: Flags,
+    label: Ints,
+    threads: int,
+    limits: Limits = LIMITS,
 ) -> Iterator[Engine]:
     """Give the engine that suits a tournament's size, with its threads.
 
     label : component, from 0; everybody played. advantage : over the scale
     """
-    if len(label) <= DENSE_PLAYERS:
+    if len(label) <= limits.dense_players:
         yield DenseEngine(pairs, curve, advantage, held, label)
         return
     from equipoise.numeric.workers import Workers
     from equipoise.performance.network import NetworkEngine
 
     with Workers(threads) as workers:
-        yield NetworkEngine(pairs, curve, advantage, held, workers)
+        yield NetworkEngine(pairs, curve, advantage, held, workers, limits)
 
 
 def against_equals(played: Floats, scored: Floats, slack: float = 0.0) -> Floats:

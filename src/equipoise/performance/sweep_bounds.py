@@ -40,21 +40,6 @@ MAX_STEPS = 200
 _Falling: TypeAlias = Callable[[Floats], Floats]
 
 
-def sweep_difference(
-    gaps: Floats, weight: Floats, curve: Curve, scale: float, confidence: float
-) -> float:
-    """Return the d at which winning all games of one sweep has probability 1 - confidence.
-
-    gaps : shape (K,), rating of the winner less that of the loser, each within his class
-    weight : shape (K,), number of games; K at least 1
-    scale : beta, above 0
-    confidence : in (0, 1)
-    Raises : ConvergenceError   the curve does not lead from 0 to 1
-    """
-    group = np.zeros(len(gaps), dtype=np.int64)
-    return float(_differences(gaps, weight, group, 1, curve, scale, confidence)[0])
-
-
 def sweep_differences(
     existence: Existence,
     pairs: Pairs,
@@ -80,7 +65,7 @@ def sweep_differences(
         class_of[winner] * np.int64(existence.classes) + class_of[loser],
     )
     gaps, weight = position[winner] - position[loser], pairs.weight[crossing]
-    return _differences(gaps, weight, group, len(existence.above), curve, scale, confidence)
+    return differences(gaps, weight, group, len(existence.above), curve, scale, confidence)
 
 
 def one_sided_bounds(
@@ -130,7 +115,7 @@ def positions(existence: Existence, ratings: Floats) -> Floats:
     return out
 
 
-def _differences(
+def differences(
     gaps: Floats,
     weight: Floats,
     group: Ints,
@@ -138,8 +123,18 @@ def _differences(
     curve: Curve,
     scale: float,
     confidence: float,
+    max_steps: int = MAX_STEPS,
 ) -> Floats:
-    """Return d of every group of games; NaN where a gap is NaN."""
+    """Return the d at which winning all games of a sweep has probability 1 - confidence.
+
+    gaps : shape (K,), rating of the winner less that of the loser, each within his class
+    weight : shape (K,), number of games
+    group : shape (K,), the sweep, from 0 to groups - 1; each has at least one game
+    scale : beta, above 0
+    confidence : in (0, 1)
+    Returns : shape (groups,), rating points; NaN where a gap is NaN
+    Raises : ConvergenceError   the curve does not lead from 0 to 1
+    """
     require(0.0 < confidence < 1.0, "confidence", "between 0 and 1", confidence)
     require(0.0 < scale < np.inf, "scale", "positive", scale)
     wanted = math.log(-math.log1p(-confidence))
@@ -156,7 +151,7 @@ def _differences(
             return np.asarray(np.log(-np.bincount(group, weight * terms, groups)) - wanted)
 
     low, high = _bracketed(surprise, centre, scale)
-    return _root(surprise, low, high)
+    return _root(surprise, low, high, max_steps)
 
 
 def _bracketed(falling: _Falling, centre: Floats, scale: float) -> tuple[Floats, Floats]:
@@ -173,7 +168,7 @@ def _bracketed(falling: _Falling, centre: Floats, scale: float) -> tuple[Floats,
     raise ConvergenceError("the bracket of the difference of two classes", MAX_WIDENINGS, np.inf)
 
 
-def _root(falling: _Falling, low: Floats, high: Floats) -> Floats:
+def _root(falling: _Falling, low: Floats, high: Floats, max_steps: int) -> Floats:
     """Return the zero of every group between low and high.
 
     Chandrupatla (1997): a parabola through three points where it is certain to be monotone between
@@ -184,7 +179,7 @@ def _root(falling: _Falling, low: Floats, high: Floats) -> Floats:
     new, end, old = low, high, high
     at_new, at_end, at_old = falling(low), falling(high), np.full(len(low), np.nan)
     share = np.full(len(low), 0.5)
-    for _ in range(MAX_STEPS):
+    for _ in range(max_steps):
         tried = new + share * (end - new)
         value = falling(tried)
         same = (value > 0.0) == (at_new > 0.0)
@@ -198,7 +193,7 @@ def _root(falling: _Falling, low: Floats, high: Floats) -> Floats:
             share = _share((new, at_new), (end, at_end), (old, at_old))
             least = np.fmin(0.5 * width / gap, 0.5)
         share = np.clip(share, least, 1.0 - least)
-    raise ConvergenceError("the difference of two classes", MAX_STEPS, float(np.nanmax(gap)))
+    raise ConvergenceError("the difference of two classes", max_steps, float(np.nanmax(gap)))
 
 
 _Point: TypeAlias = tuple[Floats, Floats]

@@ -24,7 +24,7 @@ from equipoise.performance.results import Results, Tally, as_results, tally_of
 
 #: Rating points (times the scale): the last step of every player is at most so long.
 TOLERANCE = 1e-10
-_MOST_STEPS = 200
+MOST_STEPS = 200
 _MOST_DOUBLINGS = 60
 #: Rounding errors of differences, in units of the widest one.
 _ROUNDING = 8 * np.finfo(np.float64).eps
@@ -76,13 +76,18 @@ def tournament_performance(
     Raises : ConvergenceError        the equations could not be solved, which no known input does
     """
     require(0 < scale < np.inf, "scale", "a number above 0", scale)
-    results = as_results(results)
+    return solve_tpr(as_results(results), curve_of(curve), scale)
+
+
+def solve_tpr(results: Results, curve: Curve, scale: float, most_steps: int = MOST_STEPS) -> Floats:
+    """Return the TPR of every player, shape (N,); NaN where no rating predicts the score."""
     tally = tally_of(results)
     rows = np.flatnonzero((tally.points > 0) & (tally.lost > 0))
     answer = np.full(results.players, np.nan)
     if len(rows):
         side = np.where(tally.points > tally.lost, -1.0, 1.0)
-        root = _solve(_equations(results, tally, side, scale).only(rows), curve_of(curve))
+        equations = _equations(results, tally, side, scale).only(rows)
+        root = _solve(equations, curve, most_steps)
         answer[rows] = tally.average[rows] + scale * side[rows] * root
     return answer
 
@@ -117,12 +122,12 @@ class _Search(NamedTuple):
         )
 
 
-def _solve(equations: _Equations, curve: Curve) -> Floats:
+def _solve(equations: _Equations, curve: Curve, most_steps: int) -> Floats:
     """Return the root u of every equation: Newton's method, halving where it leaves the bracket."""
     search = _begin(equations, curve)
     answer = search.u.copy()
     worst = np.inf
-    for _ in range(_MOST_STEPS):
+    for _ in range(most_steps):
         rows, u, low, high, least = search
         gap, newton = _newton(equations, curve, u)
         low, high = np.where(gap < 0, u, low), np.where(gap > 0, u, high)
@@ -137,7 +142,7 @@ def _solve(equations: _Equations, curve: Curve) -> Floats:
         # What is solved no longer costs time, once there is enough of it.
         if 2 * len(left) < len(rows):
             equations, search = equations.only(left), search.only(left)
-    raise ConvergenceError("tournament performance", _MOST_STEPS, worst)
+    raise ConvergenceError("tournament performance", most_steps, worst)
 
 
 def _begin(equations: _Equations, curve: Curve) -> _Search:

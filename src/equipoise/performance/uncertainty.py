@@ -82,6 +82,7 @@ class Uncertainty:
         held: Flags | None = None,
         games: Games | None = None,
         threads: int = 1,
+        dense_players: int = DENSE_PLAYERS,
     ) -> None:
         """Keep what is needed.
 
@@ -90,7 +91,9 @@ class Uncertainty:
         ratings : shape (N,), the equilibrium, NaN for players without
         component : shape (N,), from 0; -1 for players without games
         held : shape (N,), players whose rating is given
+        dense_players : up to so many players of a component the matrix is inverted
         """
+        self._dense_players = dense_players
         self._pairs, self._ratings = pairs, ratings
         self._component = np.where(np.isnan(ratings), -1, component)
         self._curve, self._scale, self._advantage = curve, scale, advantage
@@ -111,7 +114,7 @@ class Uncertainty:
         found = np.full(len(wanted), np.nan)
         for number, places in self._grouped(wanted):
             members = self._of(number)
-            if len(members) > DENSE_PLAYERS and rows is None:
+            if len(members) > self._dense_players and rows is None:
                 continue
             columns = self._covariance(number, wanted[places])
             at = np.searchsorted(members, wanted[places])
@@ -141,17 +144,13 @@ class Uncertainty:
             return self._dispersions.get(number, math.nan)
         return math.nan
 
-    def difference_error(self, one: int, other: int) -> float:
-        """Return the standard error of one player's rating minus another's; NaN: no telling."""
-        return float(self._difference_errors(player_rows([one, other], len(self._ratings)))[0, 1])
-
     def superiority(self, rows: Ints) -> Floats:
         """Return the probability that rows[i] is better than rows[j], a normal approximation.
 
         Shape (len(rows), len(rows)); NaN on the diagonal and between components.
         """
         wanted = player_rows(rows, len(self._ratings))
-        error = self._difference_errors(wanted)
+        error = self.difference_errors(wanted)
         ratings = self._ratings[wanted]
         with np.errstate(divide="ignore", invalid="ignore"):
             z = (ratings[:, None] - ratings[None, :]) / error
@@ -159,7 +158,8 @@ class Uncertainty:
         found = 0.5 * np.asarray(_erfc(-z / math.sqrt(2.0)), dtype=np.float64)
         return np.asarray(np.where(np.eye(len(wanted), dtype=np.bool_), np.nan, found))
 
-    def _difference_errors(self, rows: Ints) -> Floats:
+    def difference_errors(self, rows: Ints) -> Floats:
+        """Return the standard errors of rows[i]'s rating minus rows[j]'s; NaN: no telling."""
         covariance = self.covariance(rows)
         own = np.diag(covariance)
         return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0))
@@ -203,7 +203,7 @@ class Uncertainty:
         """Return columns of a component's covariance matrix, a row for each of its players."""
         members = self._of(number)
         at = np.searchsorted(members, rows)
-        if len(members) <= DENSE_PLAYERS:
+        if len(members) <= self._dense_players:
             if self._kept is None or self._kept[0] != number:
                 self._kept = number, self._inverted(number, members)
             return self._kept[1][:, at]

@@ -7,7 +7,7 @@ says where the last one stands, and each says where the one before it does.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +30,6 @@ from equipoise.arrays import Floats, Ints
 from equipoise.store.bulk import insert
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import changes, ratings
-
-#: Changes looked at in one step of clearing out.
-_PIECE = 10_000
 
 #: How `numbers` begin, little-endian: rank, teams, rating and deviation before, deviation,
 #: expected score, performance. The system's further numbers follow.
@@ -197,22 +194,6 @@ def count_of(connection: Connection, pool: PoolRecord) -> int:
     """Return the number of changes that count."""
     query = select(func.count()).select_from(changes).where(counts(pool))
     return int(connection.execute(query).scalar_one())
-
-
-def all_changes(connection: Connection, pool: PoolRecord) -> Iterator[list[ChangeRow]]:
-    """Give all changes that count, by position and player, some thousands at a time."""
-    after: tuple[int, int, str] | None = None
-    here = (changes.c.time, changes.c.seq, changes.c.player)
-    while True:
-        query = select(*SHOWN).where(counts(pool)).order_by(*here).limit(_PIECE)
-        if after is not None:
-            query = query.where(tuple_(*here) > tuple_(*(literal(value) for value in after)))
-        rows = [change_row(row) for row in connection.execute(query).all()]
-        if rows:
-            yield rows
-        if len(rows) < _PIECE:
-            return
-        after = (rows[-1].time, rows[-1].seq, rows[-1].player)
 
 
 def forget_unseen(

@@ -200,12 +200,6 @@ def place_of(
     return 1 + int(connection.execute(query).scalar_one())
 
 
-def count_players(connection: Connection, pool: int, generation: int) -> int:
-    """Return the number of rated players."""
-    query = select(func.count()).where(ratings.c.pool == pool, ratings.c.generation == generation)
-    return int(connection.execute(query).scalar_one())
-
-
 def ratings_after(
     connection: Connection, pool: int, generation: int, after: str, limit: int
 ) -> list[RatingRow]:
