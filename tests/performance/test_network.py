@@ -111,9 +111,9 @@ def test_performances_compiled_as_in_numpy(curve):
     games = Games(player_ids=np.arange(43), white=white, black=black, points=points)
     pairs = gather_pairs(games)
     x = np.random.default_rng(0).normal(1500, 800, 43)
-    one = PerformanceFunction(pairs, 43, curve=curve, scale=2.0)(x)
+    one = PerformanceFunction(pairs, len(x), curve=curve, scale=2.0)(x)
     assert np.array_equal(np.flatnonzero(np.isnan(one)), [40, 41, 42])
-    other = PerformanceFunction(pairs, 43, curve=curve, scale=2.0, limits=LARGE)(x)
+    other = PerformanceFunction(pairs, len(x), curve=curve, scale=2.0, limits=LARGE)(x)
     # A last step of 1e-9 over the scale; the equations are as steep as a thousandth a point.
     assert np.allclose(one, other, rtol=0, atol=1e-8, equal_nan=True)
 

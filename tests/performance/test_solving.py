@@ -107,8 +107,8 @@ def test_moving_everyone_changes_no_performance_but_by_that(games, constant):
     """f(x + c) = f(x) + c; and f(x*) = x*, the definition of the equilibrium."""
     pairs, players, label = prepared(games)
     x = solve(pairs, players, label, curve=ELO).ratings
-    function = PerformanceFunction(pairs, players, curve=ELO)
-    here, there = function(x), function(x + constant)
+    here = PerformanceFunction(pairs, len(x), curve=ELO)(x)
+    there = PerformanceFunction(pairs, len(x), curve=ELO)(x + constant)
     # A residual of 1e-9 is divided by the slope of a player's own expected score.
     slope = pairs.weight * ELO.slope(x[pairs.first] - x[pairs.second])
     close = 1e-8 + 2e-9 / np.min(pairs.summed(slope, slope, players))

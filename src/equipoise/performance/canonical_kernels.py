@@ -11,7 +11,7 @@ from equipoise._jit import inner_kernel, prefetch
 from equipoise.arrays import Flags, Floats
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
-from equipoise.performance.canonical import MAX_STEPS, PATIENCE, REACH
+from equipoise.performance.canonical_search import MAX_STEPS, PATIENCE, REACH
 from equipoise.performance.curves import Curve
 from equipoise.performance.network import BLOCK, model_of, network_of
 from equipoise.performance.network_kernels import AHEAD, Model, Network, elo_chances, normal_chances

@@ -150,19 +150,14 @@ class Uncertainty:
         Shape (len(rows), len(rows)); NaN on the diagonal and between components.
         """
         wanted = player_rows(rows, len(self._ratings))
-        error = self.difference_errors(wanted)
-        ratings = self._ratings[wanted]
+        covariance, ratings = self.covariance(rows), self._ratings[wanted]
+        own = np.diag(covariance)
+        error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             z = (ratings[:, None] - ratings[None, :]) / error
         # Two players who are both held have no error: the better one is better.
         found = 0.5 * np.asarray(_erfc(-z / math.sqrt(2.0)), dtype=np.float64)
         return np.asarray(np.where(np.eye(len(wanted), dtype=np.bool_), np.nan, found))
-
-    def difference_errors(self, rows: Ints) -> Floats:
-        """Return the standard errors of rows[i]'s rating minus rows[j]'s; NaN: no telling."""
-        covariance = self.covariance(rows)
-        own = np.diag(covariance)
-        return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0))
 
     def _grouped(self, rows: Ints) -> list[tuple[int, Ints]]:
         """Return components with the places in `rows` of their players."""
