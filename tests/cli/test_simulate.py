@@ -66,14 +66,14 @@ def test_true_skills_come_beside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("rows", "suffix"), [(1, "csv"), (40, "csv"), (40, "parquet")])
-def test_the_size_of_pieces_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, suffix: str
-) -> None:
+def test_the_size_of_pieces_changes_nothing(tmp_path: Path, rows: int, suffix: str) -> None:
     whole, pieces = tmp_path / f"whole.{suffix}", tmp_path / f"pieces.{suffix}"
     assert simulate(*SMALL, "--output", str(whole)) == 0
-    monkeypatch.setattr(workflow, "_ROWS", rows)
-    monkeypatch.setattr("equipoise.formats.pieces._ROWS", rows)
-    assert simulate(*SMALL, "--output", str(pieces)) == 0
+    parameters = {"players": 30, "contests": 6, "attendance": 0.6}
+    request = workflow.SimulateRequest(
+        kind="contests", parameters=parameters, seed=5, output=str(pieces)
+    )
+    assert workflow.simulate(request, rows=rows, rows_written=rows).matches == 6
     one, other = read_history(whole), read_history(pieces)
     assert one.to_polars().equals(other.to_polars())
 
@@ -220,14 +220,19 @@ def test_teams_are_written_as_the_library_makes_them(
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("rows", [1, 45])
 def test_the_size_of_pieces_changes_nothing_of_teams(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, suffix: str
+    tmp_path: Path, rows: int, suffix: str
 ) -> None:
     whole, pieces = tmp_path / f"whole.{suffix}", tmp_path / f"pieces.{suffix}"
     options = [*TEAMS, "--roles", "--leavers", "0.2", "--with-skill"]
     assert simulate(*options, "--output", str(whole)) == 0
-    monkeypatch.setattr(workflow, "_ROWS", rows)
-    monkeypatch.setattr("equipoise.formats.pieces._ROWS", rows)
-    assert simulate(*options, "--output", str(pieces)) == 0
+    request = workflow.SimulateRequest(
+        kind="teams",
+        parameters={"players": 40, "matches": 30, "roles": True, "leavers": 0.2},
+        seed=5,
+        output=str(pieces),
+        with_skill=True,
+    )
+    assert workflow.simulate(request, rows=rows, rows_written=rows).matches == 30
     one, other = read_history(whole), read_history(pieces)
     assert one.to_polars().equals(other.to_polars())
 

@@ -12,10 +12,9 @@ from equipoise.arrays import Ints
 from equipoise.data.drift import ActivityWindow
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.evaluate.drift import default_window, drift
+from equipoise.evaluate.drift import default_window, drift, measure_drift
 from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
-from equipoise.rating import replay as replaying
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 from equipoise.workflows.reading import with_performance
@@ -190,13 +189,12 @@ def test_ratings_stand_still_between_matches(  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)
 def test_pieces_change_nothing(  # type: ignore[no-untyped-def]
-    monkeypatch: pytest.MonkeyPatch, name, parameters, history_of
+    name, parameters, history_of
 ) -> None:
     """Memory is bounded by the length of a piece, of which the answer knows nothing."""
     system, history = make_system(name, parameters), history_of(1)
     whole = drift(system, history).to_polars()
-    monkeypatch.setattr(replaying, "_PIECE", 5)
-    assert drift(system, history).to_polars().equals(whole)
+    assert measure_drift(system, history, piece=5).to_polars().equals(whole)
 
 
 def test_deviations_are_read_at_the_moment() -> None:

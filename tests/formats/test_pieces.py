@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from equipoise.errors import InvalidParameterError
-from equipoise.formats import pieces as module
 from equipoise.formats import write_table
 from equipoise.formats.pieces import write_pieces
 
@@ -23,12 +22,9 @@ def cut(rows: int) -> Iterator[pl.DataFrame]:
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl", "parquet"])
 @pytest.mark.parametrize("rows", [1, 3, 10])
-def test_pieces_give_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, rows: int
-) -> None:
-    monkeypatch.setattr(module, "_ROWS", 4)
+def test_pieces_give_the_table(tmp_path: Path, suffix: str, rows: int) -> None:
     target, whole = tmp_path / f"p.{suffix}", tmp_path / f"w.{suffix}"
-    assert write_pieces(cut(rows), target) == 10
+    assert write_pieces(cut(rows), target, rows=4) == 10
     write_table(TABLE, whole)
     if suffix == "parquet":
         assert pl.read_parquet(target).equals(TABLE)
@@ -46,17 +42,16 @@ def test_a_stream_gets_csv() -> None:
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet"])
 def test_what_goes_wrong_in_the_middle_leaves_nothing_and_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+    tmp_path: Path, suffix: str
 ) -> None:
     """The error of the source itself, not one of the writer."""
-    monkeypatch.setattr(module, "_ROWS", 2)
 
     def broken() -> Iterator[pl.DataFrame]:
         yield from TABLE.head(6).iter_slices(2)
         raise InvalidParameterError("nothing more")
 
     with pytest.raises(InvalidParameterError, match="nothing more"):
-        write_pieces(broken(), tmp_path / f"p.{suffix}")
+        write_pieces(broken(), tmp_path / f"p.{suffix}", rows=2)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from sqlalchemy import select
 
 from equipoise.store.changes import (
@@ -18,7 +17,7 @@ from equipoise.store.changes import (
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import PoolRecord, Position, get_pool
 from equipoise.store.schema import changes, ratings
-from equipoise.workflows import replay_claims, replaying
+from equipoise.store.sizes import Sizes
 from equipoise.workflows.clearing import collect_garbage
 from equipoise.workflows.pool_reading import player_history
 from equipoise.workflows.replaying import rerate
@@ -27,13 +26,8 @@ from workflows.pool_trials import Trial, duel
 PLAYERS = ["ana", "bob", "cyd", "dan", "eve", "é"]
 
 
-@pytest.fixture
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every border that a long log meets one that a short log meets."""
-    monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 4)
-    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 10)
-    monkeypatch.setattr(replay_claims, "STEP_ROWS", 3)
-    monkeypatch.setattr(replaying, "_NEARLY", 4)
+#: Every border that a long log meets is one that a short log meets.
+SMALL = Sizes(matches=4, checkpoint_interval=10, rows=3, players_left=4)
 
 
 def filled(store: Store, matches: int = 40, **more: object) -> Trial:
@@ -94,10 +88,9 @@ def check(store: Store, pool: Trial) -> None:
         assert count_of(connection, record) == len(every)
 
 
-@pytest.mark.usefixtures("small_steps")
 def test_histories_are_those_of_a_plain_query(database_url: str) -> None:
     """After voids, late matches, corrections in time, disqualifications, replays given up."""
-    store = open_store(database_url)
+    store = open_store(database_url, sizes=SMALL)
     pool = filled(store)
     check(store, pool)
     for step in (
@@ -125,10 +118,9 @@ def test_histories_are_those_of_a_plain_query(database_url: str) -> None:
     store.close()
 
 
-@pytest.mark.usefixtures("small_steps")
 def test_pages_go_on_while_a_replay_takes_away_where_they_ended(database_url: str) -> None:
     """The next page has what is older than the last one, as it is now."""
-    store = open_store(database_url)
+    store = open_store(database_url, sizes=SMALL)
     pool = filled(store)
     first = player_history(store, pool.name, "ana", limit=4)
     last = first.matches[-1].match
@@ -146,10 +138,9 @@ def test_pages_go_on_while_a_replay_takes_away_where_they_ended(database_url: st
     store.close()
 
 
-@pytest.mark.usefixtures("small_steps")
 def test_clearing_out_leaves_nothing_that_nobody_sees(database_url: str) -> None:
     """Wherever replays began, were given up, and were overtaken by wishes for earlier ones."""
-    store = open_store(database_url)
+    store = open_store(database_url, sizes=SMALL)
     drawn, void = random.Random(3), set[str]()
     pool = filled(store)
     for turn in range(8):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.store import checkpoints
-from equipoise.store.checkpoints import MOST, Checkpoint
+from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import open_store
 
 
@@ -57,12 +57,13 @@ def test_those_from_a_position_on_are_forgotten(database_url: str) -> None:
 def test_thinning_keeps_the_last_one(sqlite_url: str) -> None:
     """It is the one that most replays start from."""
     store = open_store(sqlite_url)
+    most = store.sizes.checkpoints
     with store.write() as connection:
-        for number in range(MOST):
+        for number in range(most):
             checkpoints.add_checkpoint(connection, 1, checkpoint(number, number))
         assert not checkpoints.thin(connection, 1)
-        checkpoints.add_checkpoint(connection, 1, checkpoint(MOST, MOST))
+        checkpoints.add_checkpoint(connection, 1, checkpoint(most, most))
         assert checkpoints.thin(connection, 1)
         left = checkpoints.positions(connection, 1)
-    assert left == [(number, number) for number in range(0, MOST + 1, 2)]
+    assert left == [(number, number) for number in range(0, most + 1, 2)]
     store.close()

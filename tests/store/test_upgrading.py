@@ -22,7 +22,7 @@ from equipoise.store.keys import list_keys
 from equipoise.store.migrating import CURRENT, configuration, schema_version
 from equipoise.store.pools import START, Position, get_pool
 from equipoise.store.schema import metadata
-from equipoise.workflows import replay_claims, replaying
+from equipoise.store.sizes import Sizes
 from equipoise.workflows.amended_log import counted_piece
 from equipoise.workflows.pool_reading import leaderboard, player_history
 from equipoise.workflows.pool_settings import change_settings
@@ -34,6 +34,9 @@ from equipoise.workflows.verifying import verify_pool
 from trials.first_schema import NOW, SETTINGS, make_schema
 from trials.saved_database import restore
 from workflows.pool_trials import Trial, duel
+
+#: A replay of a short log takes many steps.
+SMALL = Sizes(matches=3, rows=2, players_left=2)
 
 #: Tables of schema 0003 as the code of that time filled them, one object a table.
 _PREVIOUS = Path(__file__).parent.parent / "trials" / "schema_0003.json"
@@ -77,7 +80,7 @@ def test_upgrading_leads_to_the_tables_of_the_code(first_schema_url: str) -> Non
 
 def _second(url: str) -> None:
     """Fill a database with pools in all conditions in which an upgrade may meet them."""
-    store = open_store(url)
+    store = open_store(url, sizes=SMALL)
     names = ["ana", "ben", "cyd", "dee", "eve"]
     for name, times in (("replayed", "seconds"), ("given-up", "seconds"), ("untimed", "none")):
         timed = {"late": "replay"} if times != "none" else {}
@@ -122,17 +125,12 @@ def _told(url: str) -> dict[str, Any]:
     return found
 
 
-def test_pools_in_every_condition_are_upgraded(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pools_in_every_condition_are_upgraded(database_url: str, tmp_path: Path) -> None:
     """Nobody sees a difference; what waits can be replayed, and what is left over is cleared."""
-    monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 3)
-    monkeypatch.setattr(replay_claims, "STEP_ROWS", 2)
-    monkeypatch.setattr(replaying, "_NEARLY", 2)
     make_schema(database_url, tmp_path, "0002", _second)
     before = _told(f"sqlite:///{tmp_path / 'made.db'}")
     assert _told(database_url) == before
-    store = open_store(database_url)
+    store = open_store(database_url, sizes=SMALL)
     for pool in before:
         assert verify_pool(store, pool).identical
     for pool in before:

@@ -51,13 +51,12 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     monkeypatch.setattr(replaying, "tend_pool", found.tend_pool)
     monkeypatch.setattr(background, "pool_messages", lambda store: [])
     monkeypatch.setattr(background, "warm_up", found.warm_up)
-    monkeypatch.setattr(background, "PAUSE", 0.01)
     return found
 
 
 @pytest.fixture
 def thread(work: Work) -> Iterator[Background]:
-    found = Background(cast("Any", None), Metrics())
+    found = Background(cast("Any", None), Metrics(), pause=0.01)
     found.start()
     yield found
     found.stop()

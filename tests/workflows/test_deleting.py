@@ -13,7 +13,7 @@ from equipoise.store.deletion import TABLES
 from equipoise.store.keys import create_key, find_key
 from equipoise.store.pools import get_pool
 from equipoise.store.schema import metadata
-from equipoise.workflows import replay_claims
+from equipoise.store.sizes import Sizes
 from equipoise.workflows.auditing import audit_page
 from equipoise.workflows.deleting import clear_deleted, delete_pool, pools_to_clear
 from equipoise.workflows.pools import pool_message, pool_messages
@@ -64,11 +64,9 @@ def test_every_table_of_a_pool_is_cleared() -> None:
     assert {table.name for table in TABLES} == numbered - {"keys", "audit"}
 
 
-def test_a_pool_is_deleted_and_its_rows_are_cleared_in_pieces(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pool_is_deleted_and_its_rows_are_cleared_in_pieces(store: Store) -> None:
     """Cut off after any step, it goes on; nobody else's rows are touched."""
-    monkeypatch.setattr(replay_claims, "STEP_ROWS", 3)
+    store = Store(store.engine, Sizes(rows=3))
     other, pool = full(store, "other"), full(store, "ladder")
     number, kept = number_of(store, "ladder"), number_of(store, "other")
     there = rows_of(store, kept)

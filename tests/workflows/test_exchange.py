@@ -26,7 +26,8 @@ from equipoise.messages.seasons import SeasonRequest
 from equipoise.store import log, ratings
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from equipoise.workflows import amended_log, exchange, importing
+from equipoise.store.sizes import Sizes
+from equipoise.workflows import exchange
 from equipoise.workflows.amending import correct_match, disqualify, restore_match, void_match
 from equipoise.workflows.exchange import export_bytes, export_file
 from equipoise.workflows.importing import ImportRequest, import_pool
@@ -44,17 +45,13 @@ ROOT = Path(__file__).parents[2]
 CONTESTS = ROOT / "examples" / "contests.csv"
 
 
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read and write so little at a time that every table has several pieces."""
-    monkeypatch.setattr(amended_log, "PIECE", 7)
-    monkeypatch.setattr(ratings, "_PIECE", 9)
-    monkeypatch.setattr(importing, "PIECE", 6)
+#: So little is read and written at a time that every table has several pieces.
+SMALL = Sizes(matches=7, ratings=9, imported=6)
 
 
 @pytest.fixture
 def store(sqlite_url: str) -> Iterator[Store]:
-    found = open_store(sqlite_url)
+    found = open_store(sqlite_url, sizes=SMALL)
     yield found
     found.close()
 
@@ -127,11 +124,11 @@ def stored(store: Store, pool: str) -> tuple[Any, ...]:
 
 def test_an_imported_log_is_the_same_pool(database_url: str, tmp_path: Path) -> None:
     """Entry for entry, and every rating and every change to the bit; twice is as good as once."""
-    store = open_store(database_url)
+    store = open_store(database_url, sizes=SMALL)
     fill_eventful(store)
     path = tmp_path / "log.ndjson"
     export_file(store, "eventful", "log", str(path))
-    again = open_store(f"sqlite:///{tmp_path / 'again.db'}")
+    again = open_store(f"sqlite:///{tmp_path / 'again.db'}", sizes=SMALL)
     done = import_pool(again, "copy", from_file(path, create=True), NOW + 99)
     assert (done.created, done.matches, done.amendments, done.pending) == (True, 45, 6, False)
     assert stored(again, "copy") == stored(store, "eventful")

@@ -14,8 +14,8 @@ from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.amendments import DisqualifyRequest, ReasonRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from equipoise.store import pools
 from equipoise.store.connection import Store, open_store
+from equipoise.store.sizes import Sizes
 from equipoise.workflows import pool_reading
 from equipoise.workflows.amending import correct_match, disqualify, void_match
 from equipoise.workflows.checkpointing import keep_checkpoints
@@ -32,10 +32,10 @@ CONTESTS = str(ROOT / "examples" / "contests.csv")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[Store]:
     """Give an empty store whose pools keep checkpoints often."""
-    monkeypatch.setattr(pools, "CHECKPOINT_INTERVAL", 300)
-    found = open_store(f"sqlite:///{tmp_path / 'pools.db'}")
+    sizes = Sizes(checkpoint_interval=300)
+    found = open_store(f"sqlite:///{tmp_path / 'pools.db'}", sizes=sizes)
     yield found
     found.close()
 

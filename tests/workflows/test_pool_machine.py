@@ -29,7 +29,8 @@ from equipoise.rating.registry import make_system
 from equipoise.store import replays
 from equipoise.store.connection import Store
 from equipoise.store.pools import change_pool, get_pool
-from equipoise.workflows import amending, clearing, replay_claims, replaying
+from equipoise.store.sizes import Sizes
+from equipoise.workflows import amending, clearing, replaying
 from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pool_reading import leaderboard, player_history
 from equipoise.workflows.pools import pool_message
@@ -433,13 +434,10 @@ class PoolMachine(RuleBasedStateMachine):
             assert found.difference == foreseen.difference
 
 
-def test_a_pool_is_what_its_log_says(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_is_what_its_log_says(store: Store) -> None:
     """Whatever was posted, amended, replayed, given up, taken over or cleared out, in any order."""
-    monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 3)
-    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 5)
-    monkeypatch.setattr("equipoise.store.checkpoints.MOST", 4)
-    monkeypatch.setattr(replay_claims, "STEP_ROWS", 3)
-    monkeypatch.setattr(replaying, "_NEARLY", 2)
+    sizes = Sizes(matches=3, checkpoint_interval=5, checkpoints=4, rows=3, players_left=2)
+    store = Store(store.engine, sizes)
     names = iter(range(1_000_000))
 
     class Machine(PoolMachine):

@@ -12,7 +12,6 @@ from equipoise.errors import NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store, open_store
-from equipoise.workflows import pool_overview
 from equipoise.workflows.pool_overview import overview
 from equipoise.workflows.pool_people import rating_course
 from equipoise.workflows.pool_reading import leaderboard
@@ -128,15 +127,11 @@ def test_pools_without_times_are_told_by_matches(store: Store) -> None:
     assert [one.match for one in found.drift] == sorted(one.match for one in found.drift)
 
 
-def test_long_logs_and_large_pools_are_told_of_in_part(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_logs_and_large_pools_are_told_of_in_part(store: Store) -> None:
     """Of the newest matches, and of players evenly drawn."""
-    monkeypatch.setattr(pool_overview, "MOST_MATCHES", 30)
-    monkeypatch.setattr(pool_overview, "MOST_PLAYERS", 4)
     matches = duels(150, DAY)
     filled(store, matches)
-    found = overview(store, "pool")
+    found = overview(store, "pool", most_matches=30, most_players=4)
     assert found.covered == 30
     # The day of the thirtieth match is told of from its beginning.
     assert 30 <= sum(one.matches for one in found.activity) <= 31

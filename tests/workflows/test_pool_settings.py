@@ -11,7 +11,7 @@ import pytest
 from equipoise.errors import ConflictError, InvalidDataError
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
 from equipoise.store.connection import Store
-from equipoise.workflows import boards
+from equipoise.store.sizes import Sizes
 from equipoise.workflows.amending import amendment, amendments
 from equipoise.workflows.auditing import audit_page
 from equipoise.workflows.exchange import export_file
@@ -102,11 +102,9 @@ def test_a_change_is_a_record_with_old_and_new(store: Store) -> None:
 
 
 @pytest.mark.parametrize("piece", [3, 2_500])
-def test_the_board_follows_what_is_shown(
-    store: Store, piece: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_board_follows_what_is_shown(store: Store, piece: int) -> None:
     """Provisional players, shown ratings and decay, at once or in small steps, and back again."""
-    monkeypatch.setattr(boards, "_PIECE", piece)
+    store = Store(store.engine, Sizes(board=piece))
     pool = Trial(store, system="glicko")
     names = ["ana", "ben", "cyd", "dee", "eve", "fay", "gus"]
     for at in range(20):

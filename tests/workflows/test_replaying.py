@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import time
 import zlib
+from dataclasses import replace
 
 import pytest
 
 from equipoise.store import checkpoints
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
-from equipoise.workflows import checkpointing, clearing, replay_claims, replaying
+from equipoise.store.sizes import SIZES, Sizes
+from equipoise.workflows import checkpointing, clearing, replaying
 from equipoise.workflows.amended_log import Piece, counted_piece
 from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pools import pool_message
 from workflows.pool_trials import Trial, duel
 
-
-@pytest.fixture
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every border that a long log meets one that a short log meets."""
-    monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 3)
-    monkeypatch.setattr(replay_claims, "STEP_ROWS", 2)
-    monkeypatch.setattr(replaying, "_NEARLY", 2)
+#: Every border that a long log meets is one that a short log meets.
+SMALL = Sizes(matches=3, rows=2, players_left=2)
 
 
 def filled(store: Store, matches: int = 12, name: str = "trial", **settings: object) -> Trial:
@@ -34,9 +31,9 @@ def filled(store: Store, matches: int = 12, name: str = "trial", **settings: obj
     return pool
 
 
-@pytest.mark.usefixtures("small_steps")
 def test_a_wish_to_rerate_outlasts_a_replay_under_way(store: Store) -> None:
     """The replay began later than the whole log: it does not grant the wish."""
+    store = Store(store.engine, SMALL)
     pool = filled(store)
     pool.void("m6")
     asked: list[bool] = []
@@ -54,12 +51,12 @@ def test_a_wish_to_rerate_outlasts_a_replay_under_way(store: Store) -> None:
     assert pool.is_sound()
 
 
-@pytest.mark.usefixtures("small_steps")
 def test_a_clearing_out_that_is_overtaken_by_a_swap_begins_anew(store: Store) -> None:
     """Rows that the swap put out of date before the place it had reached go too.
 
     Otherwise a later replay that begins further on would bring them back.
     """
+    store = Store(store.engine, SMALL)
     pool = filled(store)
     pool.void("m1")
     pool.replay()
@@ -79,9 +76,9 @@ def test_a_clearing_out_that_is_overtaken_by_a_swap_begins_anew(store: Store) ->
     assert pool.is_sound()
 
 
-@pytest.mark.usefixtures("small_steps")
 def test_a_replay_stopped_while_it_clears_out_is_left_to_others_at_once(store: Store) -> None:
     """They need not wait until its claim runs out."""
+    store = Store(store.engine, SMALL)
     pool = filled(store)
     pool.void("m1")
     assert pool.replay()
@@ -92,17 +89,13 @@ def test_a_replay_stopped_while_it_clears_out_is_left_to_others_at_once(store: S
     assert pool.is_sound()
 
 
-@pytest.mark.usefixtures("small_steps")
-def test_a_long_replay_makes_no_more_checkpoints_than_a_pool_keeps(
-    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_replay_makes_no_more_checkpoints_than_a_pool_keeps(sqlite_store: Store) -> None:
     """The interval grows with the log, not with every checkpoint that was made on the way."""
-    monkeypatch.setattr("equipoise.store.checkpoints.MOST", 4)
-    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 2)
-    pool = filled(sqlite_store, 60)
-    replaying.rerate(sqlite_store, pool.name)
+    store = Store(sqlite_store.engine, replace(SMALL, checkpoints=4, checkpoint_interval=2))
+    pool = filled(store, 60)
+    replaying.rerate(store, pool.name)
     pool.settle()
-    with sqlite_store.read() as connection:
+    with store.read() as connection:
         record = get_pool(connection, pool.name)
         kept = checkpoints.positions(connection, record.id)
     # 120 participations, and after thinning three or four checkpoints.
@@ -114,14 +107,10 @@ def test_a_long_replay_makes_no_more_checkpoints_than_a_pool_keeps(
     assert pool.is_sound()
 
 
-@pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize("damage", [b"", b"no checkpoint", zlib.compress(b"PK no state")])
-def test_a_checkpoint_that_cannot_be_read_is_passed_over(
-    store: Store, monkeypatch: pytest.MonkeyPatch, damage: bytes
-) -> None:
+def test_a_checkpoint_that_cannot_be_read_is_passed_over(store: Store, damage: bytes) -> None:
     """The replay goes further back: all of it follows from the log."""
-    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 4)
-    monkeypatch.setattr("equipoise.store.pools.PER_PLAYER", 0)
+    store = Store(store.engine, replace(SMALL, checkpoint_interval=4, checkpoint_per_player=0))
     pool = filled(store)
     replaying.rerate(store, pool.name)
     pool.settle()
@@ -137,7 +126,7 @@ def test_a_checkpoint_that_cannot_be_read_is_passed_over(
 
 def test_a_checkpoint_is_kept_when_it_is_due(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what is stored, without a replay; matches after it are rated on it."""
-    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 20)
+    store = Store(store.engine, Sizes(checkpoint_interval=20))
     pool = filled(store, 9)
     assert not keep_checkpoints(store, pool.name)
     pool.post(duel("more", "ada", "bob", 9))
@@ -159,8 +148,7 @@ def test_large_matches_are_read_a_few_at_a_time(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Contests of thousands would otherwise fill the memory; nothing is left out."""
-    monkeypatch.setattr("equipoise.store.log.LARGE", 150)
-    monkeypatch.setattr("equipoise.store.log._STEP", 2)
+    store = Store(store.engine, Sizes(characters=150, fetched=2, players_left=0))
     pool = filled(store)
     pool.correct(duel("m2", "ada", "dan", 8))
     read: list[int] = []
@@ -171,28 +159,25 @@ def test_large_matches_are_read_a_few_at_a_time(
         return found
 
     monkeypatch.setattr(replaying, "counted_piece", watched)
-    monkeypatch.setattr(replaying, "_NEARLY", 0)
     pool.settle()
     assert len(read) > 4
     assert max(read) <= 3
     assert pool.is_sound()
 
 
-@pytest.mark.usefixtures("small_steps")
 def test_a_replay_keeps_its_claim_while_it_reads_what_came_before(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Far from the last checkpoint that takes longer than a claim lasts: others must not begin."""
-    assert checkpointing._BEAT * 1_000_000 * 4 <= replay_claims.LEASE
-    monkeypatch.setattr(checkpointing, "_BEAT", 0.0)
-    monkeypatch.setattr(replay_claims, "LEASE", 1_500_000)
-    pool = filled(sqlite_store)
+    assert SIZES.beat * 1_000_000 * 4 <= SIZES.lease
+    store = Store(sqlite_store.engine, replace(SMALL, beat=0.0, lease=1_500_000))
+    pool = filled(store)
     pool.void("m11")
     others: list[bool] = []
 
     def slowly(*given: object) -> Piece:
         time.sleep(0.45)
-        others.append(replaying.replay_pool(sqlite_store, pool.name, owner="another"))
+        others.append(replaying.replay_pool(store, pool.name, owner="another"))
         return counted_piece(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(checkpointing, "counted_piece", slowly)

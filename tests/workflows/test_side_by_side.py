@@ -6,12 +6,11 @@ import random
 import threading
 from collections.abc import Callable
 
-import pytest
-
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store
-from equipoise.workflows import replay_claims, replaying
+from equipoise.store.sizes import Sizes
+from equipoise.workflows import replaying
 from equipoise.workflows.checkpointing import keep_checkpoints
 from equipoise.workflows.pool_reading import leaderboard, match, player, player_history
 from equipoise.workflows.pools import create_pool, pool_message
@@ -40,14 +39,10 @@ def together(*jobs: Callable[[], None]) -> None:
         raise failures[0]
 
 
-def test_writers_readers_and_replays_go_on_beside_one_another(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writers_readers_and_replays_go_on_beside_one_another(store: Store) -> None:
     """Each read is of one generation; in the end the log gives what is stored."""
-    monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", 20)
-    monkeypatch.setattr("equipoise.store.pools.CHECKPOINT_INTERVAL", 40)
-    monkeypatch.setattr(replay_claims, "STEP_ROWS", 15)
-    monkeypatch.setattr(replaying, "_NEARLY", 5)
+    sizes = Sizes(matches=20, checkpoint_interval=40, rows=15, players_left=5)
+    store = Store(store.engine, sizes)
     pool = Trial(store, late="replay")
     start = [duel(f"s{n}", *random.Random(n).sample(PLAYERS, 2), n) for n in range(60)]
     pool.post(*start)

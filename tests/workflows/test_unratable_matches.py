@@ -12,6 +12,7 @@ from equipoise.errors import ConvergenceError, InvalidDataError
 from equipoise.rating.elo import Elo
 from equipoise.rating.state import State
 from equipoise.store.connection import Store
+from equipoise.store.sizes import Sizes
 from equipoise.workflows import replaying
 from equipoise.workflows.amending import amendments
 from equipoise.workflows.pools import pool_message
@@ -65,10 +66,10 @@ def voids(pool: Trial) -> dict[str, str]:
 @pytest.mark.parametrize("weight", [_FAILS, _NO_RATING])
 @pytest.mark.parametrize("piece", [3, 2000])
 def test_a_correction_that_cannot_be_rated_does_not_hold_up_the_pool(
-    store: Store, monkeypatch: pytest.MonkeyPatch, weight: float, piece: int
+    store: Store, weight: float, piece: int
 ) -> None:
     """The match is voided with the reason; what was amended beside it counts."""
-    monkeypatch.setattr("equipoise.workflows.amended_log.PIECE", piece)
+    store = Store(store.engine, Sizes(matches=piece))
     pool = filled(store)
     same = filled(store, name="same")
     pool.correct(duel("m5", "bob", "cyd", 5, weight=weight))

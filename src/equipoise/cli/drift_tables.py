@@ -35,6 +35,8 @@ _ALL = (("players", "players", ",d"), ("rating_all", "rating_all", ".1f"))
 
 def moments_table(answer: DriftMessage) -> Table:
     """Return a row a moment, of one system after the other."""
+    from equipoise.data.times import to_the_minute
+
     several = len(answer.systems) > 1
     timed = answer.systems[0].points[0].time is not None
     fields = (*_LEVEL, *_MOVES, *_INFLATION)
@@ -43,7 +45,7 @@ def moments_table(answer: DriftMessage) -> Table:
     rows = [
         [one.label] * several
         + [f"{point.matches:,d}"]
-        + [_time(point.time)] * timed
+        + [to_the_minute(point.time)] * timed
         + [_cell(getattr(point, field), kind) for field, _, kind in fields]
         for one in answer.systems
         for point in one.points
@@ -95,17 +97,6 @@ def _at_end(one: DriftSystemMessage, field: str) -> Any:
     if field not in {move for move, _, _ in _MOVES}:
         return values[-1]
     return None if values[-1] is None else sum(values)
-
-
-def _time(time: Any) -> str:
-    """Return a moment to the minute, or the day; of an order without dates, its number."""
-    from datetime import UTC, datetime
-
-    from equipoise.data.times import LAST_ORDER
-
-    if isinstance(time, int) and time > LAST_ORDER:
-        time = datetime.fromtimestamp(time, UTC)
-    return f"{time:%Y-%m-%d %H:%M}" if isinstance(time, datetime) else str(time)
 
 
 def _cell(value: float | None, kind: str) -> str:

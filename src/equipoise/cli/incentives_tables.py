@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from equipoise.messages.incentives import (
         IncentiveMessage,
         IncentivesMessage,
-        PlannedMatchMessage,
     )
 
 #: Columns, rows, and which columns are numbers.
@@ -37,6 +36,8 @@ def players_table(answer: IncentivesMessage) -> Table:
 
 def thrown_table(answer: IncentivesMessage) -> Table:
     """Return a row for every match that a plan throws."""
+    from equipoise.data.times import to_the_minute
+
     several = len(answer.systems) > 1
     timed = any(match.time is not None for match in answer.systems[0].players[0].matches)
     columns = ["system"] * several + ["player", "match"] + ["time"] * timed
@@ -44,7 +45,7 @@ def thrown_table(answer: IncentivesMessage) -> Table:
     rows = [
         [system.label] * several
         + [str(one.player), str(match.match)]
-        + [_time(match)] * timed
+        + [to_the_minute(match.time)] * timed
         + [f"{match.teams:,d}", _place(match.place, match.tied)]
         + [_place(match.planned_place, match.planned_tied)]
         + [_points(match.honest), _points(match.planned)]
@@ -99,15 +100,3 @@ def _points(value: float, sign: str = "") -> str:
 
 def _place(place: int, tied: int) -> str:
     return f"{place:,d}{'=' if tied else ''}"
-
-
-def _time(match: PlannedMatchMessage) -> str:
-    """Return a moment to the minute, or the day."""
-    from datetime import UTC, datetime
-
-    from equipoise.data.times import LAST_ORDER
-
-    time = match.time
-    if isinstance(time, int) and time > LAST_ORDER:
-        time = datetime.fromtimestamp(time, UTC)
-    return f"{time:%Y-%m-%d %H:%M}" if isinstance(time, datetime) else str(time)

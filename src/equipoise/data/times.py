@@ -7,6 +7,7 @@ written is read back as the same times.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ TimeKind: TypeAlias = Literal["seconds", "datetime", "date"]
 
 MICROSECONDS = 1_000_000
 MICROSECONDS_PER_DAY = 86_400_000_000
+_EPOCH = datetime(1970, 1, 1)
 
 #: The last number of an order without dates: rounds, seasons, years.
 LAST_ORDER = 9_999
@@ -79,6 +81,21 @@ def as_written(time: Ints, kind: TimeKind) -> Ids:
         return time // MICROSECONDS
     stamps: Ids = time.astype("datetime64[us]")
     return stamps if kind == "datetime" else stamps.astype("datetime64[D]")
+
+
+def iso(time: int) -> str:
+    """Return microseconds since 1970 as text of ISO 8601, without a zone."""
+    return (_EPOCH + timedelta(microseconds=time)).isoformat()
+
+
+def to_the_minute(time: object) -> str:
+    """Return a moment to the minute in UTC, or a day; of an order without dates, its number.
+
+    time : a date, a moment, seconds since 1970, or a small whole number
+    """
+    if isinstance(time, int) and time > LAST_ORDER:
+        time = datetime.fromtimestamp(time, UTC)
+    return f"{time:%Y-%m-%d %H:%M}" if isinstance(time, datetime) else str(time)
 
 
 def table_kind(time: Ints, kind: TimeKind) -> TimeKind:

@@ -46,7 +46,7 @@ from equipoise.evaluate.drift_pool import (
     retire_until,
 )
 from equipoise.numeric.workers import Workers
-from equipoise.rating.replay import TRACE_COLUMNS, check_fit, days, pieces
+from equipoise.rating.replay import PIECE, TRACE_COLUMNS, check_fit, days, pieces
 from equipoise.rating.system import RatingSystem
 
 #: Days in which an active player has played, where a history has times.
@@ -85,6 +85,20 @@ def drift(
     Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
         there is no match, ConvergenceError
     """
+    return measure_drift(system, history, window, points, threads, progress)
+
+
+def measure_drift(
+    system: RatingSystem,
+    history: History,
+    window: ActivityWindow | None = None,
+    points: int = POINTS,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    piece: int = PIECE,
+) -> Drift:
+    """Return what `drift` does; piece : participations rated and held in memory at once."""
     require(2 <= points <= MOST_POINTS, "points", f"from 2 to {MOST_POINTS:,}", points)
     window = default_window(history) if window is None else window
     check_window(window, history)
@@ -96,7 +110,7 @@ def drift(
     instants = _instants(played, history, window, moments)
     read_at = [None] * len(moments) if instants is None else [days(at) for at in instants.tolist()]
     with Workers(threads) as workers:
-        following = _Following(system, history, played, workers, progress)
+        following = _Following(system, history, played, workers, progress, piece)
         rows = [
             following.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
         ]
@@ -148,9 +162,10 @@ class _Following:
         played: Played,
         workers: Workers,
         progress: Callable[[int, int], None] | None,
+        piece: int,
     ) -> None:
         self._system, self._history, self._played = system, history, played
-        self._workers, self._progress = workers, progress
+        self._workers, self._progress, self._piece = workers, progress, piece
         self._state = system.initial(history.players)
         self._pool = empty_pool(history.players)
         self._done = self._retired = 0
@@ -161,7 +176,7 @@ class _Following:
         day : for which deviations are read
         """
         stop = int(np.searchsorted(self._played.place, moment, side="right"))
-        for low, high in pieces(self._history, self._done, stop):
+        for low, high in pieces(self._history, self._done, stop, self._piece):
             changes = self._rate(low, high)
             self._retired = follow(self._pool, self._played, changes, low, high, self._retired)
             if self._progress is not None:

@@ -19,15 +19,16 @@ _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 TEXT = "must be text in the format pgn"
 
 
-def blocks_of(stream: GuardedStream, name: str) -> Iterator[bytes]:
+def blocks_of(stream: GuardedStream, name: str, size: int = BLOCK) -> Iterator[bytes]:
     """Yield the text of a stream, block by block.
 
+    size : bytes read at once
     Raises : InvalidDataError   it is not text, or there is nothing
     """
-    first = stream.read(BLOCK)
+    first = stream.read(size)
     if not first:
         refuse(name, "must hold at least one game", "an empty file")
-    raw = _raw(first, stream)
+    raw = _raw(first, stream, size)
     if first.startswith(_UTF_16_MARKS):
         raw = _from_utf_16(raw, name)
     elif b"\0" in first[:1024]:
@@ -35,12 +36,12 @@ def blocks_of(stream: GuardedStream, name: str) -> Iterator[bytes]:
     yield from _with_line_feeds(raw)
 
 
-def _raw(first: bytes, stream: GuardedStream) -> Iterator[bytes]:
+def _raw(first: bytes, stream: GuardedStream, size: int) -> Iterator[bytes]:
     """Yield a first block without its byte order mark, and the rest of its stream."""
     block = first.removeprefix(_UTF_8_MARK)
     while block:
         yield block
-        block = stream.read(BLOCK)
+        block = stream.read(size)
 
 
 def _from_utf_16(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:

@@ -18,23 +18,29 @@ from equipoise.errors import require
 from equipoise.formats.writing import GZIP_LEVEL, HISTORY_FORMATS, format_of
 
 #: Rows written together: enough for Parquet to pack them well, some megabytes in memory.
-_ROWS = 250_000
+ROWS = 250_000
 
 
-def write_pieces(pieces: Iterable[pl.DataFrame], target: str | os.PathLike[str] | IO[bytes]) -> int:
+def write_pieces(
+    pieces: Iterable[pl.DataFrame],
+    target: str | os.PathLike[str] | IO[bytes],
+    *,
+    rows: int = ROWS,
+) -> int:
     """Write tables with the same columns one below the other; return the number of rows.
 
     A file appears whole or not at all, and has the bytes that the table in one piece would have;
     where they are compressed (.csv.gz, .parquet), the same content.
 
     target : path that ends in .csv, .csv.gz, .tsv, .parquet or .jsonl; a binary stream gets CSV
+    rows : written together
     Raises : InvalidParameterError   another suffix, no such directory, or no piece at all
     """
     if not isinstance(target, str | os.PathLike):
-        return _write(pieces, target, "csv")
+        return _write(pieces, target, "csv", rows)
     kind = format_of(Path(target), HISTORY_FORMATS)
     with whole_file(target) as file:
-        return _write(pieces, file, kind)
+        return _write(pieces, file, kind, rows)
 
 
 def check_pieces_target(path: str | os.PathLike[str]) -> None:
@@ -43,13 +49,13 @@ def check_pieces_target(path: str | os.PathLike[str]) -> None:
     check_place(path)
 
 
-def _write(pieces: Iterable[pl.DataFrame], file: IO[bytes], kind: str) -> int:
-    gathered = _gathered(pieces)
+def _write(pieces: Iterable[pl.DataFrame], file: IO[bytes], kind: str, rows: int) -> int:
+    gathered = _gathered(pieces, rows)
     first = next(gathered, None)
     require(first is not None, "pieces", "at least one", "none")
     tables = itertools.chain([cast(pl.DataFrame, first)], gathered)
     if kind == "parquet":
-        return _write_parquet(tables, cast(pl.DataFrame, first).schema, file)
+        return _write_parquet(tables, cast(pl.DataFrame, first).schema, file, rows)
     if kind == "csv.gz":
         # Neither name nor time inside: the same table gives the same bytes.
         with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as compressed:
@@ -57,14 +63,14 @@ def _write(pieces: Iterable[pl.DataFrame], file: IO[bytes], kind: str) -> int:
     return _write_text(tables, file, kind)
 
 
-def _gathered(pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Yield pieces joined to tables of at least `_ROWS` rows, but for the last."""
+def _gathered(pieces: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFrame]:
+    """Yield pieces joined to tables of at least so many rows, but for the last."""
     waiting: list[pl.DataFrame] = []
     rows = 0
     for piece in pieces:
         waiting.append(piece)
         rows += len(piece)
-        if rows >= _ROWS:
+        if rows >= least:
             yield pl.concat(waiting)
             waiting, rows = [], 0
     if waiting:
@@ -86,7 +92,9 @@ def _write_text(tables: Iterable[pl.DataFrame], file: IO[bytes], kind: str) -> i
     return rows
 
 
-def _write_parquet(tables: Iterator[pl.DataFrame], schema: pl.Schema, file: IO[bytes]) -> int:
+def _write_parquet(
+    tables: Iterator[pl.DataFrame], schema: pl.Schema, file: IO[bytes], group: int
+) -> int:
     """Hand tables to the streaming writer of Polars, which asks for one after the other."""
     rows = 0
     failed: list[BaseException] = []
@@ -103,7 +111,7 @@ def _write_parquet(tables: Iterator[pl.DataFrame], schema: pl.Schema, file: IO[b
 
     try:
         register_io_source(source, schema=schema).sink_parquet(
-            file, compression="zstd", compression_level=1, row_group_size=_ROWS
+            file, compression="zstd", compression_level=1, row_group_size=group
         )
     except pl.exceptions.PolarsError:
         # What stopped the source is the cause; Polars tells only of its own surprise.

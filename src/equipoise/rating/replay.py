@@ -38,7 +38,7 @@ from equipoise.rating.system import RatingSystem
 TRACE_COLUMNS = ("expected", "rating_before", "deviation_before", "rating", "deviation")
 
 #: Participations rated between two reports of progress.
-_PIECE = 100_000
+PIECE = 100_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -243,7 +243,7 @@ def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
     return {name: np.full(history.participations, np.nan) for name in names}
 
 
-def pieces(history: History, start: int, stop: int, size: int = _PIECE) -> list[tuple[int, int]]:
+def pieces(history: History, start: int, stop: int, size: int = PIECE) -> list[tuple[int, int]]:
     """Return slices of matches start:stop, of about `size` participations each."""
     if start >= stop:
         return []

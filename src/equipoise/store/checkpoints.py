@@ -8,9 +8,7 @@ from sqlalchemy import Connection, delete, insert, literal, select, tuple_
 
 from equipoise.store.pools import Position
 from equipoise.store.schema import checkpoints
-
-#: A pool keeps at most so many; then every second one goes and the interval doubles.
-MOST = 32
+from equipoise.store.sizes import sizes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def positions(connection: Connection, pool: int) -> list[Position]:
 def thin(connection: Connection, pool: int) -> bool:
     """Delete every second checkpoint, not the last, if there are too many; return whether."""
     found = positions(connection, pool)
-    if len(found) <= MOST:
+    if len(found) <= sizes_of(connection).checkpoints:
         return False
     c = checkpoints.c
     for time, seq in found[-2::-2]:

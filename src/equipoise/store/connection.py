@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.store.sizes import OPTION, SIZES, Sizes
 
 #: Database of a service of which none is named.
 DEFAULT_URL = "sqlite:///equipoise.db"
@@ -41,14 +42,17 @@ class Store:
 
     Threads may share it. SQLite has one writer: within a process they wait for one another here,
     between processes in SQLite itself.
+
+    sizes : how much is read, written and kept at once
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, engine: Engine, sizes: Sizes = SIZES) -> None:
+        self.engine, self.sizes = engine, sizes
         self.is_sqlite = engine.dialect.name == "sqlite"
+        options: dict[str, Any] = {OPTION: sizes}
         moment = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
-        self._reading = engine.execution_options(**moment)
-        self._writing = engine.execution_options(equipoise_writes=True)
+        self._reading = engine.execution_options(**options, **moment)
+        self._writing = engine.execution_options(**options, equipoise_writes=True)
         self._writer = threading.Lock()
 
     @contextmanager
@@ -85,7 +89,7 @@ class _Moment(Store):
     """A store inside one transaction that reads."""
 
     def __init__(self, store: Store, connection: Connection) -> None:
-        super().__init__(store.engine)
+        super().__init__(store.engine, store.sizes)
         self._connection = connection
 
     @contextmanager
@@ -100,11 +104,12 @@ class _Moment(Store):
         yield
 
 
-def open_store(url: str = DEFAULT_URL, *, migrate: bool = True) -> Store:
+def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = SIZES) -> Store:
     """Return the database at a URL, brought to the current schema.
 
     url : "sqlite:///FILE" or "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
     migrate : create or upgrade the schema; otherwise another than the current one is refused
+    sizes : how much is read, written and kept at once
     Raises : InvalidParameterError for a URL that is none of these; NotFoundError where the
         database cannot be reached; ConflictError where its schema is newer than this code
     """
@@ -127,7 +132,7 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True) -> Store:
     except BaseException:
         engine.dispose()
         raise
-    return Store(engine)
+    return Store(engine, sizes)
 
 
 def _checked(url: str) -> URL:

@@ -10,13 +10,11 @@ from sqlalchemy import Connection, Row, bindparam, func, literal, literal_column
 from equipoise.store.bulk import among, insert_rows, one_each
 from equipoise.store.pools import Position
 from equipoise.store.schema import is_name, log
+from equipoise.store.sizes import sizes_of
 
 Kind: TypeAlias = Literal[
     "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
 ]
-
-#: Entries read at a time.
-_PIECE = 2_000
 
 
 class Entry(NamedTuple):
@@ -38,10 +36,6 @@ class Entry(NamedTuple):
         """Where a match stands in the order of rating."""
         return self.time, self.seq
 
-
-#: Characters of matches after which no more are read at a time, and rows fetched at a time.
-LARGE = 16 * 2**20
-_STEP = 250
 
 _NAMES = Entry._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
@@ -120,27 +114,26 @@ def amendments_before(
     return list(_entries(connection.execute(query.order_by(log.c.seq.desc()).limit(limit))))
 
 
-def matches_after(
-    connection: Connection, pool: int, after: Position, limit: int = _PIECE
-) -> tuple[list[Entry], bool]:
+def matches_after(connection: Connection, pool: int, after: Position) -> tuple[list[Entry], bool]:
     """Return the next matches in the order of their original positions, and whether that is all.
 
-    They are fewer than `limit` where they are large: contests of thousands.
+    They are fewer than usual where they are large: contests of thousands.
     """
+    sizes = sizes_of(connection)
     query = (
         select(*_COLUMNS)
         .where(log.c.pool == pool, _MATCH, _position() > _literal(after))
         .order_by(log.c.time, log.c.seq)
-        .limit(limit)
+        .limit(sizes.matches)
     )
     found, characters = [], 0
-    with connection.execute(query, execution_options={"yield_per": _STEP}) as rows:
+    with connection.execute(query, execution_options={"yield_per": sizes.fetched}) as rows:
         for entry in _entries(rows):
             found.append(entry)
             characters += len(entry.content)
-            if characters >= LARGE:
+            if characters >= sizes.characters:
                 return found, False
-    return found, len(found) < limit
+    return found, len(found) < sizes.matches
 
 
 def matches_before(
@@ -185,16 +178,17 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
 
 def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[Entry]:
     """Give all entries in the order in which they came."""
+    limit = sizes_of(connection).matches
     while True:
         query = (
             select(*_COLUMNS)
             .where(log.c.pool == pool, log.c.seq > after)
             .order_by(log.c.seq)
-            .limit(_PIECE)
+            .limit(limit)
         )
         piece = list(_entries(connection.execute(query)))
         yield from piece
-        if len(piece) < _PIECE:
+        if len(piece) < limit:
             return
         after = piece[-1].seq
 

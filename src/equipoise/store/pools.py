@@ -15,6 +15,7 @@ from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, NotFoundError
 from equipoise.store.prepared import Prepared
 from equipoise.store.schema import is_name, pools
+from equipoise.store.sizes import Sizes, sizes_of
 
 #: A place in a pool's order of rating: (time, seq).
 Position = tuple[int, int]
@@ -31,13 +32,6 @@ _THERE = pools.c.deleted.is_(None)
 #: How often a pool is looked for that has become an archive meanwhile; each time takes the end of
 #: another season.
 _ATTEMPTS = 100
-
-#: Participations between two checkpoints at first; doubled whenever there are too many of them.
-CHECKPOINT_INTERVAL = 20_000
-
-#: A checkpoint holds all players: so many participations for each of them must lie between two,
-#: so that keeping checkpoints stays a small part of the work however large the pool is.
-PER_PLAYER = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +86,9 @@ class PoolRecord:
     board_from: str | None = None
     draws_from: int = 1
 
-    @property
-    def checkpoint_every(self) -> int:
-        """Participations between two checkpoints of a pool of this size."""
-        return max(self.checkpoint_interval, PER_PLAYER * self.players)
+    def checkpoint_every(self, sizes: Sizes) -> int:
+        """Return the participations between two checkpoints of a pool with so many players."""
+        return max(self.checkpoint_interval, sizes.checkpoint_per_player * self.players)
 
 
 def add_pool(
@@ -128,7 +121,7 @@ def add_pool(
             from_time=START[0],
             from_seq=START[1],
             garbage=False,
-            checkpoint_interval=CHECKPOINT_INTERVAL,
+            checkpoint_interval=sizes_of(connection).checkpoint_interval,
             checkpoint_due=0,
             board_day=board_day,
         )
@@ -203,12 +196,13 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
 
     That is a replay, a checkpoint, a clearing out, or a leaderboard put in order.
     """
+    per_player = sizes_of(connection).checkpoint_per_player
     wanted = (
         pools.c.dirty_time.is_not(None)
         | pools.c.garbage
         | (
             (pools.c.checkpoint_due >= pools.c.checkpoint_interval)
-            & (pools.c.checkpoint_due >= PER_PLAYER * pools.c.players)
+            & (pools.c.checkpoint_due >= per_player * pools.c.players)
         )
         | pools.c.board_from.is_not(None)
         # A null says no.

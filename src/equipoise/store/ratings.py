@@ -23,9 +23,7 @@ from sqlalchemy import (
 from equipoise.store.bulk import among, insert, one_each
 from equipoise.store.prepared import Prepared
 from equipoise.store.schema import is_name, ratings
-
-#: Players read at a time.
-_PIECE = 5_000
+from equipoise.store.sizes import sizes_of
 
 
 class RatingRow(NamedTuple):
@@ -87,7 +85,7 @@ def span_of_last_times(
 
 def all_states(connection: Connection, pool: int, generation: int) -> Iterator[Sequence[StateRow]]:
     """Give all players and their packed states by id, some thousands at a time."""
-    after = ""
+    after, limit = "", sizes_of(connection).ratings
     while True:
         query = (
             select(*_STATES)
@@ -97,12 +95,12 @@ def all_states(connection: Connection, pool: int, generation: int) -> Iterator[S
                 ratings.c.player > after,
             )
             .order_by(ratings.c.player)
-            .limit(_PIECE)
+            .limit(limit)
         )
         rows = [StateRow._make(row) for row in connection.execute(query).all()]
         if rows:
             yield rows
-        if len(rows) < _PIECE:
+        if len(rows) < limit:
             return
         after = rows[-1][0]
 
@@ -219,12 +217,12 @@ def ratings_after(
 
 def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[list[RatingRow]]:
     """Give all ratings by id, some thousands at a time."""
-    after = ""
+    after, limit = "", sizes_of(connection).ratings
     while True:
-        rows = ratings_after(connection, pool, generation, after, _PIECE)
+        rows = ratings_after(connection, pool, generation, after, limit)
         if rows:
             yield rows
-        if len(rows) < _PIECE:
+        if len(rows) < limit:
             return
         after = rows[-1].player
 
@@ -239,7 +237,8 @@ def players_by_rating(connection: Connection, pool: int, generation: int) -> Ite
         .where(ratings.c.pool == pool, ratings.c.generation == generation)
         .order_by(ratings.c.disqualified, ratings.c.rating.desc(), ratings.c.player)
     )
-    found = connection.execute(query, execution_options={"yield_per": _PIECE})
+    options = {"yield_per": sizes_of(connection).ratings}
+    found = connection.execute(query, execution_options=options)
     for rows in found.partitions():
         yield [row[0] for row in rows]
 

@@ -31,7 +31,8 @@ _LONGEST = 60.0
 class Background:
     """A thread that does what pools want done, and warms up systems before they are used."""
 
-    def __init__(self, store: Store, metrics: Metrics) -> None:
+    def __init__(self, store: Store, metrics: Metrics, pause: float = PAUSE) -> None:
+        self._pause = pause
         self._store = store
         self._metrics = metrics
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
@@ -82,7 +83,7 @@ class Background:
         while not self._stop.is_set():
             self._wake.clear()
             self._guarded("", self._round)
-            self._wake.wait(PAUSE)
+            self._wake.wait(self._pause)
 
     def _warm_all(self) -> None:
         for pool in pool_messages(self._store):

@@ -16,9 +16,6 @@ from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.match_history import LoggedMatch, players_of, without
 from equipoise.workflows.posted_matches import logged_match
 
-#: Entries read at a time.
-PIECE = 2_000
-
 #: After all positions.
 _END: Position = (2**62, 2**62)
 
@@ -118,7 +115,7 @@ def counted_piece(
 
     Late matches that came after `amendments.through` are left to the next replay.
     """
-    entries, last = log.matches_after(connection, pool.id, after, PIECE)
+    entries, last = log.matches_after(connection, pool.id, after)
     end = _END if last else entries[-1].position
     placed = _moved(connection, pool, amendments, after, end)
     for entry in entries:

@@ -20,6 +20,7 @@ from equipoise.data.backtest import (
 )
 from equipoise.data.files import whole_file
 from equipoise.data.history import History
+from equipoise.data.missing import or_none
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
@@ -300,7 +301,7 @@ def _calibration(found: Calibration) -> CalibrationMessage:
     return CalibrationMessage(
         found.error,
         [
-            BinMessage(low, high, count, _or_none(expected), _or_none(observed))
+            BinMessage(low, high, count, or_none(expected), or_none(observed))
             for low, high, (count, expected, observed) in zip(
                 edges[:-1], edges[1:], rows, strict=True
             )
@@ -334,12 +335,8 @@ def _group(one: Group, least: Mapping[str, float]) -> GroupMessage:
 
 
 def _bounds(intervals: Mapping[str, Interval]) -> dict[str, list[float | None]]:
-    return {name: [_or_none(bound) for bound in bounds] for name, bounds in intervals.items()}
+    return {name: [or_none(bound) for bound in bounds] for name, bounds in intervals.items()}
 
 
 def _known(metrics: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: _or_none(value) for name, value in metrics.items()}
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    return {name: or_none(value) for name, value in metrics.items()}

@@ -13,16 +13,15 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.data.missing import or_nan
 from equipoise.store import ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
 from equipoise.store.ratings import RatingRow
+from equipoise.store.sizes import sizes_of
 from equipoise.workflows.pools import rules_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import day_of, days_idle, display
-
-#: Players looked at in one transaction, so that no writer waits long.
-_PIECE = 2_500
 
 
 def refresh_board(
@@ -49,11 +48,12 @@ def refresh_board(
             now = get_pool(connection, pool, lock=True)
             if now.id != record.id or now.generation != record.generation:
                 return None
-            rows = ratings.away_since(connection, now.id, now.generation, away, after, _PIECE)
+            limit = store.sizes.board
+            rows = ratings.away_since(connection, now.id, now.generation, away, after, limit)
             orderings = _decayed(rules, rows, day)
             ratings.reorder(connection, now.id, now.generation, orderings)
             changed += len(orderings)
-            if len(rows) < _PIECE:
+            if len(rows) < limit:
                 change_pool(connection, now.id, board_day=day)
                 return changed
         after = rows[-1].player
@@ -61,9 +61,9 @@ def refresh_board(
     return None
 
 
-def shows_all_at_once(pool: PoolRecord) -> bool:
+def shows_all_at_once(connection: Connection, pool: PoolRecord) -> bool:
     """Return whether changed settings of a pool can be written into its ratings at once."""
-    return pool.players < _PIECE
+    return pool.players < sizes_of(connection).board
 
 
 def rewrite_board(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> None:
@@ -81,8 +81,8 @@ def rewrite_piece(connection: Connection, pool: PoolRecord) -> bool:
 
     pool : locked
     """
-    rules, after = rules_of(pool.settings), pool.board_from or ""
-    rows = ratings.ratings_after(connection, pool.id, pool.generation, after, _PIECE)
+    rules, after, limit = rules_of(pool.settings), pool.board_from or "", sizes_of(connection).board
+    rows = ratings.ratings_after(connection, pool.id, pool.generation, after, limit)
     # Long before all matches nothing has decayed.
     day = START[0] if pool.board_day is None else pool.board_day
     ratings.reorder(connection, pool.id, pool.generation, _decayed(rules, rows, day))
@@ -94,20 +94,18 @@ def rewrite_piece(connection: Connection, pool: PoolRecord) -> bool:
             if (row.matches < placing) == provisional and row.provisional != provisional
         ]
         ratings.mark_provisional(connection, pool.id, pool.generation, changed, provisional)
-    done = len(rows) < _PIECE
+    done = len(rows) < limit
     change_pool(connection, pool.id, board_from=None if done else rows[-1].player)
     return done
 
 
 def _decayed(rules: PoolRules, rows: Sequence[RatingRow], day: int) -> dict[str, float]:
     """Return where those players belong who stand elsewhere, by id."""
-    deviation = [math.nan if row.deviation is None else row.deviation for row in rows]
-    times = [math.nan if row.last_time is None else row.last_time for row in rows]
-    last = np.array(times, np.float64) / MICROSECONDS_PER_DAY
+    last = or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY
     shown = display(
         rules,
         np.array([row.rating for row in rows], np.float64),
-        np.array(deviation, np.float64),
+        or_nan(row.deviation for row in rows),
         days_idle(last, day),
     )
     orderings = (-shown).tolist()

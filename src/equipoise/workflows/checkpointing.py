@@ -21,6 +21,7 @@ from equipoise.store import checkpoints, ratings, seeds
 from equipoise.store.checkpoints import Checkpoint
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
+from equipoise.store.sizes import sizes_of
 from equipoise.workflows.amended_log import Amendments, counted_piece
 from equipoise.workflows.match_history import (
     LoggedMatch,
@@ -37,9 +38,6 @@ log = logging.getLogger(__name__)
 
 #: zlib's level: floats hardly compress, but those of players who have not changed do.
 ZLIB_LEVEL = 1
-
-#: Seconds between two calls of `beat`: well within the lease of a replay (`replay_claims.LEASE`).
-_BEAT = 2.0
 
 
 @dataclass(slots=True, eq=False)
@@ -171,7 +169,7 @@ def running_before(
     running = _resumed(connection, pool, rules, position)
     after, told = running.position, time.monotonic()
     while True:
-        if time.monotonic() - told > _BEAT:
+        if time.monotonic() - told > sizes_of(connection).beat:
             beat()
             told = time.monotonic()
         piece = counted_piece(connection, pool, amendments, after)
@@ -217,7 +215,7 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
     """
     with store.read() as connection:
         record = get_pool(connection, pool)
-        if record.dirty is not None or record.checkpoint_due < record.checkpoint_every:
+        if record.dirty is not None or record.checkpoint_due < record.checkpoint_every(store.sizes):
             return False
         saved = _standing(connection, record, rules_of(record.settings))
     with store.write() as connection:

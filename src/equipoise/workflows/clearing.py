@@ -9,7 +9,6 @@ from typing import Any
 from equipoise.store import changes, ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
-from equipoise.workflows import replay_claims
 from equipoise.workflows.clock import now
 from equipoise.workflows.replay_claims import keep_claim
 
@@ -44,13 +43,13 @@ def clear(
             # A swap or a replay given up has put out of date also what was gone through before.
             if seen != (record.generation, record.replay_generation):
                 after, seen = None, (record.generation, record.replay_generation)
-            after = changes.forget_unseen(connection, record, after, replay_claims.STEP_ROWS)
+            after = changes.forget_unseen(connection, record, after, store.sizes.rows)
             gone = ratings.forget_others(
                 connection,
                 record.id,
                 record.generation,
                 record.replay_generation,
-                replay_claims.STEP_ROWS,
+                store.sizes.rows,
             )
             if after is None and not gone:
                 change_pool(connection, record.id, garbage=False)

@@ -14,7 +14,6 @@ from equipoise.messages.pools import DeletedPool
 from equipoise.store import audit, deletion, keys, webhooks
 from equipoise.store.connection import Store
 from equipoise.store.pools import archives_of, change_pool, get_pool, pool_after
-from equipoise.workflows import replay_claims
 from equipoise.workflows.pools import iso
 
 #: Archives that an error names.
@@ -94,7 +93,7 @@ def clear_deleted(store: Store, number: int, *, stop: Callable[[], bool] = lambd
             if stop():
                 return False
             with store.write() as connection:
-                limit = 1 if table in deletion.LARGE else replay_claims.STEP_ROWS
+                limit = 1 if table in deletion.LARGE else store.sizes.rows
                 after = deletion.forget_piece(connection, table, number, after, limit)
             more = after is not None
             # Lets a writer in who waits: neither SQLite nor locks are fair.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from equipoise.arrays import Floats
 from equipoise.charts.canvas import ASCII, UNICODE, Row, Span
 from equipoise.charts.distribution import Distribution
 from equipoise.charts.distribution_text import distribution_rows
 from equipoise.charts.rating_series import Along, RatingSeries
 from equipoise.charts.rating_text import rating_rows
 from equipoise.charts.theme import Size
+from equipoise.data.missing import nullable
 from equipoise.messages.history import HistoryMessage
 from equipoise.messages.plot import (
     BarMessage,
@@ -130,13 +129,9 @@ def message_of(shown: Plot) -> PlotMessage:
 
 def _series_message(one: RatingSeries) -> SeriesMessage:
     times = [None] * len(one.rating) if one.times is None else one.times.tolist()
-    columns = (one.rating.tolist(), _or_null(one.deviation), _or_null(one.performance))
+    columns = (one.rating.tolist(), nullable(one.deviation), nullable(one.performance))
     points = zip(one.matches.tolist(), times, *columns, strict=True)
     return SeriesMessage(one.player, [PointMessage(*point) for point in points])
-
-
-def _or_null(values: Floats) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 def _distribution_message(found: Distribution) -> DistributionMessage:

@@ -14,6 +14,7 @@ from equipoise.charts import theme
 from equipoise.data.drift import ActivityWindow, Drift
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
+from equipoise.data.missing import or_none
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.drift import POINTS, check_window, default_window, drift
@@ -235,7 +236,7 @@ def message_of(answer: DriftAnswer) -> DriftMessage:
                 system=one.system,
                 parameters=plain_parameters(answer.systems[label]),
                 scales=one.scales,
-                start=None if math.isnan(one.start) else one.start,
+                start=or_none(one.start),
                 points=[DriftPointMessage(**{"time": None, **row}) for row in rows_of(one)],
                 seconds=answer.seconds[label],
             )

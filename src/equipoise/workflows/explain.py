@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from equipoise.data.explanation import Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
+from equipoise.data.times import iso
 from equipoise.messages.explain import (
     ContributionMessage,
     ExplainMessage,
@@ -141,8 +141,8 @@ def written(days: float, kind: TimeKind) -> int | str | None:
     if kind == "seconds":
         # Whole seconds came in; a day is a float64 here, exact to a microsecond.
         return (microseconds + 500_000) // 1_000_000
-    moment = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)
-    return moment.isoformat() if kind == "datetime" else moment.date().isoformat()
+    text = iso(microseconds)
+    return text if kind == "datetime" else text[:10]
 
 
 def _as(kind: type[_Message], value: Any, **instead: object) -> _Message:

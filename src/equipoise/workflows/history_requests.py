@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date
 from typing import Any
 
 from equipoise.arrays import Ids
 from equipoise.data.history import AT_HOME, History, TimeKind
+from equipoise.data.times import iso
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
 
 #: Columns of a history with a field of their own in what is posted.
 _OWN = ("role", "side", "at_home")
-
-_EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +60,7 @@ def posted_time(time: int, kind: TimeKind) -> Moment:
     """Return microseconds since 1970 as they are posted: seconds where that is all there is."""
     if kind == "seconds" and time % 1_000_000 == 0:
         return time // 1_000_000
-    return (_EPOCH + timedelta(microseconds=time)).isoformat()
+    return iso(time)
 
 
 def _time(history: History, match: int) -> Moment | None:

@@ -51,10 +51,6 @@ from equipoise.workflows.reading import (
 )
 from equipoise.workflows.replaying import tend_pool
 
-#: Matches of one transaction: many, so that they are rated together; few, so that others who
-#: write need not wait long.
-PIECE = 2_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
@@ -154,7 +150,7 @@ def _import_history(done: _Import) -> None:
                 "them as seconds since 1970"
             )
         raise InvalidParameterError(f"the pool has {has}")
-    for start, stop in pieces_of(history, PIECE):
+    for start, stop in pieces_of(history, done.store.sizes.imported):
         matches = requests_of(history, start, stop)
         _post(
             done, Post(matches, told=False, first_line=start + 1), _by_match(done, matches, start)
@@ -232,7 +228,7 @@ def _import_log(done: _Import, path: Path) -> None:
     plant_seed(done.store, done.pool, head.seed)
     amendments = LoggedAmendments(done.store, done.pool)
     count = 0
-    for kind, piece in _runs(path):
+    for kind, piece in _runs(path, done.store.sizes.imported):
         if kind == "match":
             _post_lines(done, path, piece)
         else:
@@ -242,12 +238,12 @@ def _import_log(done: _Import, path: Path) -> None:
         done.show(count, head.entries)
 
 
-def _runs(path: Path) -> Iterator[tuple[str, list[tuple[int, LogLine]]]]:
-    """Give lines that follow one another and are all matches, or all amendments."""
+def _runs(path: Path, most: int) -> Iterator[tuple[str, list[tuple[int, LogLine]]]]:
+    """Give lines that follow one another, up to `most` matches or up to `most` amendments."""
     held: list[tuple[int, LogLine]] = []
     for number, line in log_entries(path):
         is_match = line.kind == "match"
-        if held and ((held[0][1].kind == "match") != is_match or len(held) >= PIECE):
+        if held and ((held[0][1].kind == "match") != is_match or len(held) >= most):
             yield held[0][1].kind, held
             held = []
         held.append((number, line))

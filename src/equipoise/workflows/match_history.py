@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History, TimeKind
+from equipoise.data.missing import or_nan
 from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.grouping import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
@@ -180,7 +181,7 @@ def _numbers(values: Sequence[float | None]) -> Floats | None:
     """Return numbers with NaN for None; None where there is none at all."""
     if all(value is None for value in values):
         return None
-    return np.array([math.nan if value is None else value for value in values], np.float64)
+    return or_nan(values)
 
 
 def _at_home(one: ParticipationRequest | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from equipoise.charts import theme
 from equipoise.charts.performance_figure import performance_figure
 from equipoise.charts.sweeps_figure import sweeps_figure
 from equipoise.data.files import check_distinct, check_place, whole_file
+from equipoise.data.missing import or_none
 from equipoise.data.performance_series import ClassGraph, PerformanceSeries
 from equipoise.data.reading import GamesReading
 from equipoise.data.tournament import TournamentPerformance
@@ -225,7 +225,7 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
         components=found.components,
         sweeps=[
             SweepMessage(
-                list(sweep.winners), list(sweep.losers), sweep.games, _or_none(sweep.difference)
+                list(sweep.winners), list(sweep.losers), sweep.games, or_none(sweep.difference)
             )
             for sweep in found.sweeps
         ],
@@ -234,7 +234,7 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
         held=list(found.held),
         confidence=found.confidence,
         colour_advantage=found.colour_advantage,
-        draw_parameter=_or_none(found.draw_parameter),
+        draw_parameter=or_none(found.draw_parameter),
         reasons=list(found.reasons),
         skipped=answer.reading.skipped,
         problems=problems_of(answer.reading),
@@ -244,10 +244,6 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
         if matrix is None
         else SuperiorityMessage(
             players=found.player_ids[matrix.rows].tolist(),
-            probability=[[_or_none(one) for one in line] for line in matrix.probability.tolist()],
+            probability=[[or_none(one) for one in line] for line in matrix.probability.tolist()],
         ),
     )
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value

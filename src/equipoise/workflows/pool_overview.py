@@ -39,12 +39,21 @@ _UNITS = (
 )
 
 
-def overview(store: Store, pool: str) -> OverviewMessage:
-    """Return activity, ratings and drift of a pool. Raises : NotFoundError."""
+def overview(
+    store: Store,
+    pool: str,
+    *,
+    most_matches: int = MOST_MATCHES,
+    most_players: int = MOST_PLAYERS,
+) -> OverviewMessage:
+    """Return activity, ratings and drift of a pool, the latter of players evenly drawn.
+
+    Raises : NotFoundError
+    """
     with store.read() as connection:
         record = get_pool(connection, pool)
         timed = rules_of(record.settings).timed
-        seen = summaries.reach(connection, record, MOST_MATCHES)
+        seen = summaries.reach(connection, record, most_matches)
         totals = summaries.rating_totals(connection, record)
         unit, start = _unit_of(seen, record, timed)
         activity = {}
@@ -61,7 +70,7 @@ def overview(store: Store, pool: str) -> OverviewMessage:
             means = summaries.means_by_bin(
                 connection,
                 record,
-                players=MOST_PLAYERS,
+                players=most_players,
                 since=start,
                 width=unit.width,
                 by_seq=not timed,

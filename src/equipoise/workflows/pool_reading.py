@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -10,8 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.data.missing import or_none
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.messages.matches import MatchMessage, MatchPage, Moment
 from equipoise.messages.players import (
@@ -235,13 +234,15 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         # Without a time it is what the leaderboard has.
         display=0.0 - row.ordering if when is None else _shown(rules, now, when),
         rating=float(now["rating"][0]),
-        deviation=_number(now["deviation"]),
+        deviation=or_none(float(now["deviation"][0])),
         matches=row.matches,
         last_time=written(row.last_time, rules),
         at=written(when, rules),
         provisional=row.provisional,
         disqualified=None if barred is None else _since(barred.since, barred.received, rules),
-        extra={name: _number(column) for name, column in now.items() if name not in _FIXED},
+        extra={
+            name: or_none(float(column[0])) for name, column in now.items() if name not in _FIXED
+        },
     )
 
 
@@ -449,11 +450,6 @@ def _since(since: int | None, received: int, rules: PoolRules) -> int | str:
     """Return from when on a player is barred; by the clock where no time was named."""
     found = written(since, rules)
     return iso(received) if found is None else found
-
-
-def _number(column: Floats) -> float | None:
-    value = float(column[0])
-    return None if math.isnan(value) else value
 
 
 def _check_limit(limit: int) -> None:

@@ -172,7 +172,7 @@ def _record(
         columns["board_day"] = since if decays(new) else None
     change_pool(connection, pool.id, **columns)
     after = replace(pool, **columns)
-    if after.board_from is not None and shows_all_at_once(after):
+    if after.board_from is not None and shows_all_at_once(connection, after):
         rewrite_piece(connection, after)
         after = replace(after, board_from=None)
     audit.note(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +15,7 @@ from sqlalchemy import Connection
 
 import equipoise
 from equipoise._jit import source_hash
+from equipoise.data import times
 from equipoise.errors import (
     ConflictError,
     InvalidDataError,
@@ -38,7 +38,6 @@ LONGEST_REASON = 2000
 #: Names of pools are parts of addresses.
 POOL_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _decoder = msgspec.json.Decoder(PoolRequest)
 
 
@@ -223,7 +222,7 @@ def _unused(rules: PoolRules) -> list[str]:
 
 def iso(time: int) -> str:
     """Return microseconds since 1970 as ISO 8601 with its zone."""
-    return (_EPOCH + timedelta(microseconds=time)).isoformat().replace("+00:00", "Z")
+    return f"{times.iso(time)}Z"
 
 
 def written(time: int | None, rules: PoolRules) -> int | str | None:

@@ -11,6 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
+from equipoise.data.missing import or_none
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.evaluate.placing import place_distribution
@@ -299,9 +300,9 @@ def _teams(
         expected = float(expects.expected[number])
         found.append(
             PredictedTeam(
-                players=[PredictedPlayer(one, r, _number(d), new) for one, r, d, new in columns],
+                players=[PredictedPlayer(one, r, or_none(d), new) for one, r, d, new in columns],
                 rating=float(rating.mean()),
-                deviation=_number(math.sqrt(float(np.mean(deviation**2)))),
+                deviation=or_none(math.sqrt(float(np.mean(deviation**2)))),
                 expected=expected,
                 expected_place=1.0 + (1.0 - expected) * (len(sizes) - 1),
                 places=None if places is None else places[number],
@@ -331,11 +332,6 @@ def _tried(
         player=found.player,
         team=found.team,
         rating_before=found.rating_before,
-        deviation_before=_number(found.deviation_before),
-        outcomes=[Outcome(p, tied, r, _number(d), change) for p, tied, r, d, change in rows],
+        deviation_before=or_none(found.deviation_before),
+        outcomes=[Outcome(p, tied, r, or_none(d), change) for p, tied, r, d, change in rows],
     )
-
-
-def _number(value: float) -> float | None:
-    """Return a number, or None for one that is not known."""
-    return None if math.isnan(value) else value

@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.missing import nullable
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.rating.draws import DRAWS, start_counting
 from equipoise.rating.replay import TRACE_COLUMNS
@@ -63,7 +64,7 @@ def rating_rows(
         "player": players,
         "ordering": (-shown).tolist(),
         "rating": rating.tolist(),
-        "deviation": _nullable(deviation),
+        "deviation": nullable(deviation + 0.0),
         "matches": matches.tolist(),
         "last_time": [
             time if has else None for time, has in zip(micros.tolist(), known.tolist(), strict=True)
@@ -209,19 +210,5 @@ def places_of(history: History) -> Ints:
 
 def unpack_extra(system: RatingSystem, extra: bytes) -> dict[str, float | None]:
     """Return the packed further numbers of a change by name; None for NaN."""
-    values = np.frombuffer(extra, np.float64).tolist()
-    names = extra_columns(system)
-    return {
-        name: None if value != value else value for name, value in zip(names, values, strict=True)
-    }
-
-
-def _nullable(values: Floats) -> list[float | None]:
-    """Return numbers, None for NaN, and zero for minus zero: SQLite keeps no sign of a zero."""
-    values = values + 0.0
-    missing = np.isnan(values)
-    if not missing.any():
-        return list(values.tolist())
-    if missing.all():
-        return [None] * len(values)
-    return [None if value != value else value for value in values.tolist()]
+    values = nullable(np.frombuffer(extra, np.float64))
+    return dict(zip(extra_columns(system), values, strict=True))

@@ -7,14 +7,8 @@ from sqlalchemy import Connection
 from equipoise.errors import ConflictError
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
+from equipoise.store.sizes import sizes_of
 from equipoise.workflows.clock import now
-
-#: How long a replay belongs to whoever began it, unless that one says that it goes on, as it does
-#: every few rows. After a crash a pool waits so long for its replay.
-LEASE = 10_000_000
-
-#: Rows that a replay writes, or takes away, in one transaction, so that no writer waits long.
-STEP_ROWS = 2_500
 
 
 def claim_replay(store: Store, pool: str, owner: str) -> PoolRecord | None:
@@ -33,7 +27,7 @@ def claim_replay(store: Store, pool: str, owner: str) -> PoolRecord | None:
             record.id,
             replay_generation=generation,
             replay_owner=owner,
-            replay_until=now() + LEASE,
+            replay_until=now() + store.sizes.lease,
             garbage=record.garbage or given_up is not None,
         )
         return get_pool(connection, pool)
@@ -48,7 +42,7 @@ def go_on(store: Store, claimed: PoolRecord) -> None:
 def keep_claim(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
     """Say that a replay goes on; `record` is the pool, locked. Raises : ConflictError."""
     check_claim(record, (claimed.replay_owner, claimed.replay_generation))
-    change_pool(connection, record.id, replay_until=now() + LEASE)
+    change_pool(connection, record.id, replay_until=now() + sizes_of(connection).lease)
 
 
 def leave_replay(store: Store, claimed: PoolRecord) -> None:

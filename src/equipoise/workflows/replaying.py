@@ -24,7 +24,6 @@ from equipoise.store.pools import (
     pools_with_work,
 )
 from equipoise.store.replays import ReplayRecord
-from equipoise.workflows import replay_claims
 from equipoise.workflows.amended_log import Piece, amendments_of, counted_piece
 from equipoise.workflows.amendment_places import waiting_from
 from equipoise.workflows.boards import refresh_board, rewrite_board
@@ -36,9 +35,6 @@ from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.pools import code_version, rules_of
 from equipoise.workflows.replay_claims import check_claim, claim_replay, go_on, leave_replay
 from equipoise.workflows.unratable_matches import void_unratable
-
-#: With at most so many players in the matches left to rate, writers are held up for the rest.
-_NEARLY = 400
 
 #: Bytes of checkpoints that are held back until the swap, at most.
 _HELD = 256 * 2**20
@@ -136,9 +132,9 @@ def _replay_claimed(
     replay = _begin(store, claimed, owner, stop)
     if not _catch_up(replay):
         return False
-    everyone = np.arange(len(replay.running.players))
-    for low in range(0, len(everyone), replay_claims.STEP_ROWS):
-        rows = replay.running.ratings(everyone[low : low + replay_claims.STEP_ROWS])
+    everyone, size = np.arange(len(replay.running.players)), store.sizes.rows
+    for low in range(0, len(everyone), size):
+        rows = replay.running.ratings(everyone[low : low + size])
         if not _step(replay, _put_ratings, rows):
             return False
     if not _catch_up(replay, with_ratings=True):
@@ -171,7 +167,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
         running=running,
         after=max(after, running.position),
         started=now(),
-        interval=pool.checkpoint_every,
+        interval=pool.checkpoint_every(store.sizes),
         held_at=running.participations,
     )
 
@@ -197,7 +193,7 @@ def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
     while True:
         with replay.store.read() as connection:
             piece = _next_piece(connection, replay)
-        if piece.last and _players_in(piece) <= _NEARLY:
+        if piece.last and _players_in(piece) <= replay.store.sizes.players_left:
             return True
         if not _rate_piece(replay, piece, with_ratings):
             return False
@@ -211,12 +207,13 @@ def _players_in(piece: Piece) -> int:
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
     """Rate a piece and write what came of it, in small transactions."""
     rows, touched = replay.running.rate(piece.matches)
-    for low in range(0, len(rows["player"]), replay_claims.STEP_ROWS):
-        part = {name: values[low : low + replay_claims.STEP_ROWS] for name, values in rows.items()}
+    size = replay.store.sizes.rows
+    for low in range(0, len(rows["player"]), size):
+        part = {name: values[low : low + size] for name, values in rows.items()}
         if not _step(replay, _put_changes, part):
             return False
-    for low in range(0, len(touched) if with_ratings else 0, replay_claims.STEP_ROWS):
-        found = replay.running.ratings(touched[low : low + replay_claims.STEP_ROWS])
+    for low in range(0, len(touched) if with_ratings else 0, size):
+        found = replay.running.ratings(touched[low : low + size])
         if not _step(replay, _put_ratings, found):
             return False
     replay.after = piece.end
@@ -250,7 +247,8 @@ def _step(
         return False
     with replay.store.write() as connection:
         put(connection, _check_ours(connection, replay), replay.generation, rows)
-        change_pool(connection, replay.pool.id, replay_until=now() + replay_claims.LEASE)
+        until = now() + replay.store.sizes.lease
+        change_pool(connection, replay.pool.id, replay_until=until)
     # Lets a writer in who waits: neither SQLite nor locks are fair.
     time.sleep(0.001)
     return True
@@ -270,7 +268,7 @@ def _hold_checkpoint(replay: _Replay) -> None:
         return
     replay.held_at = running.participations
     replay.held.append(running.checkpoint())
-    while len(replay.held) > checkpoints.MOST or (
+    while len(replay.held) > replay.store.sizes.checkpoints or (
         len(replay.held) > 1 and sum(len(one.content) for one in replay.held) > _HELD
     ):
         del replay.held[-2::-2]

@@ -14,7 +14,7 @@ import polars as pl
 from equipoise.arrays import Floats
 from equipoise.data.files import check_distinct
 from equipoise.errors import InvalidParameterError, require
-from equipoise.formats import write_table
+from equipoise.formats import pieces, write_table
 from equipoise.formats.pieces import check_pieces_target, write_pieces
 from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
@@ -22,7 +22,7 @@ from equipoise.messages.simulate import SimulateMessage
 from equipoise.workflows.simulated_kinds import KINDS, Kind, Made, sizes_of, table
 
 #: Participations of small matches that go into one table.
-_ROWS = 50_000
+ROWS = 50_000
 #: How often progress is told in a run.
 _REPORTS = 200
 
@@ -48,10 +48,15 @@ class SimulateRequest:
 
 
 def simulate(
-    request: SimulateRequest, progress: Callable[[int, int], None] | None = None
+    request: SimulateRequest,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    rows: int = ROWS,
+    rows_written: int = pieces.ROWS,
 ) -> SimulateMessage:
     """Simulate and write; memory grows with the players, not with the matches.
 
+    rows : participations of small matches that go into one table; rows_written : written together
     Raises : InvalidParameterError, and then nothing was written
     """
     start = time.perf_counter()
@@ -59,8 +64,8 @@ def simulate(
     known = _Players(model.players)
     made = kind.make(model, rng=np.random.default_rng(request.seed))
     told = _told(made, getattr(model, kind.total), progress)
-    tables = _tables(known.watch(told), kind, model, request.with_skill)
-    participations = write_pieces(tables, request.output)
+    tables = _tables(known.watch(told), kind, model, request.with_skill, rows)
+    participations = write_pieces(tables, request.output, rows=rows_written)
     if request.skills is not None:
         write_table(known.table(), request.skills)
     return SimulateMessage(
@@ -117,7 +122,7 @@ def _told(
 
 
 def _tables(
-    made: Iterator[Made], kind: Kind, model: Any, with_skill: bool
+    made: Iterator[Made], kind: Kind, model: Any, with_skill: bool, least: int
 ) -> Iterator[pl.DataFrame]:
     """Yield matches as pieces of a long table, small ones together."""
     waiting: list[Made] = []
@@ -127,7 +132,7 @@ def _tables(
         # Without the skills of those who are absent: there may be millions of them.
         waiting.append(dataclasses.replace(one, skills=one.skill))
         rows += len(one.player)
-        if rows >= _ROWS:
+        if rows >= least:
             yield table(kind, model, waiting, with_skill)
             waiting, rows = [], 0
     if nobody:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from sqlalchemy import Connection
 
+from equipoise.data.missing import or_nan
 from equipoise.messages.pools import VerifyMessage
 from equipoise.rating.state_bytes import pack_players
 from equipoise.store import changes, log, ratings, replays
@@ -147,8 +147,8 @@ def _compare_board(connection: Connection, pool: PoolRecord, found: _Findings) -
     # Where shown ratings decay, or settings have just been changed, the order may lag behind.
     ordered = pool.board_day is None and pool.board_from is None
     for rows in ratings.all_ratings(connection, pool.id, pool.generation):
-        deviation = [math.nan if row.deviation is None else row.deviation for row in rows]
-        shown = display(rules, np.array([row.rating for row in rows]), np.array(deviation))
+        deviation = or_nan(row.deviation for row in rows)
+        shown = display(rules, np.array([row.rating for row in rows]), deviation)
         for row, value in zip(rows, shown.tolist(), strict=True):
             if row.disqualified != (eligible.barred_now(row.player) is not None):
                 found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")

@@ -1,0 +1,18 @@
+"""Numbers that are not known, in arrays and in messages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from equipoise.data.missing import nullable, or_nan, or_none
+
+
+@pytest.mark.parametrize("values", [[], [1.5, -0.0], [None, None], [None, 2.0, None, math.inf]])
+def test_none_and_nan_stand_for_one_another(values: list[float | None]) -> None:
+    """Through an array and back; infinity is a number that is known."""
+    array = or_nan(values)
+    assert array.dtype == np.float64
+    assert nullable(array) == [or_none(value) for value in array.tolist()] == values
