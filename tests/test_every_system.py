@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import MOST_WEIGHT, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
+from equipoise.rating.explaining import explain_change
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of
 from equipoise.rating.replay import TRACE_COLUMNS, predict, replay
@@ -425,9 +426,9 @@ def test_an_explanation_adds_up(variant: Variant, data: st.DataObject) -> None:
         for row in range(history.offsets[m], history.offsets[m + 1]):
             if np.isnan(columns["rating"][row]):
                 with pytest.raises(InvalidDataError, match=f"did not rate match {100 + m}"):
-                    system.explain(state, history, m, row)
+                    explain_change(system, state, history, m, row)
                 continue
-            found = system.explain(state, history, m, row)
+            found = explain_change(system, state, history, m, row)
             assert_tells_the_trace(found, history, columns, m, row)
             assert_parts_sum_to_the_change(found)
         system.run(state, history, m, m + 1)

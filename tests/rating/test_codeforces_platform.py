@@ -16,6 +16,7 @@ from equipoise.data.explanation import Explanation
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.codeforces import Codeforces
 from equipoise.rating.codeforces_platform import best_players, last_places, platform_round
+from equipoise.rating.explaining import explain_change
 from equipoise.rating.registry import kind_of, make_system
 from equipoise.rating.state import State
 from rating.histories import (
@@ -243,7 +244,7 @@ def test_ratings_that_are_no_whole_numbers_are_rounded_first() -> None:
     trace = one(odd, [1, 0, 2])
     assert trace["rating_before"].tolist() == odd
     assert trace["rating"].tolist() == one(whole, [1, 0, 2])["rating"].tolist()
-    found = PLATFORM.explain(rated(odd), one_contest([1, 0, 2]), 0, 1)
+    found = explain_change(PLATFORM, rated(odd), one_contest([1, 0, 2]), 0, 1)
     assert found.contributions[0].name == "rounding before"
     assert found.contributions[0].change == pytest.approx(-0.4, abs=1e-9)
 
@@ -294,7 +295,7 @@ def test_both_deflations_are_parts_of_a_real_change() -> None:
     before = contest["rating_before"].cast(pl.Float64).to_numpy()
     history, state = one_contest(contest["rank"].to_numpy()), rated(before)
     for row in (0, 700, 7_000):
-        found = PLATFORM.explain(state, history, 0, row)
+        found = explain_change(PLATFORM, state, history, 0, row)
         assert part(found, "against inflation: all players") == -9.0
         assert part(found, "against inflation: the best") == -9.0
         assert abs(part(found, "rounding")) < 1.5
@@ -304,7 +305,7 @@ def test_both_deflations_are_parts_of_a_real_change() -> None:
 
 def test_a_tie_is_explained_as_the_place_that_it_takes() -> None:
     """Of four equals who tie everyone has the last place: three ties that count as losses."""
-    found = PLATFORM.explain(rated([1500.0] * 4), one_contest([0, 0, 0, 0]), 0, 1)
+    found = explain_change(PLATFORM, rated([1500.0] * 4), one_contest([0, 0, 0, 0]), 0, 1)
     tied = found.contributions[0]
     assert tied.name == "players tied with"
     assert tied.reason == "scored 0 where 1.50 was expected"

@@ -16,6 +16,7 @@ from equipoise.errors import ApproximationWarning
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.elo_mmr_parameters import EloMMRParameters
 from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.explaining import explain_change
 from equipoise.rating.match_apart import NAMED_OPPONENTS
 from rating.histories import (
     RHOS,
@@ -45,7 +46,7 @@ SLOW: dict[Model, type[SlowEloMMR]] = {EloMMR: SlowEloMMR, EloMMX: SlowEloMMX}
 def explained(system: EloMMRParameters, field: Entrants, row: int) -> Explanation:
     """Explain the only contest of these players to one of them."""
     state = newcomers(system, field.ratings, field.deviations)
-    return system.explain(state, one_contest(field.ranks), 0, row)
+    return explain_change(system, state, one_contest(field.ranks), 0, row)
 
 
 # --- what a result moved ---------------------------------------------------------------------
@@ -172,7 +173,7 @@ def test_the_bounds_of_a_change_are_those_of_theorem_5_7(
         logistic = math.fsum(term.weight for term in player.terms)
         least = push / (player.w_0 + math.pi**2 / 6 * logistic)
         most = push / player.w_0
-        found = system.explain(state, history, len(earlier), int(history.offsets[-2]) + k)
+        found = explain_change(system, state, history, len(earlier), int(history.offsets[-2]) + k)
         # Without logistic terms the two are one, and attained up to rounding.
         for bound in (found.largest_change, -found.least_change):
             assert least * (1 - 1e-9) <= bound <= most * (1 + 1e-9)
@@ -194,7 +195,10 @@ def test_a_ceiling_caps_what_counts_and_not_what_was_shown(model: Model) -> None
         history_of([Contest((0, 1, 2), (0, 1, 2), ceiling=ceiling)]) for ceiling in (None, 1510.0)
     )
     state = system.initial(3)
-    shown, held = system.explain(state, free, 0, 0), system.explain(state, capped, 0, 0)
+    shown, held = (
+        explain_change(system, state, free, 0, 0),
+        explain_change(system, state, capped, 0, 0),
+    )
     values = {one.name: one.value for one in held.quantities}
     assert values["performance"] == pytest.approx(shown.remembered[0].performance, abs=1e-9)
     assert values["performance"] > values["performance ceiling"] == 1510.0
@@ -233,7 +237,7 @@ def test_what_is_remembered_is_what_the_matches_named_have_shown(
         for row in range(history.offsets[m], history.offsets[m + 1]):
             if math.isnan(trace["rating"][row]):
                 continue
-            *newest, prior = system.explain(state, history, m, row).remembered
+            *newest, prior = explain_change(system, state, history, m, row).remembered
             shown = performances_of(trace, history.player, row)
             assert len(newest) <= len(shown)
             assert [one.performance for one in newest] == pytest.approx(

@@ -19,9 +19,10 @@ from equipoise.errors import (
 )
 from equipoise.rating.elo import Elo
 from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.explaining import explain
+from equipoise.rating.explaining import explain, explain_change
 from equipoise.rating.glicko2 import Glicko2
 from equipoise.rating.replay import replay
+from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from rating.histories import Contest, contests, examples, history_of
 
@@ -180,3 +181,28 @@ def test_teams_share_a_place() -> None:
     assert {(one.teams, one.tied) for one in found} == {(2, 0)}
     for one in found:
         assert_adds_up(Elo(), history, one)
+
+
+class Explained(Elo):
+    """A system with an explainer of its own."""
+
+    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
+        return replace(explain_change(Elo(), before, history, match, row), system="explained")
+
+
+class Unknown(Elo):
+    """A system of which the registry has not heard."""
+
+    name = "unknown"
+
+
+def test_a_system_of_ones_own_explains_itself_or_cannot_be_explained() -> None:
+    """The registry names the explainers of the systems here, and of no others."""
+    history = season()
+    before = Elo().initial(history.players)
+    found = explain_change(Elo(), before, history, 0, 1)
+    own = explain_change(Explained(), before, history, 0, 1)
+    assert (found.system, own.system) == ("elo", "explained")
+    assert own.contributions == found.contributions
+    with pytest.raises(NotFoundError, match="no system 'unknown'"):
+        explain_change(Unknown(), before, history, 0, 1)

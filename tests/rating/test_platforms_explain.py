@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.data.explanation import Explanation
 from equipoise.rating.codeforces import Codeforces
+from equipoise.rating.explaining import explain_change
 from equipoise.rating.match_apart import NAMED_OPPONENTS
 from equipoise.rating.state import State
 from equipoise.rating.topcoder import TopCoder
@@ -34,7 +35,7 @@ def standing(system: Platform, field: Entrants) -> State:
 
 def explained(system: Platform, field: Entrants, row: int) -> Explanation:
     """Explain the only contest of these players to one of them."""
-    return system.explain(standing(system, field), one_contest(field.ranks), 0, row)
+    return explain_change(system, standing(system, field), one_contest(field.ranks), 0, row)
 
 
 def value(found: Explanation, name: str) -> float:
@@ -129,7 +130,7 @@ def test_a_ceiling_has_a_part_of_its_own(system: Platform) -> None:
     field = Entrants([1500.0] * 4, [200.0] * 4, [0, 1, 1, 2])
     free = explained(system, field, 0)
     state = standing(system, field)
-    held = system.explain(state, one_contest(field.ranks, ceiling=1520.0), 0, 0)
+    held = explain_change(system, state, one_contest(field.ranks, ceiling=1520.0), 0, 0)
     assert value(held, "performance") == value(free, "performance") > 1520.0
     assert value(held, "performance ceiling") == 1520.0
     assert held.contributions[0] == free.contributions[0]
@@ -141,7 +142,7 @@ def test_a_ceiling_has_a_part_of_its_own(system: Platform) -> None:
     assert change == pytest.approx(held.rating - held.rating_before, abs=1e-9)
     assert held.rating == pytest.approx(1500.0 + share * 20.0, abs=1e-9)
     # Who performs below it is rated as without it, to the bit.
-    last = system.explain(state, one_contest(field.ranks, ceiling=1520.0), 0, 3)
+    last = explain_change(system, state, one_contest(field.ranks, ceiling=1520.0), 0, 3)
     assert last.rating == explained(system, field, 3).rating
     assert "the performance ceiling" not in [one.name for one in last.contributions]
 

@@ -36,7 +36,10 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with _approximations_said():
             status = application(
-                args=_with_default_values(arguments), prog_name="equipoise", standalone_mode=False
+                args=_with_default_values(arguments),
+                prog_name="equipoise",
+                standalone_mode=False,
+                obj=run,  # for the command that runs others
             )
     except EquipoiseError as error:
         report_error(error, as_json)

@@ -17,6 +17,7 @@ Example:
 
 
 def demo(
+    context: typer.Context,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -30,10 +31,10 @@ def demo(
     Each step shows a command, runs it and prints what comes. It takes some seconds; the first
     run on a machine also compiles, up to a minute, once.
     """
-    from equipoise.cli import run
     from equipoise.cli.report import print_json, print_styled
     from equipoise.workflows.demo import STEPS, tour
 
+    run = context.obj
     if as_json:
         print_json(tour(run, keep=keep))
         return

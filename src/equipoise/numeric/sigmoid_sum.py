@@ -25,8 +25,7 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats
-from equipoise.errors import require
-from equipoise.numeric.chebyshev import NODES, evaluate_series, interval_points, to_series
+from equipoise.numeric.chebyshev import NODES, interval_points, to_series
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.summation import BLOCK, lane_sum
 
@@ -187,74 +186,3 @@ def tail_series(sigmoids: Sigmoids, width: float, intervals: int) -> Floats:
 def empty_scratch() -> TailScratch:
     """Return working memory of `tail_sum`."""
     return TailScratch(np.empty(BLOCK), np.empty(BLOCK))
-
-
-class SigmoidSum(NamedTuple):
-    """sum_j w_j logistic((x - c_j)/s_j) on [low, high], ready to be evaluated anywhere in it.
-
-    centre : where the two sides meet
-    width : length of an interval
-    lower, upper : piecewise series of the sum below, and of its complement above, the centre
-    total : sum of the weights
-    """
-
-    centre: float
-    width: float
-    lower: Floats
-    upper: Floats
-    total: float
-
-
-def sigmoid_sum(
-    centres: Floats, scales: Floats, weights: Floats, low: float, high: float
-) -> SigmoidSum:
-    """Prepare sum_j w_j logistic((x - c_j)/s_j) for x in [low, high], in time linear in n.
-
-    Time and memory also grow with (high - low)/(smallest scale).
-
-    centres, scales, weights : shape (n,), n positive; scales positive, weights at least 0
-    Raises : InvalidParameterError
-    """
-    require(len(centres) > 0, "centres", "at least one", len(centres))
-    for name, values in (("scales", scales), ("weights", weights)):
-        require(values.shape == centres.shape, name, f"of shape {centres.shape}", values.shape)
-    require(bool(np.all(np.isfinite(centres))), "centres", "finite", centres)
-    require(bool(np.all((scales > 0) & (scales < np.inf))), "scales", "positive", scales)
-    require(bool(np.all((weights >= 0) & (weights < np.inf))), "weights", "at least 0", weights)
-    require(-np.inf < low <= high, "low", f"finite and at most high = {high}", low)
-    require(high < np.inf, "high", "finite", high)
-    width = 2.0 * HALF_WIDTH * float(scales.min())
-    centre = 0.5 * (low + high)
-    intervals = max(1, int(np.ceil((high - centre) / width)))
-    slopes = 1.0 / scales
-    sides = [
-        tail_series(Sigmoids(side * (centres - centre), slopes, weights), width, intervals)
-        for side in (-1.0, 1.0)
-    ]
-    return SigmoidSum(centre, width, sides[0], sides[1], float(weights.sum()))
-
-
-@inner_kernel
-def _evaluate(prepared: SigmoidSum, x: Floats, out: Floats) -> None:
-    for i in range(len(x)):
-        y = x[i] - prepared.centre
-        if y < 0.0:
-            value, _ = evaluate_series(prepared.lower, prepared.width, -y)
-            out[i] = value
-        else:
-            value, _ = evaluate_series(prepared.upper, prepared.width, y)
-            out[i] = prepared.total - value
-
-
-def evaluate_sigmoid_sum(prepared: SigmoidSum, x: Floats) -> Floats:
-    """Return the prepared sum at every x, shape (m,), of the range it was prepared for.
-
-    Raises : InvalidParameterError
-    """
-    reach = prepared.width * (len(prepared.upper) // NODES)
-    # What rounding puts past the end by a few units is no extrapolation.
-    inside = np.abs(x - prepared.centre) <= reach * (1.0 + 1e-9)
-    require(bool(inside.all()), "x", "in the range that was prepared", x[~inside][:1])
-    out = np.empty(len(x))
-    _evaluate(prepared, x, out)
-    return out

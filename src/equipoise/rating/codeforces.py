@@ -34,7 +34,6 @@ import numpy as np
 from equipoise._jit import kernel
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
@@ -303,9 +302,3 @@ class Codeforces:
         """Return logistic performances whose difference has the scale of W."""
         scale = np.full(len(rating), self.scale / math.sqrt(2.0))
         return Outlook(centre=rating, scale=scale, curve="logistic")
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating, opponent by opponent."""
-        from equipoise.rating.codeforces_explain import explain
-
-        return explain(self, before, history, match, row)

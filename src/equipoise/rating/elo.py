@@ -17,7 +17,6 @@ import numpy as np
 from equipoise._jit import kernel
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, Problem, require
@@ -208,12 +207,6 @@ class Elo:
         shared = 0.5 * (self.scale / math.log(10.0)) ** 2
         scale = np.full(len(rating), math.sqrt(shared))
         return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating, opponent by opponent."""
-        from equipoise.rating.elo_explain import explain
-
-        return explain(self, before, history, match, row)
 
     def strengths(self, state: State, match: History) -> Floats:
         """Return the strength of every participation's team in a history of one match."""

@@ -18,7 +18,6 @@ import numpy as np
 
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import (
@@ -218,12 +217,6 @@ class EloMMRParameters:
         if self.gaussian:
             return Outlook(centre=rating, scale=delta, curve="normal")
         return Outlook(centre=rating, scale=SCALE_OF_DEVIATION * delta, curve="logistic")
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating."""
-        from equipoise.rating.elo_mmr_explain import explain
-
-        return explain(self, before, history, match, row)
 
     def _settings(self) -> Settings:
         weight_limit, sigma_limit = self.limits()

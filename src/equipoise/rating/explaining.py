@@ -1,4 +1,4 @@
-"""Finding the match to explain, and bringing the state to where it stood before it."""
+"""Explaining a change: find the match, rate up to it, and ask the explainer of the system."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.pool_state import PoolState, did_you_mean
+from equipoise.rating.registry import explainer_of
 from equipoise.rating.replay import check_fit, check_system, pieces
 from equipoise.rating.resuming import resume
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.state import State
+from equipoise.rating.system import ExplainsItself, RatingSystem
 
 #: Matches of a player that are named where the wanted one is not among them.
 _NAMED = 5
@@ -66,7 +68,22 @@ def explain(
             if progress is not None:
                 done, total = history.offsets[[high, where]] - history.offsets[start]
                 progress(int(done), int(total))
-    return system.explain(before, history, where, row)
+    return explain_change(system, before, history, where, row)
+
+
+def explain_change(
+    system: RatingSystem, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating, adding up to the change.
+
+    before : the state of all players of `history` before the match
+    match, row : of the history; the row is a participation of that match
+    Raises : InvalidDataError where the system did not rate that match; NotFoundError for a system
+        that the registry does not know and that does not explain itself
+    """
+    if isinstance(system, ExplainsItself):
+        return system.explain(before, history, match, row)
+    return explainer_of(system.name)(system, before, history, match, row)
 
 
 def _participation(

@@ -21,7 +21,6 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
@@ -260,12 +259,6 @@ class Glicko:
         shared = 0.5 / Q**2
         scale = np.sqrt(shared + 3.0 * (deviation / math.pi) ** 2)
         return Outlook(centre=rating, scale=scale, curve="logistic", shared=shared)
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating, opponent by opponent."""
-        from equipoise.rating.glicko_explain import explain
-
-        return explain(self, before, history, match, row)
 
     def settings(self) -> Settings:
         """Return the parameters as kernels take them."""

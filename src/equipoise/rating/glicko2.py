@@ -21,7 +21,6 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.data.win_probability import team_mean_outlook
@@ -330,12 +329,6 @@ class Glicko2:
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of READINGS A15, two players being teams of one."""
         return team_mean_outlook(rating, deviation)
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating, step by step."""
-        from equipoise.rating.glicko2_explain import explain
-
-        return explain(self, before, history, match, row)
 
     def settings(self) -> Settings:
         """Return the parameters as kernels take them."""

@@ -8,98 +8,118 @@ import importlib
 import math
 import types
 import typing
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from equipoise.arguments import checks_arguments
+from equipoise.data.explanation import Explanation
+from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
+#: explain(system, before, history, match, row), as `rating.explaining.explain_change` has it.
+Explainer: TypeAlias = Callable[[Any, State, History, int, int], Explanation]
 
-class Entry(NamedTuple):
-    """Where a system stands, so that only the one that is used is loaded.
+
+class SystemSpec(NamedTuple):
+    """Where a system is, so that only the one that is used is loaded.
 
     module, class_name : where its parameters are
+    explainer : module whose `explain` says why a match changed a rating
     summary : what it is for, in one line
     source : the document
     """
 
     module: str
     class_name: str
+    explainer: str
     summary: str
     source: str
 
 
-SYSTEMS: dict[str, Entry] = {
-    "bradley-terry": Entry(
+SYSTEMS: dict[str, SystemSpec] = {
+    "bradley-terry": SystemSpec(
         "equipoise.rating.weng_lin",
         "BradleyTerry",
+        "equipoise.rating.weng_lin_explain",
         "teams of any size, any number a match, as all pairs; closed form",
         "Weng and Lin 2011",
     ),
-    "codeforces": Entry(
+    "codeforces": SystemSpec(
         "equipoise.rating.codeforces",
         "Codeforces",
+        "equipoise.rating.codeforces_explain",
         "contests of any size, as Elo-MMR's authors rated them; rules=platform: as Codeforces does",
         "Mirzayanov 2015",
     ),
-    "elo": Entry(
+    "elo": SystemSpec(
         "equipoise.rating.elo",
         "Elo",
+        "equipoise.rating.elo_explain",
         "duels, teams by their mean, contests as all pairs; home advantage",
         "Elo 1961",
     ),
-    "elo-mmr": Entry(
+    "elo-mmr": SystemSpec(
         "equipoise.rating.elo_mmr",
         "EloMMR",
+        "equipoise.rating.elo_mmr_explain",
         "contests of any size; Bayesian, robust, aligned incentives",
         "Ebtekar and Liu 2021",
     ),
-    "elo-mmx": Entry(
+    "elo-mmx": SystemSpec(
         "equipoise.rating.elo_mmx",
         "EloMMX",
+        "equipoise.rating.elo_mmr_explain",
         "contests of any size, as elo-mmr with Gaussian performances",
         "Ebtekar and Liu 2021",
     ),
-    "glicko": Entry(
+    "glicko": SystemSpec(
         "equipoise.rating.glicko",
         "Glicko",
+        "equipoise.rating.glicko_explain",
         "duels and contests of single players as all pairs; deviation",
         "Glickman 1999",
     ),
-    "glicko2": Entry(
+    "glicko2": SystemSpec(
         "equipoise.rating.glicko2",
         "Glicko2",
+        "equipoise.rating.glicko2_explain",
         "duels with rating periods; deviation and volatility",
         "Glickman 2012",
     ),
-    "plackett-luce": Entry(
+    "plackett-luce": SystemSpec(
         "equipoise.rating.weng_lin",
         "PlackettLuce",
+        "equipoise.rating.weng_lin_explain",
         "teams of any size, any number a match, place after place; closed form",
         "Weng and Lin 2011",
     ),
-    "team-glicko2": Entry(
+    "team-glicko2": SystemSpec(
         "equipoise.rating.team_glicko2",
         "TeamGlicko2",
+        "equipoise.rating.team_glicko2_explain",
         "two teams of any size; performance within the team, form, inactivity",
         "team-glicko2",
     ),
-    "topcoder": Entry(
+    "topcoder": SystemSpec(
         "equipoise.rating.topcoder",
         "TopCoder",
+        "equipoise.rating.topcoder_explain",
         "contests of any size, as Elo-MMR's authors rated them; volatility",
         "TopCoder",
     ),
-    "trueskill": Entry(
+    "trueskill": SystemSpec(
         "equipoise.rating.trueskill",
         "TrueSkill",
+        "equipoise.rating.trueskill_explain",
         "teams of any size, any number a match, ties with a probability",
         "Herbrich, Minka and Graepel 2006",
     ),
-    "trueskill-spb": Entry(
+    "trueskill-spb": SystemSpec(
         "equipoise.rating.trueskill",
         "TrueSkillSPb",
+        "equipoise.rating.trueskill_explain",
         "the same with places between the teams: for contests with many ties",
         "Nikolenko and Sirotkin 2010",
     ),
@@ -108,13 +128,25 @@ SYSTEMS: dict[str, Entry] = {
 
 def system_class(name: str) -> type[Any]:
     """Return the parameter class of a system. Raises : NotFoundError."""
-    entry = SYSTEMS.get(name)
-    if entry is None:
+    spec = _spec_of(name)
+    found: type[Any] = getattr(importlib.import_module(spec.module), spec.class_name)
+    return found
+
+
+def explainer_of(name: str) -> Explainer:
+    """Return the function that explains the changes of a system. Raises : NotFoundError."""
+    explain: Explainer = importlib.import_module(_spec_of(name).explainer).explain
+    return explain
+
+
+def _spec_of(name: str) -> SystemSpec:
+    """Return what the registry says of a system. Raises : NotFoundError."""
+    spec = SYSTEMS.get(name)
+    if spec is None:
         near = difflib.get_close_matches(name, SYSTEMS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise NotFoundError(f"no system {name!r}: there are {', '.join(SYSTEMS)}{hint}")
-    found: type[Any] = getattr(importlib.import_module(entry.module), entry.class_name)
-    return found
+    return spec
 
 
 @checks_arguments()

@@ -204,15 +204,6 @@ class RatingSystem(Protocol):
         """
         ...
 
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating, adding up to the change.
-
-        before : the state of all players of `history` before the match
-        match, row : of the history; the row is a participation of that match
-        Raises : InvalidDataError where the system did not rate that match
-        """
-        ...
-
 
 @runtime_checkable
 class ModelsDraws(Protocol):
@@ -228,4 +219,13 @@ class ModelsDraws(Protocol):
 
         players : of both teams together
         """
+        ...
+
+
+@runtime_checkable
+class ExplainsItself(Protocol):
+    """A system with an explainer of its own; the registry names those of the systems here."""
+
+    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
+        """Return why a participation changed its player's rating; see `explain_change`."""
         ...

@@ -18,7 +18,6 @@ import numpy as np
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.effective import EffectiveRating
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.outlook import Outlook
 from equipoise.data.win_probability import team_mean_outlook
@@ -237,12 +236,6 @@ class TeamGlicko2:
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of A15, phi_T^2 being the sum of phi^2 over n^2 (12)."""
         return team_mean_outlook(rating, deviation)
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating, from performance to change."""
-        from equipoise.rating.team_glicko2_explain import explain
-
-        return explain(self, before, history, match, row)
 
     def settings(self) -> Settings:
         """Return the parameters as kernels take them."""

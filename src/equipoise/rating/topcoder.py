@@ -28,7 +28,6 @@ from typing import ClassVar
 
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
@@ -180,9 +179,3 @@ class TopCoder:
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances whose deviations are the volatilities."""
         return Outlook(centre=rating, scale=deviation, curve="normal")
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating, opponent by opponent."""
-        from equipoise.rating.topcoder_explain import explain
-
-        return explain(self, before, history, match, row)

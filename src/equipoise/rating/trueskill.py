@@ -17,7 +17,6 @@ import numpy as np
 
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, require
@@ -112,12 +111,6 @@ class TrueSkillSystem:
         settings = self.settings()
         scale = np.sqrt(deviation**2 + settings.drift**2 + settings.beta**2)
         return Outlook(centre=rating, scale=scale, curve="normal", team="sum")
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating."""
-        from equipoise.rating.trueskill_explain import explain
-
-        return explain(self, before, history, match, row)
 
     def teams(self, state: State, match: History) -> Teams:
         """Return the teams of a history of one match."""

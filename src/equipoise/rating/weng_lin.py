@@ -22,7 +22,6 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
@@ -340,12 +339,6 @@ class WengLinParameters:
             team="sum",
             shared=self.beta**2,
         )
-
-    def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
-        """Return why a participation changed its player's rating, opponent by opponent."""
-        from equipoise.rating.weng_lin_explain import explain
-
-        return explain(self, before, history, match, row)
 
     def teams(self, state: State, match: History) -> Teams:
         """Return the teams of a history of one match."""

@@ -13,7 +13,7 @@ from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.explain import ExplainMessage
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.rating.explaining import why_unrated
+from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import COUNT
 from equipoise.store import changes, log, ratings, replays
@@ -135,7 +135,7 @@ def _explained(
     if reason is not None:
         raise InvalidDataError([], f"match {match.request.match} changed no rating: {reason}")
     row = int(history.offsets[where]) + names.index(player)
-    found = rules.system.explain(before.state, history, where, row)
+    found = explain_change(rules.system, before.state, history, where, row)
     weights = rules.settings.statistics
     if weights and "performance" in rules.able.uses:
         posted = _statistics(match.request, player)
