@@ -424,29 +424,125 @@ def test_compilation_is_counted_and_announced_once(in_memory):
     assert (seen.kernels, seen.seconds, announced) == (0, 0.0, [True])
 
 
+#: A package in little: a kernel with a helper of its helper, a command, a layer without kernels.
+TREE = {
+    "__init__.py": "if TYPE_CHECKING:\n    from equipoise.cli.rate import rate\n\nimport sys\n",
+    "_jit.py": "from numba import njit\n",
+    "errors.py": "",
+    "cli/__init__.py": "",
+    "cli/rate.py": "from equipoise._jit import Compilation, watch_compilation\n",
+    "client/sync.py": "from equipoise.errors import NotFoundError\n",
+    "formats/table.py": "def read(): ...\n",
+    "numeric/__init__.py": "",
+    "numeric/roots.py": "from equipoise._jit import kernel\nfrom equipoise.numeric import steps\n",
+    "numeric/steps.py": "def far():\n    from equipoise.numeric.constants import (\n    LAST)\n",
+    "numeric/constants.py": "LAST = 1e-9\n",
+    "numeric/notes.txt": "",
+}
+
+#: Ways to have kernels, and ways to import what one reads.
+MAKING = [
+    "from equipoise._jit import (\n    inner_kernel as fast,  # compiled (all)\n)\n",
+    "from equipoise import _jit\n",
+    "import equipoise._jit as compiling\n",
+    "from .._jit import *\n",
+    "import numba\n",
+]
+READING = [
+    "from equipoise.games.openings import BEST\n",
+    "from equipoise.games import rules, openings as first\n",
+    "from equipoise.games import (  # noqa (all of them)\n    rules,\n    openings,\n)\n",
+    "from equipoise.games \\\n    import openings\n",
+    "import numpy, equipoise.games.openings\n",
+    "def far():\n    if True: from .openings import BEST\n",
+    "from . import openings\n",
+    "from ..games.openings import BEST\n",
+    "try:\n    from equipoise.games.reading import openings_of\nexcept ImportError:\n    pass\n",
+]
+
+
 @pytest.fixture
 def tree(tmp_path):
-    """Return a package with a kernel, a command and a layer that has no kernels."""
-    for name in (
-        "numeric/roots.py",
-        "cli/rate.py",
-        "formats/table.py",
-        "client/sync.py",
+    """Return a package of the sources in `TREE`."""
+    package = tmp_path / "equipoise"
+    for name, text in TREE.items():
+        put(package, name, text)
+    return package
+
+
+def put(package, name, text):
+    """Write a source of the package."""
+    (package / name).parent.mkdir(parents=True, exist_ok=True)
+    (package / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         "_jit.py",
-    ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(f"name = {name!r}\n")
-    return tmp_path
-
-
-@pytest.mark.parametrize("name", ["numeric/roots.py", "_jit.py", "numeric/new.py"])
-def test_sources_with_kernels_change_the_hash(tree, name):
-    """Edited, or new: what a kernel may call or read."""
+        "numeric/roots.py",
+        pytest.param("numeric/steps.py", id="a helper"),
+        pytest.param("numeric/constants.py", id="a helper of a helper, imported in a function"),
+        pytest.param("numeric/__init__.py", id="the folder of a kernel"),
+        pytest.param("__init__.py", id="the package itself"),
+    ],
+)
+def test_sources_with_kernels_and_what_they_import_change_the_hash(tree, name):
+    """What a kernel may call or read."""
     before = _jit.source_hash(tree)
-    (tree / name).write_text("name = 1\n")
+    put(tree, name, f"{TREE[name]}# edited\n")
     after = _jit.source_hash(tree)
     assert before != after
     assert re.fullmatch("[0-9a-f]{16}", after)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cli/rate.py",
+        "cli/new.py",
+        "formats/table.py",
+        "client/sync.py",
+        "errors.py",
+        "numeric/notes.txt",
+    ],
+)
+def test_other_files_do_not_change_the_hash(tree, name):
+    """Editing a command or a format leaves compiled code as good as it was."""
+    before = _jit.source_hash(tree)
+    put(tree, name, f"{TREE.get(name, '')}# edited\n")
+    assert _jit.source_hash(tree) == before
+
+
+@pytest.mark.parametrize("making", MAKING)
+@pytest.mark.parametrize("reading", READING)
+def test_a_new_folder_counts_as_soon_as_it_has_a_kernel(tree, making, reading):
+    """Nobody has to list it; and what its kernels import counts with it."""
+    before = _jit.source_hash(tree)
+    put(tree, "games/openings.py", "BEST = 1\n")
+    put(tree, "games/reading.py", "from .openings import BEST\n")
+    assert _jit.source_hash(tree) == before
+    put(tree, "games/play.py", making + reading)
+    made = _jit.source_hash(tree)
+    assert made != before
+    put(tree, "games/openings.py", "BEST = 2\n")
+    assert _jit.source_hash(tree) not in (before, made)
+
+
+def test_a_moved_kernel_takes_what_it_imports_along(tree):
+    """A list of folders would have forgotten it; the helper stays where it was."""
+    (tree / "cli/solving").mkdir()
+    (tree / "numeric/roots.py").rename(tree / "cli/solving/roots.py")
+    before = _jit.source_hash(tree)
+    put(tree, "numeric/constants.py", "LAST = 1e-6\n")
+    assert _jit.source_hash(tree) != before
+
+
+def test_folders_that_are_named_count_with_what_they_import(tree):
+    """The version of the code that rates is more than its kernels."""
+    before = _jit.source_hash(tree, "client")
+    put(tree, "errors.py", "# edited\n")
+    assert _jit.source_hash(tree, "client") != before
 
 
 def test_the_name_of_a_source_is_part_of_the_hash(tree):
@@ -454,16 +550,6 @@ def test_the_name_of_a_source_is_part_of_the_hash(tree):
     before = _jit.source_hash(tree)
     (tree / "numeric/roots.py").rename(tree / "numeric/zeros.py")
     assert _jit.source_hash(tree) != before
-
-
-@pytest.mark.parametrize(
-    "name", ["cli/rate.py", "formats/table.py", "client/sync.py", "cli/new.py", "numeric/notes.txt"]
-)
-def test_other_files_do_not_change_the_hash(tree, name):
-    """Editing a command or a format leaves compiled code as good as it was."""
-    before = _jit.source_hash(tree)
-    (tree / name).write_text("name = 1\n")
-    assert _jit.source_hash(tree) == before
 
 
 def test_neither_times_nor_an_editors_lock_change_the_hash(tree):
@@ -474,10 +560,26 @@ def test_neither_times_nor_an_editors_lock_change_the_hash(tree):
     assert _jit.source_hash(tree) == before
 
 
-def test_layers_said_to_be_free_of_kernels_are():
-    """`KERNEL_FREE` against the sources: a decorated function there would not be in the hash."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] in _jit.KERNEL_FREE:
-            assert not re.search(
-                r"^\s*@(inner_|inlined_)?kernel\b", path.read_text(), re.MULTILINE
-            ), path
+def test_every_kernel_counts_with_all_that_python_loads_for_it():
+    """Truth is Python: what is in `sys.modules` once the modules with kernels are imported."""
+    counted = set(_jit.kernel_sources(PACKAGE))
+    made = re.compile(r"^\s*@(inner_|inlined_)?kernel\b|= (inner_|inlined_)?kernel\(", re.MULTILINE)
+    paths = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    kernels = {name for name, path in paths.items() if made.search(path.read_text())}
+    assert len(kernels - {"_jit.py"}) > 40
+    assert kernels <= counted
+    names = ["equipoise." + name.removesuffix(".py").replace("/", ".") for name in sorted(kernels)]
+    program = f"""
+import importlib, json, sys
+for name in {names}:
+    importlib.import_module(name)
+print(json.dumps([
+    module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "equipoise"
+]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = {Path(file).relative_to(PACKAGE).as_posix() for file in json.loads(done.stdout)}
+    assert loaded <= counted
+    assert not {name for name in counted if name.startswith(("cli/", "web/", "store/"))}

@@ -16,8 +16,10 @@ file, has changed.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import pickle
+import re
 import shutil
 import sys
 import time
@@ -50,21 +52,17 @@ _config: Any = numba_config
 #: Folders of compiled code kept on disk: this version's and the one before.
 KEPT_FOLDERS = 2
 
-#: Layers without kernels, as a test makes sure: editing them does not make compiled code stale.
-KERNEL_FREE = frozenset(
-    {
-        "balance",
-        "charts",
-        "cli",
-        "client",
-        "formats",
-        "messages",
-        "pages",
-        "store",
-        "web",
-        "workflows",
-    }
-)
+#: What a module may import from this one and still have no kernels.
+_HARMLESS = frozenset({"Compilation", "cache_folder", "source_hash", "watch_compilation"})
+
+#: "import" and all that is imported, also over several lines; and what stands before it.
+_IMPORT = re.compile(r"import\b[ \t]*(\((?:[^)#]|#[^\n]*)*\)|[^\n]*)")
+_FROM = re.compile(r"(?:^|[;:])[ \t]*(?:from[ \t]+([.\w]+)[ \t]*)?$")
+_COMMENT = re.compile(r"#[^\n]*")
+_IMPORTED = re.compile(r"([.\w*]+)(?:\s+as\s+\w+)?")
+
+#: What is imported for type checkers is not there when a kernel is compiled, so none can read it.
+_FOR_TYPES = re.compile(r"\nif TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)*")
 
 
 def kernel(function: _Function) -> _Function:
@@ -135,16 +133,110 @@ def _stay(array: Any, index: Any) -> None:
 prefetch: Any = _stay if _config.DISABLE_JIT else _touch
 
 
-def source_hash(package: Path) -> str:
-    """Return a hash of the package's sources that compiled code may depend on, 16 hex digits."""
+def source_hash(package: Path, *folders: str) -> str:
+    """Return a hash of the package's sources that compiled code may depend on, 16 hex digits.
+
+    folders : whose sources count as well, with all that they import
+    """
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        relative = path.relative_to(package)
-        # Not a file: the dangling link by which an editor marks a file as being edited.
-        if relative.parts[0] not in KERNEL_FREE and path.is_file():
-            digest.update(relative.as_posix().encode())
-            digest.update(path.read_bytes())
+    for name, text in sorted(kernel_sources(package, *folders).items()):
+        digest.update(name.encode())
+        digest.update(text)
     return digest.hexdigest()[:16]
+
+
+def kernel_sources(package: Path, *folders: str) -> dict[str, bytes]:
+    """Return the sources that have kernels, and all that these import, by path in the package.
+
+    A kernel keeps the constants and functions that it was compiled with, and its module gets them
+    by importing them; so everything imported counts, wherever the statement stands, and whatever
+    that imports. Values that a kernel is passed need no import, and need not count: compiled code
+    is kept by their types.
+
+    Imports are searched for as text, because this runs at every start. A line of a docstring that
+    reads like an import counts too, which does no harm.
+    """
+    sources = _sources(package)
+    imports: dict[str, set[str]] = {}
+    found = set()
+    for path, text in sources.items():
+        if path.split("/")[0] in folders:
+            found.add(path)
+        elif b"_jit" in text or b"numba" in text or b"kernel" in text:
+            imports[path] = _imports(path, text, package.name)
+            if any(_may_make_kernels(name) for name in imports[path]):
+                found.add(path)
+    waiting = list(found)
+    while waiting:
+        path = waiting.pop()
+        if path not in imports:
+            imports[path] = _imports(path, sources[path], package.name)
+        files = {file for name in imports[path] for file in _files_of(name, package.name)}
+        new = (files & sources.keys()) - found
+        found |= new
+        waiting += new
+    return {path: sources[path] for path in found}
+
+
+def _sources(package: Path) -> dict[str, bytes]:
+    """Return the text of every source by its path in the package, with slashes."""
+    found = {}
+    waiting = [(str(package), "")]
+    while waiting:
+        folder, prefix = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    waiting.append((entry.path, f"{prefix}{entry.name}/"))
+                # Not a file: an editor marks what is being edited by a link to nowhere.
+                elif entry.name.endswith(".py") and entry.is_file():
+                    with io.FileIO(entry.path) as source:
+                        found[prefix + entry.name] = source.readall()
+    return found
+
+
+def _imports(path: str, text: bytes, package: str) -> set[str]:
+    """Return everything that a source imports, as "equipoise.rating.elo.Elo".
+
+    path : of the source in the package, which relative imports begin from
+    """
+    code = "\n" + text.decode(errors="replace").replace("\\\n", " ")
+    code = _FOR_TYPES.sub("\n", code)
+    here = [package, *path.split("/")[:-1]]
+    found = set()
+    for statement in _IMPORT.finditer(code):
+        start = statement.start()
+        begun = _FROM.search(code[code.rfind("\n", 0, start) + 1 : start])
+        if begun is None:
+            continue
+        module = begun[1] or ""
+        base = module.lstrip(".")
+        if base != module:
+            above = here[: len(here) - (len(module) - len(base) - 1)]
+            base = ".".join([*above, base] if base else above)
+        for name in _IMPORTED.findall(_COMMENT.sub("", statement[1])):
+            found.add(f"{base}.{name}" if base else name)
+    return found
+
+
+def _may_make_kernels(name: str) -> bool:
+    """Return whether importing this name is a way to make kernels."""
+    parts = name.split(".")
+    if parts[0] in ("numba", "llvmlite") or parts[-1].endswith("kernel"):
+        return True
+    return "_jit" in parts and parts[-1] not in _HARMLESS
+
+
+def _files_of(name: str, package: str) -> list[str]:
+    """Return where an imported name of the package may come from.
+
+    It may be a module or a name in one, and importing a module runs the packages around it.
+    """
+    first, *parts = name.split(".")
+    if first != package:
+        return []
+    places = ["/".join(parts[:k]) for k in range(1, len(parts) + 1)]
+    return ["__init__.py", *(f"{one}{end}" for one in places for end in (".py", "/__init__.py"))]
 
 
 @lru_cache(maxsize=1)

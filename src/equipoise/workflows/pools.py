@@ -45,7 +45,7 @@ _decoder = msgspec.json.Decoder(PoolRequest)
 def code_version() -> str:
     """Return the version of the code that rates: of the package and of the sources."""
     package = Path(equipoise.__file__).parent
-    return f"{version('equipoise')}+{source_hash(package)}"
+    return f"{version('equipoise')}+{source_hash(package, 'rating')}"
 
 
 @lru_cache(maxsize=256)
