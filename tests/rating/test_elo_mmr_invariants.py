@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.numeric.workers import Workers
+from equipoise.rating.contest import PARALLEL_FROM
 from equipoise.rating.elo_mmr import EloMMR
 from equipoise.rating.elo_mmr_gaussian import gaussian_on_one_thread, gaussian_on_workers
-from equipoise.rating.elo_mmr_match import PARALLEL_FROM
 from equipoise.rating.elo_mmr_parameters import EloMMRParameters
 from equipoise.rating.elo_mmr_performance import (
     order_by_place,

@@ -25,9 +25,9 @@ their program (READINGS B8). The platform's rules have no ceiling.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,26 +38,13 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import Job, PerformanceTrace, System
 from equipoise.rating.codeforces_performance import perform_on_one_thread, perform_on_workers
 from equipoise.rating.codeforces_platform import platform_round
-from equipoise.rating.contest import (
-    Contests,
-    TraceArrays,
-    contests_of,
-    is_rated,
-    mean_places,
-    no_convergence,
-    rate_in_turn,
-)
-from equipoise.rating.draws import count_match, sums_of
+from equipoise.rating.contest import is_rated, mean_places, rate_in_turn
+from equipoise.rating.draws import count_match
 from equipoise.rating.state import State
-from equipoise.rating.system import (
-    Capabilities,
-    RatingColumns,
-    TraceColumns,
-    check_newcomer,
-    trace_arrays,
-)
+from equipoise.rating.system import Capabilities, check_newcomer
 
 #: Columns of the state.
 RATING, MATCHES, LAST_TIME = range(3)
@@ -72,47 +59,44 @@ class Settings(NamedTuple):
     rate_all_ties: bool
 
 
-class Job(NamedTuple):
-    """Everything that rating a slice of a history reads and writes."""
-
-    table: Floats
-    contests: Contests
-    settings: Settings
-    trace: TraceArrays
-    draws: Floats
+#: What its kernels go through.
+ContestJob: TypeAlias = Job[Settings, PerformanceTrace, None]
 
 
 @kernel
-def begin_contest(job: Job, m: int) -> tuple[Floats, Floats, float]:
+def begin_contest(job: ContestJob, m: int) -> tuple[Floats, Floats, float]:
     """Return (ratings, mean places, slope) of contest m."""
-    start, stop = job.contests.offsets[m], job.contests.offsets[m + 1]
+    start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
     ratings = np.empty(stop - start)
     for i in range(start, stop):
-        ratings[i - start] = job.table[job.contests.player[i], RATING]
-    places = mean_places(job.contests.rank[start:stop])
-    return ratings, places, job.settings.slope * math.sqrt(job.contests.weight[m])
+        ratings[i - start] = job.table[job.matches.player[i], RATING]
+    places = mean_places(job.matches.rank[start:stop])
+    return ratings, places, job.settings.slope * math.sqrt(job.matches.weight[m])
 
 
 @kernel
-def end_contest(job: Job, m: int, ratings: Floats, expected: Floats, performances: Floats) -> None:
+def end_contest(
+    job: ContestJob, m: int, ratings: Floats, expected: Floats, performances: Floats
+) -> None:
     """Move everyone in contest m towards the performance.
 
     ratings, expected, performances : shape (n,); expected places
     """
-    start, stop = job.contests.offsets[m], job.contests.offsets[m + 1]
+    start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
     n, trace = stop - start, job.trace
-    weight, ceiling = job.settings.weight * job.contests.weight[m], job.contests.ceiling[m]
+    weight, ceiling = job.settings.weight * job.matches.weight[m], job.matches.ceiling[m]
     # 1 where the weight is infinite
     share = 1.0 / (1.0 + 1.0 / weight)
     for i in range(n):
-        player = job.table[job.contests.player[start + i]]
+        player = job.table[job.matches.player[start + i]]
         performance = min(performances[i], ceiling)
         player[RATING] += share * (performance - ratings[i])
         player[MATCHES] += 1.0
-        player[LAST_TIME] = job.contests.time[m]
-        if len(trace.rating):
+        player[LAST_TIME] = job.matches.time[m]
+        if len(trace.expected):
             # One's own half and the 1/2 that makes places begin at 1 are nobody's.
             trace.expected[start + i] = 1.0 - (expected[i] - 1.0) / (n - 1.0)
+        if len(trace.rating):
             trace.rating_before[start + i] = ratings[i]
             trace.deviation_before[start + i] = job.settings.deviation
             trace.rating[start + i] = player[RATING]
@@ -121,13 +105,13 @@ def end_contest(job: Job, m: int, ratings: Floats, expected: Floats, performance
 
 
 @kernel
-def rate_contests(job: Job, start: int, stop: int) -> tuple[int, float]:
+def rate_contests(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
     """Rate contests start:stop on one thread.
 
     Returns (contest, residual) of a failure, or (-1, -1).
     """
     for m in range(start, stop):
-        if not is_rated(job.contests, m, job.settings.rate_all_ties):
+        if not is_rated(job.matches, m, job.settings.rate_all_ties):
             continue
         ratings, places, slope = begin_contest(job, m)
         if len(job.draws) and len(ratings) == 2:
@@ -140,12 +124,12 @@ def rate_contests(job: Job, start: int, stop: int) -> tuple[int, float]:
     return -1, -1.0
 
 
-def rate_shared(job: Job, m: int, workers: Workers) -> float:
+def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
     """Rate one contest like `rate_contests`, its players shared among threads.
 
     Returns a residual, below 0 if all converged.
     """
-    if not is_rated(job.contests, m, job.settings.rate_all_ties):
+    if not is_rated(job.matches, m, job.settings.rate_all_ties):
         return -1.0
     ratings, places, slope = begin_contest(job, m)
     expected, performances, residual = perform_on_workers(ratings, places, slope, workers)
@@ -155,39 +139,41 @@ def rate_shared(job: Job, m: int, workers: Workers) -> float:
 
 
 @kernel
-def rate_by_platform_rules(job: Job, start: int, stop: int) -> None:
-    """Rate contests start:stop by the platform's rules; nothing in them can fail to converge."""
+def rate_by_platform_rules(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
+    """Rate contests start:stop by the platform's rules; return (-1, -1): nothing is solved for."""
     trace = job.trace
     for m in range(start, stop):
-        if not is_rated(job.contests, m, job.settings.rate_all_ties):
+        if not is_rated(job.matches, m, job.settings.rate_all_ties):
             continue
-        low, high = job.contests.offsets[m], job.contests.offsets[m + 1]
-        before, slope = np.empty(high - low), job.settings.slope * math.sqrt(job.contests.weight[m])
+        low, high = job.matches.offsets[m], job.matches.offsets[m + 1]
+        before, slope = np.empty(high - low), job.settings.slope * math.sqrt(job.matches.weight[m])
         for i in range(low, high):
-            before[i - low] = job.table[job.contests.player[i], RATING]
+            before[i - low] = job.table[job.matches.player[i], RATING]
         if len(job.draws) and len(before) == 2:
-            tied = job.contests.rank[low] == job.contests.rank[low + 1]
+            tied = job.matches.rank[low] == job.matches.rank[low + 1]
             count_match(job.draws, tied, job.settings.slope * (before[0] - before[1]), False)
-        weight = job.settings.weight * job.contests.weight[m]
+        weight = job.settings.weight * job.matches.weight[m]
         share = 1.0 / (1.0 + 1.0 / weight)
-        done = platform_round(before, job.contests.rank[low:high], slope, share)
+        done = platform_round(before, job.matches.rank[low:high], slope, share)
         taken = done.from_everyone + done.for_the_best
         for i in range(low, high):
-            player, k = job.table[job.contests.player[i]], i - low
+            player, k = job.table[job.matches.player[i]], i - low
             player[RATING] = done.ratings[k] + done.changes[k] + taken
             player[MATCHES] += 1.0
-            player[LAST_TIME] = job.contests.time[m]
-            if len(trace.rating):
+            player[LAST_TIME] = job.matches.time[m]
+            if len(trace.expected):
                 trace.expected[i] = 1.0 - (done.expected[k] - 1.0) / (high - low - 1.0)
+            if len(trace.rating):
                 trace.rating_before[i] = before[k]
                 trace.deviation_before[i] = job.settings.deviation
                 trace.rating[i] = player[RATING]
                 trace.deviation[i] = job.settings.deviation
                 trace.performance[i] = done.needed[k]
+    return -1, -1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Codeforces:
+class Codeforces(System):
     """Codeforces' system: as the authors of [EM]_ ran it, or by the platform's own rules [CF]_.
 
     rules : "authors", as in the comparisons of [EM]_; or "platform", as published: ties take the
@@ -210,7 +196,7 @@ class Codeforces:
     rate_all_ties: bool = False
 
     name: ClassVar[str] = "codeforces"
-    trace_columns: ClassVar[Sequence[str]] = ("performance",)
+    traces: ClassVar[type[Any]] = PerformanceTrace
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -242,61 +228,28 @@ class Codeforces:
         """The scale of W: a difference of so many points is e to one."""
         return math.sqrt(3.0) * self.beta / math.pi
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players, {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
-        )
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a state without deviation."""
+        return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
 
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop in order.
-
-        Raises : ConvergenceError
-        """
-        job = self.job(state, history, start, stop, trace)
-        if self.rules == "platform":
-            rate_by_platform_rules(job, 0, stop - start)
-            return
-        threads = workers or Workers()
-        failed, residual = rate_in_turn(
-            job.contests,
-            lambda first, last: rate_contests(job, first, last),
-            lambda m: rate_shared(job, m, threads),
-        )
-        if failed >= 0:
-            raise no_convergence(self.name, history, start + failed, residual)
-
-    def job(
-        self, state: State, history: History, start: int, stop: int, trace: TraceColumns | None
-    ) -> Job:
-        """Return matches start:stop as kernels take them."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        settings = Settings(
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        return Settings(
             slope=1.0 / self.scale,
             weight=float(self.weight),
             deviation=float(self.initial_deviation),
             rate_all_ties=self.rate_all_ties,
         )
-        arrays = trace_arrays(TraceArrays, trace, low, high)
-        contests = contests_of(history, start, stop)
-        return Job(state.table, contests, settings, arrays, sums_of(state))
 
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings; nothing changes while nobody plays, and all deviations are the same."""
-        return {
-            "rating": state.table[rows, RATING],
-            "deviation": np.full(len(rows), float(self.initial_deviation)),
-            "matches": state.table[rows, MATCHES],
-            "last_time": state.table[rows, LAST_TIME],
-        }
+    def update(self, job: ContestJob, workers: Workers) -> tuple[int, float]:
+        """Rate all contests of a job in order."""
+        if self.rules == "platform":
+            return rate_by_platform_rules(job, 0, len(job.matches.time))
+        return rate_in_turn(job, rate_contests, rate_shared, workers)
+
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return the initial one for all: it plays no part."""
+        return np.full(len(rows), float(self.initial_deviation))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return logistic performances whose difference has the scale of W."""

@@ -8,7 +8,7 @@ of more than two, a team's change is the mean over its opponents, so that K keep
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -22,9 +22,10 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
-from equipoise.rating.draws import count_match, sums_of
+from equipoise.rating.base_system import Job, Matches, System, TraceArrays
+from equipoise.rating.draws import count_match
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, trace_arrays
+from equipoise.rating.system import Capabilities
 
 #: Columns of the state.
 RATING, MATCHES, LAST_TIME = range(3)
@@ -37,32 +38,14 @@ class Settings(NamedTuple):
     slope: float
 
 
-class Matches(NamedTuple):
-    """The columns of a history that this system reads.
+@kernel
+def team_strengths(
+    table: Floats, matches: Matches, head_start: Floats, start: int, stop: int
+) -> tuple[Floats, Ints]:
+    """Return (mean rating and head start of every team, its rank).
 
     head_start : shape (N,) rating points that a participation is given, or shape (0,)
     """
-
-    offsets: Ints
-    player: Ints
-    team: Ints
-    rank: Ints
-    time: Floats
-    weight: Floats
-    head_start: Floats
-
-
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
-
-    expected: Floats
-    rating_before: Floats
-    rating: Floats
-
-
-@kernel
-def _teams(table: Floats, matches: Matches, start: int, stop: int) -> tuple[Floats, Ints]:
-    """Return (mean rating and head start of every team, its rank)."""
     count = 0
     for i in range(start, stop):
         count = max(count, matches.team[i] + 1)
@@ -70,8 +53,8 @@ def _teams(table: Floats, matches: Matches, start: int, stop: int) -> tuple[Floa
     for i in range(start, stop):
         t = matches.team[i]
         strength[t] += table[matches.player[i], RATING]
-        if len(matches.head_start):
-            strength[t] += matches.head_start[i]
+        if len(head_start):
+            strength[t] += head_start[i]
         members[t] += 1.0
         rank[t] = matches.rank[i]
     for t in range(count):
@@ -100,40 +83,38 @@ def _scores(rank: Ints) -> Floats:
 
 @kernel
 def rate_matches(
-    table: Floats,
-    matches: Matches,
-    count: int,
-    settings: Settings,
-    trace: TraceArrays,
-    draws: Floats,
-) -> None:
-    """Rate the matches in order."""
-    for m in range(count):
+    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    matches, settings, trace = job.matches, job.settings, job.trace
+    for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
-        strength, rank = _teams(table, matches, start, stop)
+        strength, rank = team_strengths(job.table, matches, job.own, start, stop)
         others = len(strength) - 1.0
         if others < 1.0:
             continue
         expected = scores_against_field(strength, np.full(len(strength), settings.slope))
         scores = _scores(rank)
-        if len(draws) and len(strength) == 2:
+        if len(job.draws) and len(strength) == 2:
             apart = settings.slope * (strength[0] - strength[1])
-            count_match(draws, rank[0] == rank[1], apart, False)
+            count_match(job.draws, rank[0] == rank[1], apart, False)
         for i in range(start, stop):
             t = matches.team[i]
-            player = table[matches.player[i]]
+            player = job.table[matches.player[i]]
             change = settings.k * matches.weight[m] * (scores[t] - expected[t]) / others
-            if len(trace.rating):
+            if len(trace.expected):
                 trace.expected[i] = expected[t] / others
+            if len(trace.rating):
                 trace.rating_before[i] = player[RATING]
                 trace.rating[i] = player[RATING] + change
             player[RATING] += change
             player[MATCHES] += 1.0
             player[LAST_TIME] = matches.time[m]
+    return -1, -1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elo:
+class Elo(System):
     """Elo [Elo]_ for matches of any kind.
 
     k : largest change of a match, rating points; a match weight multiplies it
@@ -149,7 +130,6 @@ class Elo:
     home_advantage: float = 0.0
 
     name: ClassVar[str] = "elo"
-    trace_columns: ClassVar[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -167,36 +147,27 @@ class Elo:
             return Capabilities(uses=frozenset({"weight"}), needed=needed)
         return Capabilities(uses=frozenset({"weight", "side", "at_home"}))
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players, {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
-        )
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a state without deviation."""
+        return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
 
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop. Raises : InvalidDataError where nobody is said to be home."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        matches = self._columns(history, start, stop)
-        arrays = trace_arrays(TraceArrays, trace, low, high)
-        settings = Settings(float(self.k), math.log(10.0) / self.scale)
-        rate_matches(state.table, matches, stop - start, settings, arrays, sums_of(state))
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        return Settings(float(self.k), math.log(10.0) / self.scale)
 
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings; nothing changes while nobody plays, and there is no deviation."""
-        return {
-            "rating": state.table[rows, RATING],
-            "deviation": np.full(len(rows), np.nan),
-            "matches": state.table[rows, MATCHES],
-            "last_time": state.table[rows, LAST_TIME],
-        }
+    def own(self, state: State, history: History, start: int, stop: int) -> Floats:
+        """Return the head starts. Raises : InvalidDataError where nobody is said to be home."""
+        return self._head_start(history, int(history.offsets[start]), int(history.offsets[stop]))
+
+    def update(
+        self, job: Job[Settings, TraceArrays, Floats], workers: Workers
+    ) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
+
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return NaN: there is no deviation."""
+        return np.full(len(rows), np.nan)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return centres at the ratings, head start included, and a scale that is `scale`'s."""
@@ -207,24 +178,6 @@ class Elo:
         shared = 0.5 * (self.scale / math.log(10.0)) ** 2
         scale = np.full(len(rating), math.sqrt(shared))
         return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
-
-    def strengths(self, state: State, match: History) -> Floats:
-        """Return the strength of every participation's team in a history of one match."""
-        strength, _ = _teams(state.table, self._columns(match, 0, 1), 0, match.participations)
-        return strength[match.team]
-
-    def _columns(self, history: History, start: int, stop: int) -> Matches:
-        """Return matches start:stop as arrays of their own."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        return Matches(
-            offsets=history.offsets[start : stop + 1] - low,
-            player=history.player[low:high],
-            team=history.team[low:high],
-            rank=history.rank[low:high],
-            time=history.days(start, stop),
-            weight=history.weights(start, stop),
-            head_start=self._head_start(history, low, high),
-        )
 
     def _head_start(self, history: History, low: int, high: int) -> Floats:
         """Return the points that every participation is given, or an empty array for none."""

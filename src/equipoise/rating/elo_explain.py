@@ -13,7 +13,7 @@ import numpy as np
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.outlook import chance
-from equipoise.rating.elo import Elo
+from equipoise.rating.elo import Elo, team_strengths
 from equipoise.rating.match_apart import explanation, match_apart, opposing_teams, places
 from equipoise.rating.state import State
 
@@ -25,7 +25,9 @@ def explain(system: Elo, before: State, history: History, match: int, row: int) 
     """Return why a participation changed its player's rating."""
     apart = match_apart(system, before, history, match)
     alone, i = apart.history, row - int(history.offsets[match])
-    strength = system.strengths(apart.before, alone)
+    job = system.job(apart.before, alone, 0, 1)
+    by_team, _ = team_strengths(job.table, job.matches, job.own, 0, alone.participations)
+    strength = by_team[alone.team]
     place, scores = places(alone), apart.scores(i)
     teams = opposing_teams(alone, i)
     k = system.k * float(alone.weights()[0])

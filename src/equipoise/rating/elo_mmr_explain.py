@@ -36,7 +36,7 @@ from equipoise.rating.elo_mmr_belief import (
     update_scratch,
 )
 from equipoise.rating.elo_mmr_direct import AS_NEAR
-from equipoise.rating.elo_mmr_match import Job, round_of
+from equipoise.rating.elo_mmr_match import BeliefJob, round_of
 from equipoise.rating.elo_mmr_parameters import FEW_OPPONENTS, EloMMRParameters
 from equipoise.rating.match_apart import (
     NAMED_OPPONENTS,
@@ -88,7 +88,7 @@ def explain(
     )
 
 
-def _job(system: EloMMRParameters, state: State, match: History) -> Job:
+def _job(system: EloMMRParameters, state: State, match: History) -> BeliefJob:
     return system.job(state, match, 0, match.matches, None)
 
 
@@ -98,7 +98,7 @@ def _diffused(system: EloMMRParameters, apart: MatchApart) -> _Field:
     job = _job(system, state, apart.history)
     the_round = round_of(job.matches, 0, job.settings)
     for player in range(state.players):
-        diffuse(job.beliefs, player, the_round, job.settings.rho, job.settings.drift_per_day)
+        diffuse(job.own, player, the_round, job.settings.rho, job.settings.drift_per_day)
     delta = np.sqrt(state.table[:, DEVIATION] ** 2 + the_round.beta2)
     return _Field(state, the_round, delta)
 

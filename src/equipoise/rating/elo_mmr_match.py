@@ -7,7 +7,7 @@ and `elo_mmr_direct`, phase two in `elo_mmr_belief`.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from equipoise.arrays import Floats, Ints
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import Job, Matches, PerformanceTrace
+from equipoise.rating.contest import is_rated
 from equipoise.rating.draws import count_match
 from equipoise.rating.elo_mmr_belief import (
     DEVIATION,
@@ -41,9 +43,6 @@ from equipoise.rating.elo_mmr_performance import (
     solve_on_workers,
 )
 
-#: Contests from this size on are shared among threads.
-PARALLEL_FROM = 2 * CHUNK
-
 #: How many players ahead memory is fetched: their rows lie anywhere, and waiting costs more than
 #: the arithmetic.
 _AHEAD, _FAR_AHEAD = 3, 12
@@ -63,39 +62,8 @@ class Settings(NamedTuple):
     gaussian: bool
 
 
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted.
-
-    `expected` costs as much as some of the rating itself and may be empty alone.
-    """
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
-    performance: Floats
-
-
-class Matches(NamedTuple):
-    """The columns of a history that this system reads."""
-
-    offsets: Ints
-    player: Ints
-    rank: Ints
-    time: Floats
-    weight: Floats
-    ceiling: Floats
-
-
-class Job(NamedTuple):
-    """Everything that rating a slice of a history reads and writes."""
-
-    beliefs: Beliefs
-    matches: Matches
-    settings: Settings
-    trace: TraceArrays
-    draws: Floats
+#: `own` of the job is `Beliefs`.
+BeliefJob: TypeAlias = Job[Settings, PerformanceTrace, Beliefs]
 
 
 class Field(NamedTuple):
@@ -122,24 +90,7 @@ def round_of(matches: Matches, m: int, settings: Settings) -> Round:
     """Return the `Round` of match m: gamma^2 = w L^2, beta^2 = (1 + 1/w) L^2 (READINGS B4)."""
     weight = matches.weight[m] * settings.weight_limit
     beta2 = (1.0 + 1.0 / weight) * settings.sigma_limit2 + settings.drift_per_day / weight
-    ceiling = matches.ceiling[m]
-    if math.isnan(ceiling):
-        ceiling = math.inf
-    return Round(matches.time[m], weight * settings.sigma_limit2, beta2, ceiling)
-
-
-@inner_kernel
-def is_rated(matches: Matches, m: int, rate_all_ties: bool) -> bool:
-    """Return whether match m changes anything (READINGS B7)."""
-    start, stop = matches.offsets[m], matches.offsets[m + 1]
-    if stop - start < 2:
-        return False
-    if stop - start == 2 or rate_all_ties:
-        return True
-    for i in range(start, stop):  # noqa: SIM110  # Numba knows no generator expressions
-        if matches.rank[i] != matches.rank[start]:
-            return True
-    return False
+    return Round(matches.time[m], weight * settings.sigma_limit2, beta2, matches.ceiling[m])
 
 
 @kernel
@@ -153,19 +104,19 @@ def field_of(matches: Matches, m: int) -> Field:
 
 
 @inner_kernel
-def begin_round(job: Job, field: Field, start: int, stop: int, the_round: Round) -> None:
+def begin_round(job: BeliefJob, field: Field, start: int, stop: int, the_round: Round) -> None:
     """Diffuse players start:stop of the field and fill in their priors (Algorithm 1)."""
     rho, drift_per_day = job.settings.rho, job.settings.drift_per_day
     for j in range(start, stop):
         row = field.players[j]
         if j + _FAR_AHEAD < stop:
             ahead = field.players[j + _FAR_AHEAD]
-            prefetch(job.beliefs.table, ahead * job.beliefs.table.shape[1])
-            prefetch(job.beliefs.spans, ahead * job.beliefs.spans.shape[1])
-        player = job.beliefs.table[row]
+            prefetch(job.own.table, ahead * job.own.table.shape[1])
+            prefetch(job.own.spans, ahead * job.own.spans.shape[1])
+        player = job.own.table[row]
         drift = drifted(player, the_round.time, drift_per_day)
         field.deviation_before[j] = math.sqrt(player[DEVIATION] * player[DEVIATION] + drift)
-        diffuse(job.beliefs, row, the_round, rho, drift_per_day)
+        diffuse(job.own, row, the_round, rho, drift_per_day)
         delta = math.sqrt(player[DEVIATION] * player[DEVIATION] + the_round.beta2)
         field.rating[j] = player[RATING]
         field.slope[j] = 1.0 / (delta if job.settings.gaussian else SCALE_OF_DEVIATION * delta)
@@ -173,7 +124,7 @@ def begin_round(job: Job, field: Field, start: int, stop: int, the_round: Round)
 
 @inner_kernel
 def end_round(
-    job: Job,
+    job: BeliefJob,
     field: Field,
     start: int,
     stop: int,
@@ -182,7 +133,7 @@ def end_round(
     scratch: Scratch,
 ) -> float:
     """Update players start:stop with their performances; return a residual, below 0 if fine."""
-    beliefs, trace = job.beliefs, job.trace
+    beliefs, trace = job.own, job.trace
     remembered = job.settings.remembered
     worst = -1.0
     for j in range(start, stop):
@@ -218,7 +169,7 @@ def spread(by_place: Floats, places: Ints) -> Floats:
 
 
 @kernel
-def trace_expected(job: Job, field: Field) -> None:
+def trace_expected(job: BeliefJob, field: Field) -> None:
     """Write to the trace the mean chance of beating another, performing at one's rating.
 
     The mean of F_j(mu_i) over all others j [EM] sec. 3.1.
@@ -232,7 +183,7 @@ def trace_expected(job: Job, field: Field) -> None:
 
 
 @inner_kernel
-def count_duel(job: Job, field: Field) -> None:
+def count_duel(job: BeliefJob, field: Field) -> None:
     """Count a match of two, from the ratings and deviations before it (`outlook`)."""
     settings = job.settings
     weight, limit2 = settings.weight_limit, settings.sigma_limit2
@@ -260,8 +211,8 @@ def performances_in(field: Field, settings: Settings) -> tuple[Floats, float]:
 
 
 @kernel
-def rate_matches(job: Job, start: int, stop: int) -> tuple[int, float]:
-    """Rate matches start:stop on one thread; return (match, residual) of a failure, or (-1, 0)."""
+def rate_matches(job: BeliefJob, start: int, stop: int) -> tuple[int, float]:
+    """Rate matches start:stop on one thread; return (match, residual) of a failure, or (-1, -1)."""
     settings = job.settings
     for m in range(start, stop):
         if not is_rated(job.matches, m, settings.rate_all_ties):
@@ -276,14 +227,14 @@ def rate_matches(job: Job, start: int, stop: int) -> tuple[int, float]:
         if len(job.trace.expected):
             trace_expected(job, field)
         if residual < 0.0:
-            scratch = update_scratch(job.beliefs, field.players, 0, n)
+            scratch = update_scratch(job.own, field.players, 0, n)
             residual = end_round(job, field, 0, n, the_round, performances, scratch)
         if residual >= 0.0:
             return m, residual
-    return -1, 0.0
+    return -1, -1.0
 
 
-def rate_shared(job: Job, m: int, workers: Workers) -> float:
+def rate_shared(job: BeliefJob, m: int, workers: Workers) -> float:
     """Rate one match like `rate_matches`, its players shared among threads.
 
     Returns a residual, below 0 if all converged.
@@ -306,7 +257,7 @@ def rate_shared(job: Job, m: int, workers: Workers) -> float:
     residuals = np.full((n + CHUNK - 1) // CHUNK, -1.0)
 
     def end(number: int, a: int, b: int) -> None:
-        scratch = update_scratch(job.beliefs, field.players, a, b)
+        scratch = update_scratch(job.own, field.players, a, b)
         residuals[number] = end_round(job, field, a, b, the_round, performances, scratch)
 
     workers.each_chunk(n, CHUNK, end)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,38 +22,16 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import (
     ApproximationWarning,
-    ConvergenceError,
     InvalidParameterError,
     require,
 )
-from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
-from equipoise.rating.draws import sums_of
-from equipoise.rating.elo_mmr_belief import (
-    DEVIATION,
-    LAST_TIME,
-    MATCHES,
-    RATING,
-    SCALE_OF_DEVIATION,
-    Beliefs,
-)
-from equipoise.rating.elo_mmr_match import (
-    PARALLEL_FROM,
-    Job,
-    Matches,
-    Settings,
-    TraceArrays,
-    rate_matches,
-    rate_shared,
-)
+from equipoise.rating.base_system import PerformanceTrace, System
+from equipoise.rating.contest import rate_in_turn
+from equipoise.rating.elo_mmr_belief import SCALE_OF_DEVIATION, Beliefs
+from equipoise.rating.elo_mmr_match import BeliefJob, Settings, rate_matches, rate_shared
 from equipoise.rating.state import State
-from equipoise.rating.system import (
-    Capabilities,
-    RatingColumns,
-    TraceColumns,
-    check_newcomer,
-    trace_arrays,
-)
+from equipoise.rating.system import Capabilities, check_newcomer
 
 #: What `opponents` is for and what it costs; `benchmarks/opponents.py` measures it.
 FEW_OPPONENTS = (
@@ -64,7 +42,7 @@ FEW_OPPONENTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EloMMRParameters:
+class EloMMRParameters(System):
     """What `EloMMR` and `EloMMX` share: parameters, state and the way through a history.
 
     Warns : ApproximationWarning   once for each object with `opponents`
@@ -85,7 +63,8 @@ class EloMMRParameters:
 
     name: ClassVar[str]
     gaussian: ClassVar[bool]
-    trace_columns: ClassVar[Sequence[str]] = ("performance",)
+    traces: ClassVar[type[Any]] = PerformanceTrace
+    record: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         """Check every parameter, and that the two spellings are not mixed."""
@@ -147,64 +126,33 @@ class EloMMRParameters:
         limit2 = (math.sqrt(gamma2 * gamma2 + 4 * self.beta * self.beta * gamma2) - gamma2) / 2
         return gamma2 / limit2, math.sqrt(limit2)
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players,
-            {
-                "rating": self.initial_rating,
-                "deviation": self.initial_deviation,
-                "matches": 0.0,
-                "last_time": math.nan,
-                "gaussian_mean": self.initial_rating,
-                "gaussian_weight": 1.0 / (self.initial_deviation * self.initial_deviation),
-                "decay": 1.0,
-                "curvature": 1.0 / (self.initial_deviation * self.initial_deviation),
-            },
-            record=3,
-        )
-
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop in order.
-
-        Raises : ConvergenceError
-        """
-        job = self.job(state, history, start, stop, trace)
-        count = stop - start
-        sizes = np.diff(job.matches.offsets)
-        # Few opponents are found one player after the other, on one thread.
-        shared = sizes >= PARALLEL_FROM if self.opponents is None else np.zeros(count, np.bool_)
-        first = 0
-        for m in [*np.flatnonzero(shared).tolist(), count]:
-            failed, residual = rate_matches(job, first, m)
-            if failed < 0 and m < count:
-                failed, residual = m, rate_shared(job, m, workers or Workers())
-            if failed >= 0 and residual >= 0.0:
-                match = history.match_ids[start + failed]
-                raise ConvergenceError(f"{self.name}, match {match},", MAX_ITERATIONS, residual)
-            first = m + 1
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings; the deviation has grown by drift where a time is given."""
-        table = state.table[rows]
-        deviation = table[:, DEVIATION]
-        if time is not None and self.drift_per_day > 0:
-            elapsed = np.nan_to_num(np.maximum(time - table[:, LAST_TIME], 0.0), nan=0.0)
-            deviation = np.sqrt(deviation**2 + self.drift_per_day * elapsed)
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a belief of one Gaussian and no performances."""
         return {
-            "rating": table[:, RATING],
-            "deviation": deviation,
-            "matches": table[:, MATCHES],
-            "last_time": table[:, LAST_TIME],
+            "rating": self.initial_rating,
+            "deviation": self.initial_deviation,
+            "matches": 0.0,
+            "last_time": math.nan,
+            "gaussian_mean": self.initial_rating,
+            "gaussian_weight": 1.0 / (self.initial_deviation * self.initial_deviation),
+            "decay": 1.0,
+            "curvature": 1.0 / (self.initial_deviation * self.initial_deviation),
         }
+
+    def update(self, job: BeliefJob, workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        if self.opponents is not None:
+            # Few opponents are found one player after the other, on one thread.
+            return rate_matches(job, 0, len(job.matches.time))
+        return rate_in_turn(job, rate_matches, rate_shared, workers)
+
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return deviations, grown by drift where a day is given."""
+        deviation: Floats = state.column("deviation")[rows]
+        if math.isnan(day) or self.drift_per_day == 0:
+            return deviation
+        elapsed = np.maximum(day - state.column("last_time")[rows], 0.0)
+        return np.sqrt(deviation**2 + self.drift_per_day * np.nan_to_num(elapsed, nan=0.0))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return performances of variance sigma^2 + gamma^2 + beta^2 [EM] sec. 3.1.
@@ -218,7 +166,8 @@ class EloMMRParameters:
             return Outlook(centre=rating, scale=delta, curve="normal")
         return Outlook(centre=rating, scale=SCALE_OF_DEVIATION * delta, curve="logistic")
 
-    def _settings(self) -> Settings:
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
         weight_limit, sigma_limit = self.limits()
         endless = np.iinfo(np.int64).max
         return Settings(
@@ -234,10 +183,8 @@ class EloMMRParameters:
             gaussian=self.gaussian,
         )
 
-    def job(
-        self, state: State, history: History, start: int, stop: int, trace: TraceColumns | None
-    ) -> Job:
-        """Return matches start:stop as kernels take them, with room for every performance.
+    def own(self, state: State, history: History, start: int, stop: int) -> Beliefs:
+        """Return the beliefs, with room for every performance of matches start:stop.
 
         Where room is short, it is made for the whole rest of the history at once.
         """
@@ -248,13 +195,7 @@ class EloMMRParameters:
         if runs.lacks_room(rows, self._records(counts)):
             counts = np.bincount(history.player[history.offsets[start] :], minlength=state.players)
             runs.reserve(np.arange(state.players), self._records(counts))
-        return Job(
-            Beliefs(state.table, runs.spans, runs.values),
-            _matches(history, start, stop),
-            self._settings(),
-            trace_arrays(TraceArrays, trace, optional=("expected",)),
-            sums_of(state),
-        )
+        return Beliefs(state.table, runs.spans, runs.values)
 
     def _records(self, matches: Ints) -> Ints:
         """Return how many new records so many matches can add before old ones go."""
@@ -274,16 +215,3 @@ def _participations(history: History, start: int, stop: int) -> tuple[Ints, Ints
     every = np.bincount(player, minlength=history.players)
     rows = np.flatnonzero(every)
     return rows, every[rows]
-
-
-def _matches(history: History, start: int, stop: int) -> Matches:
-    """Return the columns that this system reads, of matches start:stop."""
-    ceiling = history.performance_ceiling
-    return Matches(
-        offsets=history.offsets[start : stop + 1],
-        player=history.player,
-        rank=history.rank,
-        time=history.days(start, stop),
-        weight=history.weights(start, stop),
-        ceiling=np.full(stop - start, np.nan) if ceiling is None else ceiling[start:stop].copy(),
-    )

@@ -12,7 +12,6 @@ its derivative: linear in the size of a contest, whoever meets whom.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -26,18 +25,18 @@ from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.numeric.field_scores import scores_against_field, weighted_scores
 from equipoise.numeric.workers import Workers
-from equipoise.rating.draws import count_match, sums_of
-from equipoise.rating.state import State
-from equipoise.rating.system import (
-    Capabilities,
-    RatingColumns,
-    TraceColumns,
-    check_newcomer,
-    trace_arrays,
+from equipoise.rating.base_system import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    Job,
+    System,
+    TraceArrays,
 )
-
-#: Columns of the state.
-RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
+from equipoise.rating.draws import count_match
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, check_newcomer
 
 #: q of [G1]_, 1/rating points.
 Q = math.log(10.0) / 400.0
@@ -49,26 +48,6 @@ class Settings(NamedTuple):
     drift: float
     drift_per_day: float
     max_deviation: float
-
-
-class Matches(NamedTuple):
-    """The columns of a history that this system reads."""
-
-    offsets: Ints
-    player: Ints
-    rank: Ints
-    time: Floats
-    weight: Floats
-
-
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
 
 
 @inner_kernel
@@ -114,17 +93,11 @@ def _scored(rank: Ints, weight: Floats) -> Floats:
 
 
 @kernel
-def rate_matches(
-    table: Floats,
-    matches: Matches,
-    count: int,
-    settings: Settings,
-    trace: TraceArrays,
-    draws: Floats,
-) -> None:
-    """Rate the matches in order."""
+def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
     traced = len(trace.rating) > 0
-    for m in range(count):
+    for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
         n, day, weight = stop - start, matches.time[m], matches.weight[m]
         if n < 2:
@@ -141,14 +114,14 @@ def rate_matches(
             variance += deviations[i] * deviations[i]
             deviations[i] = widened(deviations[i], settings)
             g[i] = opponent_weight(deviations[i])
-        if len(draws) and n == 2:
+        if len(job.draws) and n == 2:
             # As in `outlook`: E at g(sqrt(RD_A^2 + RD_B^2)).
             apart = Q * opponent_weight(math.sqrt(variance)) * (ratings[0] - ratings[1])
             tied = matches.rank[start] == matches.rank[start + 1]
-            count_match(draws, tied, apart, False)
+            count_match(job.draws, tied, apart, False)
         expected, slopes = weighted_scores(ratings, Q * g, g)
         scores = _scored(matches.rank[start:stop], g)
-        if traced:
+        if len(trace.expected):
             trace.expected[start:stop] = scores_against_field(ratings, Q * g) / (n - 1.0)
         for i in range(n):
             player = table[matches.player[start + i]]
@@ -161,6 +134,7 @@ def rate_matches(
             if traced:
                 trace.rating[start + i] = player[RATING]
                 trace.deviation[start + i] = player[DEVIATION]
+    return -1, -1.0
 
 
 @kernel
@@ -173,7 +147,7 @@ def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glicko:
+class Glicko(System):
     """Glicko [G1]_ for duels and contests of single players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -189,7 +163,6 @@ class Glicko:
     max_deviation: float = 350.0
 
     name: ClassVar[str] = "glicko"
-    trace_columns: ClassVar[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -211,48 +184,13 @@ class Glicko:
             needed={} if drifts else {"time": "drift_per_day"},
         )
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players,
-            {
-                "rating": self.initial_rating,
-                "deviation": self.initial_deviation,
-                "matches": 0.0,
-                "last_time": math.nan,
-            },
-        )
+    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
 
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop."""
-        matches = Matches(
-            offsets=history.offsets[start : stop + 1],
-            player=history.player,
-            rank=history.rank,
-            time=history.days(start, stop),
-            weight=history.weights(start, stop),
-        )
-        arrays = trace_arrays(TraceArrays, trace)
-        settings, draws = self.settings(), sums_of(state)
-        rate_matches(state.table, matches, stop - start, settings, arrays, draws)
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings, with what the days until then add to the deviation."""
-        day = math.nan if time is None else time
-        return {
-            "rating": state.table[rows, RATING],
-            "deviation": read_deviations(state.table, rows, day, self.settings()),
-            "matches": state.table[rows, MATCHES],
-            "last_time": state.table[rows, LAST_TIME],
-        }
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return deviations, with what the days until then add."""
+        return read_deviations(state.table, rows, day, self.settings())
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook in which A beats B with E at g(sqrt(RD_A^2 + RD_B^2)) [G1]_."""

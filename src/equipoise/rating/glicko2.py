@@ -12,9 +12,9 @@ rated one at a time. Reading closes it on a copy: ratings always include every g
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,10 +24,10 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.data.win_probability import team_mean_outlook
-from equipoise.errors import ConvergenceError, require
-from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.errors import require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.draws import count_match, sums_of
+from equipoise.rating.base_system import Job, System
+from equipoise.rating.draws import count_match
 from equipoise.rating.glicko2_update import (
     GLICKO2_SCALE,
     MAX_VOLATILITY,
@@ -36,13 +36,7 @@ from equipoise.rating.glicko2_update import (
     updated,
 )
 from equipoise.rating.state import State
-from equipoise.rating.system import (
-    Capabilities,
-    RatingColumns,
-    TraceColumns,
-    check_newcomer,
-    trace_arrays,
-)
+from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
 
 #: Columns of the state; the first three are from before the period in progress.
 RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE = range(8)
@@ -58,18 +52,8 @@ class Settings(NamedTuple):
     max_volatility: float
 
 
-class Matches(NamedTuple):
-    """The columns of a history that this system reads."""
-
-    offsets: Ints
-    player: Ints
-    rank: Ints
-    time: Floats
-    weight: Floats
-
-
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
+class VolatilityTrace(NamedTuple):
+    """Columns of a trace, volatilities among them; see `TraceArrays`."""
 
     expected: Floats
     rating_before: Floats
@@ -119,7 +103,7 @@ def settle(player: Floats, period: float, settings: Settings) -> float:
 
 
 @inner_kernel
-def _trace_before(trace: TraceArrays, i: int, player: Floats, settings: Settings) -> None:
+def _trace_before(trace: VolatilityTrace, i: int, player: Floats, settings: Settings) -> None:
     rating, deviation, sigma, _ = closed(player, 0.0, settings)
     trace.rating_before[i] = rating
     trace.deviation_before[i] = deviation
@@ -128,27 +112,22 @@ def _trace_before(trace: TraceArrays, i: int, player: Floats, settings: Settings
 
 @inner_kernel
 def _trace_after(
-    trace: TraceArrays, i: int, player: Floats, settings: Settings, expected: float
+    trace: VolatilityTrace, i: int, player: Floats, settings: Settings, expected: float
 ) -> None:
     rating, deviation, sigma, _ = closed(player, 0.0, settings)
-    trace.expected[i] = expected
+    if len(trace.expected):
+        trace.expected[i] = expected
     trace.rating[i] = rating
     trace.deviation[i] = deviation
     trace.volatility[i] = sigma
 
 
 @inner_kernel
-def _rate_duel(
-    table: Floats,
-    matches: Matches,
-    m: int,
-    settings: Settings,
-    trace: TraceArrays,
-    draws: Floats,
-) -> float:
+def _rate_duel(job: Job[Settings, VolatilityTrace, None], m: int) -> float:
     """Rate a match of two; return a residual, below 0 if all converged."""
+    matches, settings, trace = job.matches, job.settings, job.trace
     i, j = matches.offsets[m], matches.offsets[m] + 1
-    first, second = table[matches.player[i]], table[matches.player[j]]
+    first, second = job.table[matches.player[i]], job.table[matches.player[j]]
     day = matches.time[m]
     each_match = math.isinf(settings.period_days)
     worst = -1.0
@@ -161,10 +140,10 @@ def _rate_duel(
     mu_first = (first[RATING] - settings.initial_rating) / GLICKO2_SCALE
     mu_second = (second[RATING] - settings.initial_rating) / GLICKO2_SCALE
     phi_first, phi_second = first[DEVIATION] / GLICKO2_SCALE, second[DEVIATION] / GLICKO2_SCALE
-    if len(draws):
+    if len(job.draws):
         # READINGS A15; in a rating period from the ratings that it began with, as they count.
         g = opponent_weight(math.sqrt(phi_first * phi_first + phi_second * phi_second))
-        count_match(draws, score == 0.5, g * (mu_first - mu_second), False)
+        count_match(job.draws, score == 0.5, g * (mu_first - mu_second), False)
     expected_1, information_1, surprise_1 = game(mu_first, mu_second, phi_second, score)
     expected_2, information_2, surprise_2 = game(mu_second, mu_first, phi_first, 1.0 - score)
     traced = len(trace.rating) > 0
@@ -194,21 +173,16 @@ def _rate_duel(
 
 @inner_kernel
 def rate_matches(
-    table: Floats,
-    matches: Matches,
-    count: int,
-    settings: Settings,
-    trace: TraceArrays,
-    draws: Floats,
+    job: Job[Settings, VolatilityTrace, None], first: int, last: int
 ) -> tuple[int, float]:
-    """Rate the matches in order; return (match, residual) of a failure, or (-1, 0)."""
-    for m in range(count):
-        if matches.offsets[m + 1] - matches.offsets[m] != 2:
+    """Rate matches first:last in order; return (match, residual) of a failure, or (-1, -1)."""
+    for m in range(first, last):
+        if job.matches.offsets[m + 1] - job.matches.offsets[m] != 2:
             continue
-        residual = _rate_duel(table, matches, m, settings, trace, draws)
+        residual = _rate_duel(job, m)
         if residual >= 0.0:
             return m, residual
-    return -1, 0.0
+    return -1, -1.0
 
 
 @kernel
@@ -222,7 +196,7 @@ def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glicko2:
+class Glicko2(System):
     """Glicko-2 [G2]_ for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -243,7 +217,8 @@ class Glicko2:
     max_volatility: float = MAX_VOLATILITY
 
     name: ClassVar[str] = "glicko2"
-    trace_columns: ClassVar[Sequence[str]] = ("volatility_before", "volatility")
+    traces: ClassVar[type[Any]] = VolatilityTrace
+    sought: ClassVar[str] = "the volatility of "
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -268,47 +243,24 @@ class Glicko2:
             needed={} if periods else {"time": "period_days"},
         )
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players,
-            {
-                "rating": self.initial_rating,
-                "deviation": self.initial_deviation,
-                "volatility": self.initial_volatility,
-                "matches": 0.0,
-                "last_time": math.nan,
-                "period": math.nan,
-                "information": 0.0,
-                "surprise": 0.0,
-            },
-        )
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a player of whom nothing is known, in no rating period yet."""
+        return {
+            "rating": self.initial_rating,
+            "deviation": self.initial_deviation,
+            "volatility": self.initial_volatility,
+            "matches": 0.0,
+            "last_time": math.nan,
+            "period": math.nan,
+            "information": 0.0,
+            "surprise": 0.0,
+        }
 
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop. Raises : ConvergenceError."""
-        matches = Matches(
-            offsets=history.offsets[start : stop + 1],
-            player=history.player,
-            rank=history.rank,
-            time=history.days(start, stop),
-            weight=history.weights(start, stop),
-        )
-        arrays = trace_arrays(TraceArrays, trace)
-        settings, draws = self.settings(), sums_of(state)
-        failed, residual = rate_matches(state.table, matches, stop - start, settings, arrays, draws)
-        if failed >= 0:
-            match = history.match_ids[start + failed]
-            raise ConvergenceError(
-                f"the volatility of glicko2, match {match},", MAX_ITERATIONS, residual
-            )
+    def update(
+        self, job: Job[Settings, VolatilityTrace, None], workers: Workers
+    ) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings with the period in progress closed, and later ones without games."""
@@ -318,13 +270,8 @@ class Glicko2:
             elapsed = np.floor(time / self.period_days) - begun
             periods = np.maximum(np.nan_to_num(elapsed, nan=0.0), 0.0)
         rating, deviation, volatility = read_players(state.table, rows, periods, self.settings())
-        return {
-            "rating": rating,
-            "deviation": deviation,
-            "matches": state.table[rows, MATCHES],
-            "last_time": state.table[rows, LAST_TIME],
-            "volatility": volatility,
-        }
+        read = {"rating": rating, "deviation": deviation, "volatility": volatility}
+        return {**System.at(self, state, rows, time), **read}
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of READINGS A15, two players being teams of one."""

@@ -12,7 +12,8 @@ import numpy as np
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.outlook import chance
-from equipoise.rating.glicko import DEVIATION, RATING, Glicko, Q, opponent_weight, widened
+from equipoise.rating.base_system import DEVIATION, RATING
+from equipoise.rating.glicko import Glicko, Q, opponent_weight, widened
 from equipoise.rating.match_apart import explanation, match_apart, places
 from equipoise.rating.state import State
 

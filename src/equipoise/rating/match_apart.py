@@ -12,6 +12,7 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity, Remembered
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
+from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
@@ -61,10 +62,8 @@ def match_apart(system: RatingSystem, before: State, history: History, match: in
 def rate_apart(system: RatingSystem, match: History, before: State) -> MatchApart:
     """Rate a history of one match on a copy of its players' states."""
     after = before.copy()
-    names = ("expected", "rating_before", "deviation_before", "rating", "deviation")
-    trace = {
-        name: np.full(match.participations, np.nan) for name in (*names, *system.trace_columns)
-    }
+    names = (*TraceArrays._fields, *system.trace_columns)
+    trace = {name: np.full(match.participations, np.nan) for name in names}
     system.run(after, match, 0, 1, trace)
     return MatchApart(history=match, before=before, after=after, trace=trace)
 

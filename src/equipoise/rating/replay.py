@@ -26,6 +26,7 @@ from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import Ratings, Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.chances import team_prediction
 from equipoise.rating.draws import start_counting
 from equipoise.rating.lineup import lineup
@@ -35,7 +36,7 @@ from equipoise.rating.resuming import resume, state_after
 from equipoise.rating.system import RatingSystem
 
 #: Columns that every trace has; a system's own come after.
-TRACE_COLUMNS = ("expected", "rating_before", "deviation_before", "rating", "deviation")
+TRACE_COLUMNS = TraceArrays._fields
 
 #: Participations rated between two reports of progress.
 PIECE = 100_000

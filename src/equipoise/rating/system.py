@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -33,37 +33,6 @@ def check_newcomer(rating: float, deviation: float) -> None:
     """
     require(-1e9 <= rating <= 1e9, "initial_rating", "from -1e9 to 1e9", rating)
     require(1e-6 <= deviation <= 1e9, "initial_deviation", "from 1e-6 to 1e9", deviation)
-
-
-_Arrays = TypeVar("_Arrays", bound=tuple[Floats, ...])
-
-
-def trace_arrays(
-    kind: type[_Arrays],
-    trace: TraceColumns | None,
-    low: int = 0,
-    high: int | None = None,
-    *,
-    optional: Sequence[str] = (),
-) -> _Arrays:
-    """Return rows low:high of a trace's columns as the NamedTuple that kernels take.
-
-    kind : a NamedTuple whose fields are columns of the trace
-    trace : columns that are wanted; None wants none, and all arrays are then empty
-    optional : columns that the kernels leave out where they are empty; any other that is not
-        wanted is filled all the same and lost
-    """
-    names: Sequence[str] = cast(Any, kind)._fields
-    if not trace:
-        return kind(*(np.empty(0) for _ in names))
-    wanted = {name: trace[name][low:high] for name in names if name in trace}
-    rows = len(next(iter(wanted.values())))
-    return kind(
-        *(
-            wanted[name] if name in wanted else np.empty(0 if name in optional else rows)
-            for name in names
-        )
-    )
 
 
 #: What a history may say beside places and players, in the order in which it is told. `time` stands
@@ -156,7 +125,10 @@ def _largest_team(history: History, teams: Ints) -> int:
 
 @runtime_checkable
 class RatingSystem(Protocol):
-    """Frozen parameters plus one update over a slice of a history."""
+    """Frozen parameters plus one update over a slice of a history.
+
+    `base_system.System` has most of it for systems whose state is a row of numbers a player.
+    """
 
     @property
     def name(self) -> str:

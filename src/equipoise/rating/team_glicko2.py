@@ -9,9 +9,9 @@ additions (A11, A14); volatilities are capped at `max_volatility`, as in `glicko
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,37 +21,24 @@ from equipoise.data.effective import EffectiveRating
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.outlook import Outlook
 from equipoise.data.win_probability import team_mean_outlook
-from equipoise.errors import ConvergenceError, InvalidDataError, Problem, require
-from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.draws import sums_of
+from equipoise.rating.base_system import System
 from equipoise.rating.glicko2_update import GLICKO2_SCALE, MAX_VOLATILITY
 from equipoise.rating.state import State
-from equipoise.rating.system import (
-    Capabilities,
-    RatingColumns,
-    TraceColumns,
-    check_newcomer,
-    trace_arrays,
-)
+from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
 from equipoise.rating.team_glicko2_match import (
-    FORM,
-    FORM_MATCHES,
-    LAST_TIME,
-    MATCHES,
-    RATING,
-    VOLATILITY,
-    Job,
-    Matches,
+    Players,
     Settings,
-    TraceArrays,
+    TeamJob,
+    TeamTrace,
     rate_matches,
     read_deviations,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TeamGlicko2:
+class TeamGlicko2(System):
     """Team Glicko-2 [TG2]_ for matches of two teams of any size.
 
     initial_rating, initial_deviation : of a new player, rating points [TG2] sec. 2
@@ -97,15 +84,8 @@ class TeamGlicko2:
     max_volatility: float = MAX_VOLATILITY
 
     name: ClassVar[str] = "team-glicko2"
-    trace_columns: ClassVar[Sequence[str]] = (
-        "z",
-        "factor",
-        "rating_unscaled",
-        "volatility_before",
-        "volatility",
-        "form",
-        "form_matches",
-    )
+    traces: ClassVar[type[Any]] = TeamTrace
+    sought: ClassVar[str] = "the volatility of "
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -150,78 +130,50 @@ class TeamGlicko2:
             needed={} if self.roles else {"role": "roles"},
         )
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players,
-            {
-                "rating": self.initial_rating,
-                "deviation": self.initial_deviation,
-                "volatility": self.initial_volatility,
-                "form": 0.0,
-                "form_matches": 0.0,
-                "matches": 0.0,
-                "last_time": math.nan,
-                **{f"recent_{k}": math.nan for k in range(1, self.activity_matches + 1)},
-            },
-        )
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a player of whom nothing is known."""
+        return {
+            "rating": self.initial_rating,
+            "deviation": self.initial_deviation,
+            "volatility": self.initial_volatility,
+            "form": 0.0,
+            "form_matches": 0.0,
+            "matches": 0.0,
+            "last_time": math.nan,
+            **{f"recent_{k}": math.nan for k in range(1, self.activity_matches + 1)},
+        }
 
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop. Raises : ConvergenceError, InvalidDataError without roles."""
+    def own(self, state: State, history: History, start: int, stop: int) -> Players:
+        """Return performances, shares and roles, whose statistics go on in the state.
+
+        Raises : InvalidDataError without roles
+        """
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         names, role = self._roles(history, low, high)
-        statistics = np.array([statistics_of(state, name) for name in names])
-        job = Job(
-            table=state.table,
-            roles=statistics.reshape(-1, 3),
-            matches=Matches(
-                offsets=history.offsets[start : stop + 1] - low,
-                player=history.player[low:high],
-                team=history.team[low:high],
-                rank=history.rank[low:high],
-                time=history.days(start, stop),
-                weight=history.weights(start, stop),
-                performance=_rows(history.performance, low, high, math.nan),
-                share=_rows(history.share, low, high, 1.0),
-                role=role,
-            ),
-            settings=self.settings(),
-            trace=trace_arrays(TraceArrays, trace, low, high),
-            draws=sums_of(state),
+        roles = np.array([statistics_of(state, name) for name in names]).reshape(-1, 3)
+        # Rows of what the kernel writes to.
+        state.shared.update({_key(name): row for name, row in zip(names, roles, strict=True)})
+        return Players(
+            performance=_rows(history.performance, low, high, math.nan),
+            share=_rows(history.share, low, high, 1.0),
+            role=role,
+            roles=roles,
         )
-        failed, residual = rate_matches(job)
-        if failed >= 0:
-            match = history.match_ids[start + failed]
-            raise ConvergenceError(
-                f"the volatility of {self.name}, match {match},", MAX_ITERATIONS, residual
-            )
-        for name, values in zip(names, job.roles, strict=True):
-            state.shared[_key(name)] = values
+
+    def update(self, job: TeamJob, workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
+
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return deviations, with what inactivity until then adds (A8)."""
+        return read_deviations(state.table, rows, day, self.settings())
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings, with what inactivity until then adds to the deviation (A8)."""
-        table = state.table[rows]
-        day = math.nan if time is None else time
-        deviation = read_deviations(state.table, rows, day, self.settings())
-        rating, form = table[:, RATING], table[:, FORM]
-        return {
-            "rating": rating,
-            "deviation": deviation,
-            "matches": table[:, MATCHES],
-            "last_time": table[:, LAST_TIME],
-            "volatility": table[:, VOLATILITY],
-            "form": form,
-            "form_matches": table[:, FORM_MATCHES],
-            "effective_rating": self.effective().rating(rating, deviation, form),
-        }
+        """Return ratings, with volatility, form and the effective rating."""
+        read = System.at(self, state, rows, time)
+        own = {name: state.column(name)[rows] for name in ("volatility", "form", "form_matches")}
+        effective = self.effective().rating(read["rating"], read["deviation"], own["form"])
+        return {**read, **own, "effective_rating": effective}
 
     def effective(self) -> EffectiveRating:
         """Return the parameters of the effective rating."""

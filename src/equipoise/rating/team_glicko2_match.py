@@ -9,13 +9,14 @@ a player's share of the match scales the change.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from equipoise._jit import inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.rating.base_system import Job
 from equipoise.rating.draws import count_match
 from equipoise.rating.glicko2_update import (
     GLICKO2_SCALE,
@@ -57,26 +58,22 @@ class Settings(NamedTuple):
     max_volatility: float
 
 
-class Matches(NamedTuple):
-    """The columns of a history that this system reads.
+class Players(NamedTuple):
+    """What this system reads of every participation besides, and what it knows of roles.
 
     performance, share : shape (N,)
-    role : shape (N,), rows of the roles' statistics, or shape (0,) where roles do not count
+    role : shape (N,), rows of `roles`, or shape (0,) where roles do not count
+    roles : shape (roles, 3); number, mean and summed squares of the performances so far
     """
 
-    offsets: Ints
-    player: Ints
-    team: Ints
-    rank: Ints
-    time: Floats
-    weight: Floats
     performance: Floats
     share: Floats
     role: Ints
+    roles: Floats
 
 
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted.
+class TeamTrace(NamedTuple):
+    """Columns of a trace; see `TraceArrays`.
 
     rating_unscaled : what `rating` would be had the factor of this match been 1
     """
@@ -95,18 +92,8 @@ class TraceArrays(NamedTuple):
     form_matches: Floats
 
 
-class Job(NamedTuple):
-    """Everything that rating a slice of a history reads and writes.
-
-    roles : shape (roles, 3); number, mean and summed squares of the performances so far
-    """
-
-    table: Floats
-    roles: Floats
-    matches: Matches
-    settings: Settings
-    trace: TraceArrays
-    draws: Floats
+#: `own` of the job is `Players`.
+TeamJob: TypeAlias = Job[Settings, TeamTrace, Players]
 
 
 class Work(NamedTuple):
@@ -155,7 +142,7 @@ def idle_deviation(player: Floats, day: float, settings: Settings) -> float:
 
 
 @inner_kernel
-def _count(job: Job, sides: Sides) -> None:
+def _count(job: TeamJob, sides: Sides) -> None:
     """Count the match (READINGS A15); `sides.g` is still the sum of phi^2."""
     first = sides.g[0] / (sides.members[0] * sides.members[0])
     second = sides.g[1] / (sides.members[1] * sides.members[1])
@@ -164,9 +151,9 @@ def _count(job: Job, sides: Sides) -> None:
 
 
 @inner_kernel
-def _prepare(job: Job, start: int, stop: int, day: float, work: Work) -> None:
+def _prepare(job: TeamJob, start: int, stop: int, day: float, work: Work) -> None:
     """Bring the players of a match to its time, and aggregate their teams [11], [12]."""
-    sides, with_roles = work.sides, len(job.matches.role) > 0
+    sides, with_roles = work.sides, len(job.own.role) > 0
     sides.members[:] = 0.0
     sides.mu[:] = 0.0
     sides.g[:] = 0.0
@@ -176,9 +163,9 @@ def _prepare(job: Job, start: int, stop: int, day: float, work: Work) -> None:
         work.deviation[k] = idle_deviation(player, day, job.settings)
         work.phi[k] = work.deviation[k] / GLICKO2_SCALE
         work.sigma[k] = player[VOLATILITY]
-        work.relative[k] = job.matches.performance[i]
+        work.relative[k] = job.own.performance[i]
         if with_roles:
-            role = job.roles[job.matches.role[i]]
+            role = job.own.roles[job.own.role[i]]
             work.relative[k] = relative_to_role(work.relative[k], role)
         sides.rank[t] = job.matches.rank[i]
         sides.members[t] += 1.0
@@ -193,7 +180,7 @@ def _prepare(job: Job, start: int, stop: int, day: float, work: Work) -> None:
 
 
 @inner_kernel
-def _update(job: Job, m: int, start: int, stop: int, work: Work) -> float:
+def _update(job: TeamJob, m: int, start: int, stop: int, work: Work) -> float:
     """Update every player against the other team [13]-[25]; return a residual, below 0 if fine."""
     settings, sides, worst = job.settings, work.sides, -1.0
     weight = job.matches.weight[m]
@@ -222,17 +209,18 @@ def _update(job: Job, m: int, start: int, stop: int, work: Work) -> float:
 
 
 @inner_kernel
-def _gained(job: Job, i: int, change: float) -> float:
+def _gained(job: TeamJob, i: int, change: float) -> float:
     """Return what a change of mu is worth to a player, in rating points [29]-[31]."""
     bounded = min(max(change, -job.settings.max_change), job.settings.max_change)
-    gained: float = GLICKO2_SCALE * (job.matches.share[i] * bounded)
+    gained: float = GLICKO2_SCALE * (job.own.share[i] * bounded)
     return gained
 
 
 @inner_kernel
-def _trace_before(job: Job, i: int, k: int, work: Work) -> None:
+def _trace_before(job: TeamJob, i: int, k: int, work: Work) -> None:
     trace = job.trace
-    trace.expected[i] = work.expected[k]
+    if len(trace.expected):
+        trace.expected[i] = work.expected[k]
     trace.rating_before[i] = job.table[job.matches.player[i], RATING]
     trace.deviation_before[i] = work.deviation[k]
     trace.z[i] = work.z[k]
@@ -243,7 +231,7 @@ def _trace_before(job: Job, i: int, k: int, work: Work) -> None:
 
 
 @inner_kernel
-def _trace_after(job: Job, i: int, player: Floats) -> None:
+def _trace_after(job: TeamJob, i: int, player: Floats) -> None:
     trace = job.trace
     trace.rating[i] = player[RATING]
     trace.deviation[i] = player[DEVIATION]
@@ -253,7 +241,7 @@ def _trace_after(job: Job, i: int, player: Floats) -> None:
 
 
 @inner_kernel
-def _write_back(job: Job, i: int, k: int, day: float, work: Work) -> None:
+def _write_back(job: TeamJob, i: int, k: int, day: float, work: Work) -> None:
     """Write a player's new rating [26]-[31], form [33]-[35] and the time of the match."""
     settings, player = job.settings, job.table[job.matches.player[i]]
     player[RATING] += _gained(job, i, work.factor[k] * work.change[k])
@@ -275,7 +263,7 @@ def _write_back(job: Job, i: int, k: int, day: float, work: Work) -> None:
 
 
 @inner_kernel
-def _rate_match(job: Job, m: int, work: Work) -> float:
+def _rate_match(job: TeamJob, m: int, work: Work) -> float:
     """Rate one match of two teams; return a residual, below 0 if all converged."""
     start, stop, day = job.matches.offsets[m], job.matches.offsets[m + 1], job.matches.time[m]
     _prepare(job, start, stop, day, work)
@@ -290,8 +278,8 @@ def _rate_match(job: Job, m: int, work: Work) -> float:
         _write_back(job, i, i - start, day, work)
         if len(job.trace.rating):
             _trace_after(job, i, job.table[job.matches.player[i]])
-    if len(job.matches.role):
-        learn_roles(job.roles, job.matches.role[start:stop], job.matches.performance[start:stop])
+    if len(job.own.role):
+        learn_roles(job.own.roles, job.own.role[start:stop], job.own.performance[start:stop])
     return residual
 
 
@@ -317,7 +305,7 @@ def _work_for(n: int) -> Work:
 
 
 @inner_kernel
-def _expect(job: Job, m: int) -> None:
+def _expect(job: TeamJob, m: int) -> None:
     """Fetch the rows of the players of match m: they lie anywhere, and waiting costs time."""
     columns = job.table.shape[1]
     for i in range(job.matches.offsets[m], job.matches.offsets[m + 1]):
@@ -327,14 +315,14 @@ def _expect(job: Job, m: int) -> None:
 
 
 @kernel
-def rate_matches(job: Job) -> tuple[int, float]:
-    """Rate all matches in order; return (match, residual) of a failure, or (-1, 0)."""
+def rate_matches(job: TeamJob, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last in order; return (match, residual) of a failure, or (-1, -1)."""
     offsets, largest = job.matches.offsets, 0
-    for m in range(len(offsets) - 1):
+    for m in range(first, last):
         largest = max(largest, offsets[m + 1] - offsets[m])
     work = _work_for(largest)
-    for m in range(len(offsets) - 1):
-        if m + 2 < len(offsets):
+    for m in range(first, last):
+        if m + 1 < last:
             _expect(job, m + 1)
         teams = 0
         for i in range(offsets[m], offsets[m + 1]):
@@ -343,7 +331,7 @@ def rate_matches(job: Job) -> tuple[int, float]:
             residual = _rate_match(job, m, work)
             if residual >= 0.0:
                 return m, residual
-    return -1, 0.0
+    return -1, -1.0
 
 
 @kernel

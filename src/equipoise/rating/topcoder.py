@@ -22,40 +22,23 @@ points, where squares keep their digits. How a match is rated stands in `topcode
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from equipoise.arguments import check_fields
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.contest import TraceArrays, contests_of, rate_in_turn
-from equipoise.rating.draws import sums_of
-from equipoise.rating.state import State
-from equipoise.rating.system import (
-    Capabilities,
-    RatingColumns,
-    TraceColumns,
-    check_newcomer,
-    trace_arrays,
-)
-from equipoise.rating.topcoder_match import (
-    DEVIATION,
-    LAST_TIME,
-    MATCHES,
-    RATING,
-    Job,
-    Settings,
-    rate_contests,
-    rate_shared,
-)
+from equipoise.rating.base_system import PerformanceTrace, System
+from equipoise.rating.contest import rate_in_turn
+from equipoise.rating.system import Capabilities, check_newcomer
+from equipoise.rating.topcoder_match import ContestJob, Settings, rate_contests, rate_shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopCoder:
+class TopCoder(System):
     """TopCoder's system [TC]_, with the parameters that [EM]_ compares it with.
 
     Defaults are the platform's own numbers.
@@ -84,7 +67,7 @@ class TopCoder:
     rate_all_ties: bool = False
 
     name: ClassVar[str] = "topcoder"
-    trace_columns: ClassVar[Sequence[str]] = ("performance",)
+    traces: ClassVar[type[Any]] = PerformanceTrace
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -128,53 +111,9 @@ class TopCoder:
             rate_all_ties=self.rate_all_ties,
         )
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players,
-            {
-                "rating": self.initial_rating,
-                "deviation": self.initial_deviation,
-                "matches": 0.0,
-                "last_time": math.nan,
-            },
-        )
-
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop in order."""
-        job = self.job(state, history, start, stop, trace)
-        threads = workers or Workers()
-        rate_in_turn(
-            job.contests,
-            lambda first, last: rate_contests(job, first, last),
-            lambda m: rate_shared(job, m, threads),
-        )
-
-    def job(
-        self, state: State, history: History, start: int, stop: int, trace: TraceColumns | None
-    ) -> Job:
-        """Return matches start:stop as kernels take them."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        arrays = trace_arrays(TraceArrays, trace, low, high)
-        contests = contests_of(history, start, stop)
-        return Job(state.table, contests, self.settings(), arrays, sums_of(state))
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings and volatilities; nothing changes while nobody plays."""
-        return {
-            "rating": state.table[rows, RATING],
-            "deviation": state.table[rows, DEVIATION],
-            "matches": state.table[rows, MATCHES],
-            "last_time": state.table[rows, LAST_TIME],
-        }
+    def update(self, job: ContestJob, workers: Workers) -> tuple[int, float]:
+        """Rate all contests of a job in order."""
+        return rate_in_turn(job, rate_contests, rate_shared, workers)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances whose deviations are the volatilities."""

@@ -16,6 +16,7 @@ from equipoise.data.history import History
 from equipoise.data.outlook import chance
 from equipoise.numeric.normal import normal_density
 from equipoise.numeric.normal_quantile import lower_normal_quantile
+from equipoise.rating.base_system import DEVIATION, MATCHES, RATING
 from equipoise.rating.match_apart import (
     MatchApart,
     ceiling_quantity,
@@ -32,7 +33,7 @@ from equipoise.rating.place_explain import (
 )
 from equipoise.rating.state import State
 from equipoise.rating.topcoder import TopCoder
-from equipoise.rating.topcoder_match import DEVIATION, MATCHES, RATING, Step, step_of
+from equipoise.rating.topcoder_match import Step, step_of
 from equipoise.rating.topcoder_performance import spread_of_field
 
 

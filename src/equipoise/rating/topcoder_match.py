@@ -6,14 +6,22 @@ Source: [TC]_; the formulas stand in `topcoder` and, for the performance, `topco
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats
 from equipoise.numeric.workers import Workers
-from equipoise.rating.contest import Contests, TraceArrays, is_rated, mean_places
+from equipoise.rating.base_system import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    Job,
+    PerformanceTrace,
+)
+from equipoise.rating.contest import is_rated, mean_places
 from equipoise.rating.draws import count_match
 from equipoise.rating.topcoder_performance import (
     Places,
@@ -21,9 +29,6 @@ from equipoise.rating.topcoder_performance import (
     places_on_workers,
     spread_of_field,
 )
-
-#: Columns of the state.
-RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
 
 #: The platform's own weights of a performance [TC]_, for which its caps are meant: 0.18 at last,
 #: and 0.42 more in the first contest.
@@ -47,14 +52,8 @@ class Settings(NamedTuple):
     rate_all_ties: bool
 
 
-class Job(NamedTuple):
-    """Everything that rating a slice of a history reads and writes."""
-
-    table: Floats
-    contests: Contests
-    settings: Settings
-    trace: TraceArrays
-    draws: Floats
+#: What its kernels go through.
+ContestJob: TypeAlias = Job[Settings, PerformanceTrace, None]
 
 
 class Entrants(NamedTuple):
@@ -110,38 +109,39 @@ def step_of(player: Floats, apart: float, match_weight: float, settings: Setting
 
 
 @kernel
-def begin_contest(job: Job, m: int) -> Entrants:
+def begin_contest(job: ContestJob, m: int) -> Entrants:
     """Return who takes part in contest m."""
-    start, stop = job.contests.offsets[m], job.contests.offsets[m + 1]
+    start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
     n = stop - start
     rating, volatility, scaled = np.empty(n), np.empty(n), np.empty(n)
-    root = math.sqrt(job.contests.weight[m])
+    root = math.sqrt(job.matches.weight[m])
     for i in range(n):
-        player = job.table[job.contests.player[start + i]]
+        player = job.table[job.matches.player[start + i]]
         rating[i], volatility[i] = player[RATING], player[DEVIATION]
         scaled[i] = min(max(player[DEVIATION] / root, _LEAST_VOLATILITY), _LARGEST_VOLATILITY)
-    return Entrants(rating, volatility, scaled, mean_places(job.contests.rank[start:stop]))
+    return Entrants(rating, volatility, scaled, mean_places(job.matches.rank[start:stop]))
 
 
 @kernel
-def end_contest(job: Job, m: int, entrants: Entrants, found: Places) -> None:
+def end_contest(job: ContestJob, m: int, entrants: Entrants, found: Places) -> None:
     """Move everyone in contest m towards the performance."""
-    start, trace, ceiling = job.contests.offsets[m], job.trace, job.contests.ceiling[m]
+    start, trace, ceiling = job.matches.offsets[m], job.trace, job.matches.ceiling[m]
     n = len(entrants.rating)
     spread = spread_of_field(entrants.rating, entrants.volatility)
     for i in range(n):
-        player = job.table[job.contests.player[start + i]]
+        player = job.table[job.matches.player[start + i]]
         apart = spread * found.surprise[i]
         performance = entrants.rating[i] + apart
         if performance > ceiling:
             performance, apart = ceiling, ceiling - entrants.rating[i]
-        step = step_of(player, apart, job.contests.weight[m], job.settings)
+        step = step_of(player, apart, job.matches.weight[m], job.settings)
         player[RATING] += min(max(step.target, -step.cap), step.cap)
         player[DEVIATION] = step.volatility
         player[MATCHES] += 1.0
-        player[LAST_TIME] = job.contests.time[m]
-        if len(trace.rating):
+        player[LAST_TIME] = job.matches.time[m]
+        if len(trace.expected):
             trace.expected[start + i] = (found.below[i] - 0.5) / (n - 1.0)
+        if len(trace.rating):
             trace.rating_before[start + i] = entrants.rating[i]
             trace.deviation_before[start + i] = entrants.volatility[i]
             trace.rating[start + i] = player[RATING]
@@ -150,10 +150,10 @@ def end_contest(job: Job, m: int, entrants: Entrants, found: Places) -> None:
 
 
 @kernel
-def rate_contests(job: Job, start: int, stop: int) -> tuple[int, float]:
+def rate_contests(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
     """Rate contests start:stop on one thread; return (-1, -1), as nothing is solved for."""
     for m in range(start, stop):
-        if is_rated(job.contests, m, job.settings.rate_all_ties):
+        if is_rated(job.matches, m, job.settings.rate_all_ties):
             entrants = begin_contest(job, m)
             if len(job.draws) and len(entrants.rating) == 2:
                 first, second = entrants.volatility[0], entrants.volatility[1]
@@ -165,9 +165,9 @@ def rate_contests(job: Job, start: int, stop: int) -> tuple[int, float]:
     return -1, -1.0
 
 
-def rate_shared(job: Job, m: int, workers: Workers) -> float:
+def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
     """Rate one contest like `rate_contests`, its players shared among threads; return -1."""
-    if is_rated(job.contests, m, job.settings.rate_all_ties):
+    if is_rated(job.matches, m, job.settings.rate_all_ties):
         entrants = begin_contest(job, m)
         found = places_on_workers(entrants.rating, entrants.scaled, entrants.places, workers)
         end_contest(job, m, entrants, found)

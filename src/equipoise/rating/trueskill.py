@@ -8,7 +8,7 @@ if it never happens; a match weight w raises what the match says of a team to th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import abstractmethod
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import ClassVar
@@ -16,122 +16,45 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise.arguments import check_fields
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
-from equipoise.errors import ConvergenceError, require
+from equipoise.errors import require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.draws import sums_of
-from equipoise.rating.state import State
-from equipoise.rating.system import (
-    Capabilities,
-    RatingColumns,
-    TraceColumns,
-    check_newcomer,
-    trace_arrays,
-)
-from equipoise.rating.trueskill_match import (
-    DEVIATION,
-    LAST_TIME,
-    MATCHES,
-    MAX_SWEEPS,
-    RATING,
-    Matches,
-    Settings,
-    Teams,
-    TraceArrays,
-    rate_matches,
-    teams_of,
-)
+from equipoise.rating.base_system import Job, System, TraceArrays
+from equipoise.rating.system import Capabilities, check_newcomer
+from equipoise.rating.trueskill_match import MAX_SWEEPS, Settings, rate_matches
 
 #: Part of beta that the last pass of classic TrueSkill may move a mean.
 _SETTLED = 1e-11
 
 
-class TrueSkillSystem:
+class TrueSkillSystem(System):
     """What both systems share; each has its parameters and their `settings`."""
 
     __slots__ = ()
 
-    name: ClassVar[str]
-    trace_columns: ClassVar[Sequence[str]] = ()
-    initial_rating: float
-    initial_deviation: float
+    sought: ClassVar[str] = "the messages of "
+    iterations: ClassVar[int] = MAX_SWEEPS
 
     @property
     def capabilities(self) -> Capabilities:
         """Everything that has ranks."""
         return Capabilities(uses=frozenset({"weight"}))
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players,
-            {
-                "rating": self.initial_rating,
-                "deviation": self.initial_deviation,
-                "matches": 0.0,
-                "last_time": math.nan,
-            },
-        )
+    @abstractmethod
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
 
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop. Raises : ConvergenceError."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        arrays = trace_arrays(TraceArrays, trace, low, high, optional=("expected",))
-        matches = self.columns(history, start, stop)
-        settings, draws = self.settings(), sums_of(state)
-        failed, moved = rate_matches(state.table, matches, stop - start, settings, arrays, draws)
-        if failed >= 0:
-            match = history.match_ids[start + failed]
-            raise ConvergenceError(
-                f"the messages of {self.name}, match {match},", MAX_SWEEPS, moved
-            )
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings; nothing changes while nobody plays."""
-        names = {
-            "rating": RATING,
-            "deviation": DEVIATION,
-            "matches": MATCHES,
-            "last_time": LAST_TIME,
-        }
-        return {name: state.table[rows, column] for name, column in names.items()}
+    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook in which the sums of normal performances meet."""
         settings = self.settings()
         scale = np.sqrt(deviation**2 + settings.drift**2 + settings.beta**2)
         return Outlook(centre=rating, scale=scale, curve="normal", team="sum")
-
-    def teams(self, state: State, match: History) -> Teams:
-        """Return the teams of a history of one match."""
-        columns = self.columns(match, 0, 1)
-        return teams_of(state.table, columns, 0, match.participations, self.settings())
-
-    def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
-        raise NotImplementedError
-
-    def columns(self, history: History, start: int, stop: int) -> Matches:
-        """Return matches start:stop as arrays of their own."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        return Matches(
-            offsets=history.offsets[start : stop + 1] - low,
-            player=history.player[low:high],
-            team=history.team[low:high],
-            rank=history.rank[low:high],
-            time=history.days(start, stop),
-            weight=history.weights(start, stop),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

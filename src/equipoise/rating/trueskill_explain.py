@@ -14,10 +14,11 @@ import numpy as np
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.outlook import chance
+from equipoise.rating.base_system import DEVIATION, matches_of
 from equipoise.rating.match_apart import explanation, match_apart, opposing_teams, places
 from equipoise.rating.state import State
 from equipoise.rating.trueskill import TrueSkillSystem
-from equipoise.rating.trueskill_match import DEVIATION, Inferred, Teams, inferred, part_of
+from equipoise.rating.trueskill_match import Inferred, Teams, inferred, part_of, teams_of
 
 
 def explain(
@@ -26,7 +27,8 @@ def explain(
     """Return why a participation changed its player's rating."""
     apart = match_apart(system, before, history, match)
     alone, i = apart.history, row - int(history.offsets[match])
-    settings, teams = system.settings(), system.teams(apart.before, alone)
+    settings, size = system.settings(), alone.participations
+    teams = teams_of(apart.before.table, matches_of(alone), 0, size, settings)
     found, _ = inferred(teams, settings)
     own, weight = int(alone.team[i]), float(alone.weights()[0])
     variance = float(apart.trace["deviation_before"][i]) ** 2 + settings.drift**2

@@ -16,6 +16,15 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.field_scores import normal_scores_against_field
+from equipoise.rating.base_system import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    Job,
+    Matches,
+    TraceArrays,
+)
 from equipoise.rating.draws import count_match
 from equipoise.rating.gaussian_chain import (
     Chain,
@@ -24,9 +33,6 @@ from equipoise.rating.gaussian_chain import (
     message_to,
     sweep,
 )
-
-#: Columns of the state.
-RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
 
 #: Passes through all messages after which inference has failed.
 MAX_SWEEPS = 2000
@@ -50,30 +56,6 @@ class Settings(NamedTuple):
     margin: float
     places: bool
     tolerance: float
-
-
-class Matches(NamedTuple):
-    """The columns of a history that these systems read."""
-
-    offsets: Ints
-    player: Ints
-    team: Ints
-    rank: Ints
-    time: Floats
-    weight: Floats
-
-
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted.
-
-    `expected` alone may be empty too: it takes far longer than all else where ratings spread far.
-    """
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
 
 
 class Teams(NamedTuple):
@@ -253,18 +235,12 @@ def part_of(precision: float, weighted: float, teams: Teams, t: int, variance: f
 
 
 @kernel
-def rate_matches(
-    table: Floats,
-    matches: Matches,
-    count: int,
-    settings: Settings,
-    trace: TraceArrays,
-    draws: Floats,
-) -> tuple[int, float]:
-    """Rate the matches in order; return (match, residual) of a failure, or (-1, 0)."""
+def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last in order; return (match, residual) of a failure, or (-1, -1)."""
+    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
     traced = len(trace.rating) > 0
     drift2 = settings.drift * settings.drift
-    for m in range(count):
+    for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
         teams = teams_of(table, matches, start, stop, settings)
         if len(teams.rank) < 2:
@@ -272,10 +248,10 @@ def rate_matches(
         found, moved = inferred(teams, settings)
         if not moved <= settings.tolerance:
             return m, moved
-        if len(draws) and len(teams.rank) == 2:
+        if len(job.draws) and len(teams.rank) == 2:
             scale = math.sqrt(teams.variance[0] + teams.variance[1])
             apart = (teams.mean[0] - teams.mean[1]) / scale
-            count_match(draws, teams.rank[0] == teams.rank[1], apart, True)
+            count_match(job.draws, teams.rank[0] == teams.rank[1], apart, True)
         expected = np.empty(0)
         if len(trace.expected):
             expected = normal_scores_against_field(teams.mean, 1.0 / np.sqrt(teams.variance))
@@ -298,4 +274,4 @@ def rate_matches(
             if traced:
                 trace.rating[i] = player[RATING]
                 trace.deviation[i] = player[DEVIATION]
-    return -1, 0.0
+    return -1, -1.0

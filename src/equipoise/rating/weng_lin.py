@@ -13,7 +13,6 @@ cost is linear in the number of teams.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -28,18 +27,18 @@ from equipoise.errors import require
 from equipoise.numeric.exponential import exp, logistic
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
-from equipoise.rating.draws import count_match, sums_of
-from equipoise.rating.state import State
-from equipoise.rating.system import (
-    Capabilities,
-    RatingColumns,
-    TraceColumns,
-    check_newcomer,
-    trace_arrays,
+from equipoise.rating.base_system import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    Job,
+    Matches,
+    System,
+    TraceArrays,
 )
-
-#: Columns of the state.
-RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
+from equipoise.rating.draws import count_match
+from equipoise.rating.system import Capabilities, check_newcomer
 
 #: Differences of strength, in units of c, that count: e^-600 is nothing beside 1.
 _FARTHEST = 600.0
@@ -55,27 +54,6 @@ class Settings(NamedTuple):
     drift: float
     least_share: float
     pairs: bool
-
-
-class Matches(NamedTuple):
-    """The columns of a history that these systems read."""
-
-    offsets: Ints
-    player: Ints
-    team: Ints
-    rank: Ints
-    time: Floats
-    weight: Floats
-
-
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted."""
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
 
 
 class Teams(NamedTuple):
@@ -215,36 +193,31 @@ def _expected(teams: Teams, settings: Settings) -> Floats:
 
 
 @kernel
-def rate_matches(
-    table: Floats,
-    matches: Matches,
-    count: int,
-    settings: Settings,
-    trace: TraceArrays,
-    draws: Floats,
-) -> None:
-    """Rate the matches in order."""
+def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
     traced = len(trace.rating) > 0
-    for m in range(count):
+    for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
         teams = teams_of(table, matches, start, stop, settings.drift)
         if len(teams.rank) < 2:
             continue
-        if len(draws) and len(teams.rank) == 2:
+        if len(job.draws) and len(teams.rank) == 2:
             apart = (teams.strength[0] - teams.strength[1]) / spread(teams, settings.beta)
-            count_match(draws, teams.rank[0] == teams.rank[1], apart, False)
+            count_match(job.draws, teams.rank[0] == teams.rank[1], apart, False)
         if settings.pairs:
             omega, delta = _bradley_terry(teams, settings.beta)
         else:
             omega, delta = _plackett_luce(teams, settings.beta)
-        expected = _expected(teams, settings) if traced else np.empty(0)
+        expected = _expected(teams, settings) if len(trace.expected) else np.empty(0)
         for i in range(start, stop):
             t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
             variance = player[DEVIATION] * player[DEVIATION] + settings.drift * settings.drift
             share = variance / teams.variance[t]
             left = max(1.0 - weight * share * delta[t], settings.least_share)
-            if traced:
+            if len(trace.expected):
                 trace.expected[i] = expected[t]
+            if traced:
                 trace.rating_before[i] = player[RATING]
                 trace.deviation_before[i] = player[DEVIATION]
             player[RATING] += weight * share * omega[t]
@@ -254,10 +227,11 @@ def rate_matches(
             if traced:
                 trace.rating[i] = player[RATING]
                 trace.deviation[i] = player[DEVIATION]
+    return -1, -1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WengLinParameters:
+class WengLinParameters(System):
     """Parameters and everything else that both models share [WL]_.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -273,7 +247,6 @@ class WengLinParameters:
     least_share: float = 1e-4
 
     name: ClassVar[str]
-    trace_columns: ClassVar[Sequence[str]] = ()
     #: Whether every pair of teams is a game of its own.
     pairs: ClassVar[bool]
 
@@ -291,43 +264,9 @@ class WengLinParameters:
         """Everything that has ranks."""
         return Capabilities(uses=frozenset({"weight"}))
 
-    def initial(self, players: int) -> State:
-        """Return the state of players who have not played."""
-        return State.of_new_players(
-            players,
-            {
-                "rating": self.initial_rating,
-                "deviation": self.initial_deviation,
-                "matches": 0.0,
-                "last_time": math.nan,
-            },
-        )
-
-    def run(
-        self,
-        state: State,
-        history: History,
-        start: int,
-        stop: int,
-        trace: TraceColumns | None = None,
-        workers: Workers | None = None,
-    ) -> None:
-        """Rate matches start:stop."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        arrays = trace_arrays(TraceArrays, trace, low, high)
-        matches = self.columns(history, start, stop)
-        settings, draws = self.settings(), sums_of(state)
-        rate_matches(state.table, matches, stop - start, settings, arrays, draws)
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings; nothing changes while nobody plays."""
-        names = {
-            "rating": RATING,
-            "deviation": DEVIATION,
-            "matches": MATCHES,
-            "last_time": LAST_TIME,
-        }
-        return {name: state.table[rows, column] for name, column in names.items()}
+    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of a match of two: logistic, c^2 = the sum of sigma^2 + beta^2."""
@@ -340,26 +279,9 @@ class WengLinParameters:
             shared=self.beta**2,
         )
 
-    def teams(self, state: State, match: History) -> Teams:
-        """Return the teams of a history of one match."""
-        columns = self.columns(match, 0, 1)
-        return teams_of(state.table, columns, 0, match.participations, self.drift)
-
     def settings(self) -> Settings:
         """Return the parameters as kernels take them."""
         return Settings(float(self.beta), float(self.drift), float(self.least_share), self.pairs)
-
-    def columns(self, history: History, start: int, stop: int) -> Matches:
-        """Return matches start:stop as arrays of their own."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        return Matches(
-            offsets=history.offsets[start : stop + 1] - low,
-            player=history.player[low:high],
-            team=history.team[low:high],
-            rank=history.rank[low:high],
-            time=history.days(start, stop),
-            weight=history.weights(start, stop),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

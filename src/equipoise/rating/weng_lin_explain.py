@@ -16,9 +16,10 @@ from equipoise.arrays import Floats
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.outlook import chance
+from equipoise.rating.base_system import matches_of
 from equipoise.rating.match_apart import explanation, match_apart, opposing_teams, places
 from equipoise.rating.state import State
-from equipoise.rating.weng_lin import Teams, WengLinParameters, spread, stages
+from equipoise.rating.weng_lin import Teams, WengLinParameters, spread, stages, teams_of
 
 _RESULTS = {1.0: "teams beaten", 0.5: "teams tied with", 0.0: "teams lost to"}
 
@@ -29,7 +30,8 @@ def explain(
     """Return why a participation changed its player's rating."""
     apart = match_apart(system, before, history, match)
     alone, i = apart.history, row - int(history.offsets[match])
-    teams = system.teams(apart.before, alone)
+    columns, size = matches_of(alone), alone.participations
+    teams = teams_of(apart.before.table, columns, 0, size, system.drift)
     own = int(alone.team[i])
     parts = (_pairwise if system.pairs else _staged)(system, teams, own)
     deviation = float(apart.trace["deviation_before"][i])
