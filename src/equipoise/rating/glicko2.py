@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
+from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
@@ -122,7 +122,8 @@ def _trace_after(
     trace.volatility[i] = sigma
 
 
-@inner_kernel
+# Inlined, as a call with all that a job has takes as long as the duel.
+@inlined_kernel
 def _rate_duel(job: Job[Settings, VolatilityTrace, None], m: int) -> float:
     """Rate a match of two; return a residual, below 0 if all converged."""
     matches, settings, trace = job.matches, job.settings, job.trace
