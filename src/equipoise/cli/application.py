@@ -26,6 +26,7 @@ from equipoise.cli import (
     tune,
     verify,
 )
+from equipoise.cli.declaring import add_command
 
 application = typer.Typer(
     name="equipoise",
@@ -61,20 +62,20 @@ def _root(
 
 
 application.add_typer(audit.application, name="audit")
-application.command("backtest", epilog=backtest.EXAMPLE)(backtest.backtest)
-application.command("balance", epilog=balance.EXAMPLE)(balance.balance)
-application.command("demo", epilog=demo.EXAMPLE)(demo.demo)
-application.command("explain", epilog=explain.EXAMPLE)(explain.explain)
-application.command("export", epilog=export.EXAMPLE)(export.export)
-application.command("import", epilog=import_.EXAMPLE)(import_.import_)
+add_command(application, "backtest", backtest.backtest, backtest.EXAMPLE)
+add_command(application, "balance", balance.balance, balance.EXAMPLE)
+add_command(application, "demo", demo.demo, demo.EXAMPLE)
+add_command(application, "explain", explain.explain, explain.EXAMPLE)
+add_command(application, "export", export.export, export.EXAMPLE)
+add_command(application, "import", import_.import_, import_.EXAMPLE)
 application.add_typer(keys.application, name="keys")
-application.command("performance", epilog=performance.EXAMPLE)(performance.performance)
-application.command("plot", epilog=plot.EXAMPLE)(plot.plot)
-application.command("predict", epilog=predict.EXAMPLE)(predict.predict)
-application.command("rate", epilog=rate.EXAMPLE)(rate.rate)
-application.command("rebalance", epilog=rebalance.EXAMPLE)(rebalance.rebalance)
-application.command("serve", epilog=serve.EXAMPLE)(serve.serve)
-application.command("simulate", epilog=simulate.EXAMPLE)(simulate.simulate)
-application.command("systems", epilog=systems.EXAMPLE)(systems.systems)
-application.command("tune", epilog=tune.EXAMPLE)(tune.tune)
-application.command("verify", epilog=verify.EXAMPLE)(verify.verify)
+add_command(application, "performance", performance.performance, performance.EXAMPLE)
+add_command(application, "plot", plot.plot, plot.EXAMPLE)
+add_command(application, "predict", predict.predict, predict.EXAMPLE)
+add_command(application, "rate", rate.rate, rate.EXAMPLE)
+add_command(application, "rebalance", rebalance.rebalance, rebalance.EXAMPLE)
+add_command(application, "serve", serve.serve, serve.EXAMPLE)
+add_command(application, "simulate", simulate.simulate, simulate.EXAMPLE)
+add_command(application, "systems", systems.systems, systems.EXAMPLE)
+add_command(application, "tune", tune.tune, tune.EXAMPLE)
+add_command(application, "verify", verify.verify, verify.EXAMPLE)

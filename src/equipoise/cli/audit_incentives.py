@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, cast
-
-import typer
+from typing import TYPE_CHECKING, Literal, cast
 
 from equipoise.cli import options
+from equipoise.cli.declaring import option
 
 if TYPE_CHECKING:
     from equipoise.workflows.incentives import IncentivesAnswer
@@ -18,95 +17,41 @@ Example:
 
 
 def incentives(
+    *,
     history: options.History,
-    system: options.Systems = None,
-    set_: options.SetOfLabel = None,
-    parameters: options.Parameters = None,
-    player: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID",
-            help="Whom to look at; repeatable. [default: the two most active, and two of medium "
-            "activity]",
-        ),
-    ] = None,
-    others: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            show_default=False,
-            help="frozen: before every match the others have the ratings they had there. replayed: "
-            "everything is rated anew with the worse places. [default: frozen]",
-        ),
-    ] = "frozen",
-    matches: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            show_default=False,
-            help="Last rated matches of a player in which places may be worse. [default: 40]",
-        ),
-    ] = 40,
-    budget: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            show_default=False,
-            help="Plans to try for a player while the others are frozen. [default: 500]",
-        ),
-    ] = 500,
-    replays: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            show_default=False,
-            help="Plans to try for a player with everything replayed. [default: 20]",
-        ),
-    ] = 20,
-    seed: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            show_default=False,
-            help="Random seed of the plans that are drawn. [default: 0]",
-        ),
-    ] = 0,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead "
-            "of the one in the terminal.",
-        ),
-    ] = None,
-    chart: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Chart of the player who gains most (.svg, .png, .pdf), instead of the one in the "
-            "terminal.",
-        ),
-    ] = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="Print the matches that are thrown as well.")
-    ] = False,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Chart title.")] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, help="For large matches; never changes a number. [default: all]"),
-    ] = None,
-    column: options.Column = None,
-    stat: options.Stat = None,
-    lower_score_is_better: options.LowerScore = False,
-    skip_bad: options.SkipBad = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    time_format: options.TimeFormat = None,
-    where: options.Where = None,
-    synonyms: options.Synonyms = None,
-    format_: options.Format = None,
-    strict: options.Strict = False,
-    as_json: options.Json = False,
+    systems: options.Systems,
+    player: list[str] | None = option(
+        None,
+        "Whom to look at; repeatable. [default: the two most active, and two of medium activity]",
+        "ID",
+    ),
+    others: str = option(
+        "frozen",
+        "frozen: before every match the others have the ratings they had there. replayed: "
+        "everything is rated anew with the worse places.",
+        "HOW",
+    ),
+    matches: int = option(40, "Last rated matches of a player in which places may be worse.", "N"),
+    budget: int = option(500, "Plans to try for a player while the others are frozen.", "N"),
+    replays: int = option(20, "Plans to try for a player with everything replayed.", "N"),
+    seed: int = option(0, "Random seed of the plans that are drawn.", "N"),
+    output: str | None = option(
+        None,
+        "Table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead of the "
+        "one in the terminal.",
+        "FILE",
+    ),
+    chart: str | None = option(
+        None,
+        "Chart of the player who gains most (.svg, .png, .pdf), instead of the one in the "
+        "terminal.",
+        "FILE",
+    ),
+    details: bool = option(False, "Print the matches that are thrown as well."),
+    title: options.Title,
+    threads: options.Threads,
+    reading: options.Reading,
+    as_json: options.Json,
 ) -> None:
     """Search for players who would have ended higher by doing worse, and how.
 
@@ -114,32 +59,14 @@ def incentives(
     with aligned incentives no plan gains anything while the others are frozen; systems that count
     how much results vary can be exploited. What is found is a lower bound of what can be gained.
     """
-    from equipoise._jit import watch_compilation
-    from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say, say_compiled
+    from equipoise.cli.report import print_json, say, say_compiled, working
     from equipoise.evaluate.incentives import Effort
     from equipoise.numeric.workers import available_cores
     from equipoise.workflows import incentives as work
-    from equipoise.workflows.settings import read_settings
-    from equipoise.workflows.systems_choice import chosen_systems
 
-    settings = read_settings(parameters)
+    settings = systems.settings()
     request = work.IncentivesRequest(
-        history=history_request(
-            history,
-            settings,
-            format_=format_,
-            column=column,
-            stat=stat,
-            lower_score_is_better=lower_score_is_better,
-            strict=strict,
-            skip_bad=skip_bad,
-            where=where,
-            synonyms=synonyms,
-            since=since,
-            until=until,
-            time_format=time_format,
-        ),
+        history=reading.request(history, settings),
         players=tuple(player or ()),
         others=cast(Literal["frozen", "replayed"], others),
         effort=Effort(matches=matches, budget=budget, replays=replays),
@@ -149,20 +76,18 @@ def incentives(
         title=title,
         threads=threads or available_cores(),
     )
-    systems = chosen_systems(system or [], settings, set_ or [])
-    with (
-        watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation,
-        progress("trying plans") as show,
-    ):
-        answer = work.audit_incentives(systems, request, show)
+    chosen = systems.chosen(settings)
+    with working("trying plans") as job:
+        answer = work.audit_incentives(chosen, request, job.progress)
     if as_json:
         print_json(work.message_of(answer))
         return
     _print(answer, details)
-    for verb, path in (("wrote", output), ("drew", chart)):
-        if path is not None:
-            say(f"{verb} {path}")
-    say_compiled(compilation)
+    if output is not None:
+        say(f"wrote {output}")
+    if chart is not None:
+        say(f"drew {chart}")
+    say_compiled(job.compilation)
 
 
 def _print(answer: IncentivesAnswer, details: bool) -> None:
@@ -179,9 +104,8 @@ def _print(answer: IncentivesAnswer, details: bool) -> None:
         if gained and request.chart is None:
             print_chart(text_of(answer, title=request.title, **sheet()._asdict()))
             print_lines("")
-        print_table(*players_table(told))
+        print_table(players_table(told))
         if details and gained:
             print_lines("")
-            print_table(*thrown_table(told))
-    for line in (*incentives_lines(told), *reading_lines(told.history)):
-        say(line)
+            print_table(thrown_table(told))
+    say(*incentives_lines(told), *reading_lines(told.history))

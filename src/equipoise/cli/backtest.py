@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from equipoise.cli import options
+from equipoise.cli.declaring import option
 
 if TYPE_CHECKING:
     from equipoise.messages.backtest import BacktestMessage
@@ -19,80 +20,49 @@ Example:
 
 
 def backtest(
+    *,
     context: typer.Context,
     history: options.History,
-    system: options.Systems = None,
-    set_: options.SetOfLabel = None,
-    parameters: options.Parameters = None,
-    first: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            show_default=False,
-            metavar="SHARE|TIME",
-            help="Where scoring starts: a share of the matches (10%) or a time; earlier matches "
-            "are learned from. [default: 0%]",
-        ),
-    ] = "0%",
-    min_history: options.MinHistory = None,
-    min_total: options.MinTotal = None,
-    ties_as_authors: Annotated[
-        bool,
-        typer.Option(
-            "--ties-as-authors",
-            help="Count pairs predicted equal as correct, as the authors of Elo-MMR do.",
-        ),
-    ] = False,
-    least_difference: options.LeastDifference = None,
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            help="Also print scores by experience, intervals, differences, slices and "
-            "calibration on standard output; always so on a terminal.",
-        ),
-    ] = False,
-    resamples: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            show_default=False,
-            help="Resamples of the matches, for intervals. [default: 1000]",
-        ),
-    ] = 1000,
-    confidence: Annotated[
-        float,
-        typer.Option(show_default=False, help="Confidence of the intervals. [default: 0.95]"),
-    ] = 0.95,
-    seed: Annotated[
-        int, typer.Option(min=0, show_default=False, help="Seed of the resamples. [default: 0]")
-    ] = 0,
-    output: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The table: .csv, .parquet, .json, .jsonl or .tsv."),
-    ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.html",
-            help="A page with charts and tables of everything, which needs nothing beside itself.",
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, help="Threads to use; never changes a number. [default: all]"),
-    ] = None,
-    column: options.Column = None,
-    stat: options.Stat = None,
-    lower_score_is_better: options.LowerScore = False,
-    skip_bad: options.SkipBad = None,
-    until: options.Until = None,
-    time_format: options.TimeFormat = None,
-    where: options.Where = None,
-    synonyms: options.Synonyms = None,
-    format_: options.Format = None,
-    strict: options.Strict = False,
-    as_json: options.Json = False,
+    systems: options.Systems,
+    first: str = option(
+        "0%",
+        "Where scoring starts: a share of the matches (10%) or a time; earlier matches are "
+        "learned from.",
+        "SHARE|TIME",
+        name="--from",
+    ),
+    min_history: int | None = option(
+        None,
+        "Score only players with at least this many earlier matches. [default: 5]",
+        min=0,
+    ),
+    min_total: int | None = option(
+        None,
+        "Instead of --min-history: score only players with at least this many matches in the "
+        "whole history, later ones included, which is another reading of the Elo-MMR paper.",
+        min=0,
+    ),
+    ties_as_authors: options.TiesAsAuthors,
+    least_difference: options.LeastDifference,
+    details: bool = option(
+        False,
+        "Also print scores by experience, intervals, differences, slices and calibration on "
+        "standard output; always so on a terminal.",
+    ),
+    resamples: int = option(1000, "Resamples of the matches, for intervals.", min=0),
+    confidence: options.Confidence,
+    seed: int = option(0, "Seed of the resamples.", min=0),
+    output: str | None = option(None, "The table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"),
+    report: str | None = option(
+        None,
+        "A page with charts and tables of everything, which needs nothing beside itself.",
+        "FILE.html",
+    ),
+    threads: int | None = option(
+        None, "Threads to use; never changes a number. [default: all]", min=1
+    ),
+    reading: options.ReadingWhole,
+    as_json: options.Json,
 ) -> None:
     """Compare how well rating systems predict a history.
 
@@ -101,31 +71,14 @@ def backtest(
     more earlier matches (--min-history), the second about newcomers, players with few matches, and
     all; without --details the second goes to standard error.
     """
-    from equipoise._jit import watch_compilation
     from equipoise.cli.command_line import command_line
-    from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say, say_compiled
+    from equipoise.cli.report import print_json, say, say_compiled, working
     from equipoise.numeric.workers import available_cores
     from equipoise.workflows import backtest as work
-    from equipoise.workflows.settings import read_settings
-    from equipoise.workflows.systems_choice import chosen_systems
 
-    settings = read_settings(parameters)
+    settings = systems.settings()
     request = work.BacktestRequest(
-        history=history_request(
-            history,
-            settings,
-            format_=format_,
-            column=column,
-            stat=stat,
-            lower_score_is_better=lower_score_is_better,
-            strict=strict,
-            skip_bad=skip_bad,
-            where=where,
-            synonyms=synonyms,
-            until=until,
-            time_format=time_format,
-        ),
+        history=reading.request(history, settings),
         first=first,
         min_history=work.chosen_history(min_history, min_total),
         min_total=min_total,
@@ -139,23 +92,17 @@ def backtest(
         command=command_line(context, ("history", "parameters", "output", "report")),
         threads=threads or available_cores(),
     )
-    systems = chosen_systems(system or [], settings, set_ or [])
-    with (
-        watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation,
-        progress("backtest") as show,
-    ):
-        answer = work.message_of(work.compare(systems, request, show))
+    chosen = systems.chosen(settings)
+    with working("backtest") as job:
+        answer = work.message_of(work.compare(chosen, request, job.progress))
     if as_json:
         print_json(answer)
         return
-    _print(answer, table=output is None, details=details or (output is None and _on_terminal()))
+    table = output is None
+    _print(answer, table=table, details=details or (table and sys.stdout.isatty()))
     if report is not None:
         say(f"wrote {report}")
-    say_compiled(compilation)
-
-
-def _on_terminal() -> bool:
-    return sys.stdout.isatty()
+    say_compiled(job.compilation)
 
 
 def _print(answer: BacktestMessage, table: bool, details: bool) -> None:
@@ -168,21 +115,19 @@ def _print(answer: BacktestMessage, table: bool, details: bool) -> None:
         scoring_lines,
     )
     from equipoise.cli.reading import reading_lines
-    from equipoise.cli.report import plain_lines, print_lines, print_table, say
+    from equipoise.cli.report import print_lines, print_table, say
 
+    by_experience = groups_table(answer)
     if table:
-        print_table(*main_table(answer))
+        print_table(main_table(answer))
     if details:
         print_lines("", BY_EXPERIENCE)
-        print_table(*groups_table(answer))
-        for title, columns, rows, numeric in detail_tables(answer):
+        print_table(by_experience)
+        for title, detail in detail_tables(answer):
             print_lines("", title)
-            print_table(columns, rows, numeric)
-    for line in scoring_lines(answer):
-        say(line)
+            print_table(detail)
+    say(*scoring_lines(answer))
     if not details:
         # Standard output is one table where it goes to another program.
-        for line in (f"{BY_EXPERIENCE}:", *plain_lines(*groups_table(answer))):
-            say(line)
-    for line in reading_lines(answer.history):
-        say(line)
+        say(f"{BY_EXPERIENCE}:", *by_experience.lines())
+    say(*reading_lines(answer.history))

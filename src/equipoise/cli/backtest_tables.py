@@ -2,73 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from equipoise.cli.tables import Table, cell, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    from equipoise.messages.backtest import BacktestMessage, DifferenceMessage, GroupMessage
-
-#: Columns, rows, and which columns are numbers.
-Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[str]], set[str]]
-TitledTable: TypeAlias = tuple[str, Sequence[str], Sequence[Sequence[str]], set[str]]
+    from equipoise.messages.backtest import (
+        BacktestMessage,
+        DifferenceMessage,
+        GroupMessage,
+        GroupScoresMessage,
+        SliceMessage,
+    )
 
 #: Title of the table of groups.
 BY_EXPERIENCE = "By earlier matches of the less experienced of each pair"
-#: (metric, its column, digits behind the point)
-_METRICS = (
-    ("pair_inversion", "pair_inv", 3),
-    ("rank_deviation", "rank_dev", 3),
-    ("pair_inversion_top100", "pair_inv_100", 3),
-    ("rank_deviation_top100", "rank_dev_100", 3),
-    ("log_loss", "log_loss", 5),
-    ("brier", "brier", 5),
-    ("ndcg", "ndcg", 5),
-)
+#: Metric -> its column, and how it is written.
+METRICS = {
+    "pair_inversion": ("pair_inv", ".3f"),
+    "rank_deviation": ("rank_dev", ".3f"),
+    "pair_inversion_top100": ("pair_inv_100", ".3f"),
+    "rank_deviation_top100": ("rank_dev_100", ".3f"),
+    "log_loss": ("log_loss", ".5f"),
+    "brier": ("brier", ".5f"),
+    "ndcg": ("ndcg", ".5f"),
+}
+#: Columns of the metrics of a part of the players, and of differences.
+_PART = dict(METRICS[name] for name in ("pair_inversion", "rank_deviation", "log_loss", "brier"))
+_BOUNDS = {"lower": ">", "upper": ">"}
+_DIFFERENCE = {"first": "", "second": "", "metric": "", "difference": ">", **_BOUNDS, "that is": ""}
 
 
-def _shown(answer: BacktestMessage) -> list[tuple[str, str, int]]:
+def _shown(answer: BacktestMessage) -> list[str]:
     """Return the metrics worth a column: those of the top only where matches are larger."""
     one = answer.systems[0]
     same = one.pair_inversion_top100 == one.pair_inversion
-    return [shown for shown in _METRICS if not (same and shown[0].endswith("top100"))]
+    return [name for name in METRICS if not (same and name.endswith("top100"))]
 
 
 def main_table(answer: BacktestMessage) -> Table:
     """Return a row a system: its metrics, calibration error and seconds."""
-    metrics = _shown(answer)
-    columns = ["system", *(column for _, column, _ in metrics), "calibration", "seconds"]
-    rows = [
-        [
-            one.label,
-            *(_number(getattr(one, metric), digits) for metric, _, digits in metrics),
-            _number(one.calibration.error, 5),
-            _number(one.seconds, 2),
-        ]
+    names = _shown(answer)
+    columns = {"system": "", **dict(METRICS[name] for name in names)}
+    rows = (
+        (one.label, *(getattr(one, name) for name in names), one.calibration.error, one.seconds)
         for one in answer.systems
-    ]
-    return columns, rows, set(columns[1:])
+    )
+    return table({**columns, "calibration": ".5f", "seconds": ".2f"}, rows)
 
 
-def detail_tables(answer: BacktestMessage) -> Iterator[TitledTable]:
-    """Yield the tables below it, those that have anything to say."""
+def detail_tables(answer: BacktestMessage) -> Iterator[tuple[str, Table]]:
+    """Yield the tables below it, those that have anything to say, each with its title."""
     share = (
         f"{100 * answer.scoring.confidence:g} % of {counted(answer.scoring.resamples, 'resample')}"
     )
     if answer.scoring.resamples:
-        yield f"Intervals ({share})", *_intervals(answer)
+        yield f"Intervals ({share})", _intervals(answer)
     if answer.differences:
         whom = answer.scoring.for_whom
-        yield f"Differences for {whom}, first less second ({share})", *difference_table(answer)
+        yield f"Differences for {whom}, first less second ({share})", difference_table(answer)
         if any(group.differences for group in answer.groups):
             yield (
                 f"Differences by earlier matches, first less second ({share})",
-                *group_differences_table(answer),
+                group_differences_table(answer),
             )
-    yield "By earlier matches of the player", *_slices(answer, "earlier")
-    yield "By players or teams of the match", *_slices(answer, "size")
-    yield "Calibration", *_calibration(answer)
+    yield "By earlier matches of the player", _slices(answer, "earlier")
+    yield "By players or teams of the match", _slices(answer, "size")
+    yield "Calibration", _calibration(answer)
 
 
 def scoring_lines(answer: BacktestMessage) -> list[str]:
@@ -102,77 +104,59 @@ def scoring_lines(answer: BacktestMessage) -> list[str]:
 
 
 def _intervals(answer: BacktestMessage) -> Table:
-    columns = ["system", "metric", "value", "lower", "upper"]
-    rows = [
-        [
-            one.label,
-            column,
-            _number(getattr(one, metric), digits),
-            *(_number(bound, digits) for bound in one.intervals[metric]),
-        ]
-        for one in answer.systems
-        for metric, column, digits in _shown(answer)
-        if getattr(one, metric) is not None
-    ]
-    return columns, rows, {"value", "lower", "upper"}
+    rows = []
+    for one in answer.systems:
+        for name in _shown(answer):
+            value, (column, form) = getattr(one, name), METRICS[name]
+            if value is not None:
+                bounds = (cell(bound, form) for bound in one.intervals[name])
+                rows.append((one.label, column, cell(value, form), *bounds))
+    return table({"system": "", "metric": "", "value": ">", **_BOUNDS}, rows)
 
 
 def difference_table(answer: BacktestMessage) -> Table:
     """Return a row for every pair of systems and metric."""
-    rows = [
-        _difference(one, metric, column, digits)
-        for one in answer.differences
-        for metric, column, digits in _shown(answer)
-        if one.metrics[metric] is not None
-    ]
-    return _DIFFERENCE, rows, _NUMBERS
+    names = _shown(answer)
+    rows = (row for one in answer.differences for row in _differences(one, names))
+    return table(_DIFFERENCE, rows)
 
 
 def group_differences_table(answer: BacktestMessage) -> Table:
     """Return a row for every group, pair of systems and metric."""
-    rows = [
-        [_span(group), *_difference(one, metric, column, digits)]
+    rows = (
+        (_span(group), *row)
         for group in answer.groups
         for one in group.differences
-        for metric, column, digits in _METRICS
-        if one.metrics.get(metric) is not None
-    ]
-    return ["earlier", *_DIFFERENCE], rows, _NUMBERS
+        for row in _differences(one, list(METRICS))
+    )
+    return table({"earlier": "", **_DIFFERENCE}, rows)
 
 
-_DIFFERENCE = ["first", "second", "metric", "difference", "lower", "upper", "that is"]
-_NUMBERS = {"difference", "lower", "upper"}
-
-
-def _difference(one: DifferenceMessage, metric: str, column: str, digits: int) -> list[str]:
-    bounds = one.intervals.get(metric, [None, None])
-    return [
-        one.first,
-        one.second,
-        column,
-        _signed(one.metrics[metric], digits),
-        *(_signed(bound, digits) for bound in bounds),
-        one.judgements[metric],
-    ]
+def _differences(one: DifferenceMessage, names: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for every metric that is known."""
+    for name in names:
+        if one.metrics.get(name) is None:
+            continue
+        column, form = METRICS[name]
+        signed = [
+            cell(value, f"+{form}")
+            for value in (one.metrics[name], *one.intervals.get(name, [None, None]))
+        ]
+        yield one.first, one.second, column, *signed, one.judgements[name]
 
 
 def groups_table(answer: BacktestMessage) -> Table:
     """Return a row for every group and system."""
-    columns = ["earlier", "participations", "system", "pair_inv", "rank_dev", "log_loss", "brier"]
-    rows = [
-        [
-            _span(group),
-            f"{group.participations}",
-            one.label,
-            _number(one.pair_inversion, 3),
-            _number(one.rank_deviation, 3),
-            _number(one.log_loss, 5),
-            _number(one.brier, 5),
-        ]
+    rows = (
+        (_span(group), group.participations, one.label, *_part(one))
         for group in answer.groups
         for one in group.systems
-    ]
-    return columns, rows, set(columns) - {"earlier", "system"}
+    )
+    return table({"earlier": "", "participations": "d", "system": "", **_PART}, rows)
+
+
+def _part(one: GroupScoresMessage | SliceMessage) -> tuple[float | None, ...]:
+    return one.pair_inversion, one.rank_deviation, one.log_loss, one.brier
 
 
 def _span(group: GroupMessage) -> str:
@@ -183,51 +167,22 @@ def _span(group: GroupMessage) -> str:
 
 
 def _slices(answer: BacktestMessage, by: str) -> Table:
-    columns = ["from", "to", "participations", "system", "pair_inv", "rank_dev"]
-    columns += ["log_loss", "brier"]
-    parts = [
-        (part.first, number, one.label, part)
-        for number, one in enumerate(answer.systems)
-        for part in one.slices
-        if part.by == by
-    ]
-    rows = [
-        [
-            str(part.first),
-            "" if part.last is None else str(part.last),
-            str(part.participations),
-            label,
-            _number(part.pair_inversion, 3),
-            _number(part.rank_deviation, 3),
-            _number(part.log_loss, 5),
-            _number(part.brier, 5),
-        ]
-        for _, _, label, part in sorted(parts, key=lambda found: found[:2])
-    ]
-    return columns, rows, set(columns) - {"system"}
+    """Return a row for every part and system, the systems of a part together."""
+    parts = [(part, one.label) for one in answer.systems for part in one.slices if part.by == by]
+    rows = (
+        (part.first, part.last, part.participations, label, *_part(part))
+        for part, label in sorted(parts, key=lambda found: found[0].first)
+    )
+    columns = {"from": "d", "to": "d", "participations": "d", "system": "", **_PART}
+    return table(columns, rows)
 
 
 def _calibration(answer: BacktestMessage) -> Table:
-    columns = ["system", "from", "to", "participations", "expected", "observed"]
-    rows = [
-        [
-            one.label,
-            f"{part.low:.1f}",
-            f"{part.high:.1f}",
-            f"{part.participations:.1f}",
-            _number(part.expected, 4),
-            _number(part.observed, 4),
-        ]
+    columns = {"system": "", "from": ".1f", "to": ".1f", "participations": ".1f"}
+    rows = (
+        (one.label, part.low, part.high, part.participations, part.expected, part.observed)
         for one in answer.systems
         for part in one.calibration.bins
         if part.participations
-    ]
-    return columns, rows, set(columns[1:])
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
-
-
-def _signed(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:+.{digits}f}"
+    )
+    return table({**columns, "expected": ".4f", "observed": ".4f"}, rows)

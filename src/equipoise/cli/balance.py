@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from equipoise.cli import options
+from equipoise.cli.declaring import argument, option
 
 EXAMPLE = """\b
 Example:
@@ -15,87 +13,48 @@ Example:
 
 
 def balance(
-    lobby: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="LOBBY",
-            help="Who waits: .csv, .tsv, .parquet, .json or .jsonl with columns player and rating; "
-            "optional deviation, effective_rating or form, party, team (locked) and avoid (ids "
-            "separated by ;). Or - for standard input (with --format).",
-            show_default=False,
-        ),
-    ] = None,
-    ratings: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Ratings by `equipoise rate`, instead of LOBBY."),
-    ] = None,
-    state: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.npz", help="A state saved by `equipoise rate --save`, instead of LOBBY."
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Time of the match, with --state. [default: time of the last match]",
-        ),
-    ] = None,
-    time_format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="How --at is written, as `equipoise rate` takes it: iso, s, ms, ...",
-        ),
-    ] = None,
-    players: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Who waits, with --state or --ratings. An id with a comma in it goes in double "
-            "quotes, as in CSV.",
-        ),
-    ] = None,
-    teams: Annotated[int | None, typer.Option(min=2, help="Number of teams. [default: 2]")] = None,
-    size: Annotated[
-        int | None, typer.Option(min=1, help="Players of the largest team, instead of --teams.")
-    ] = None,
-    no_top_two: Annotated[
-        bool, typer.Option("--no-top-two", help="The top players may play together.")
-    ] = False,
-    no_uneven: Annotated[
-        bool,
-        typer.Option("--no-uneven", help="The top player may be in a larger team."),
-    ] = False,
-    uncertainty_weight: Annotated[
-        float, typer.Option(min=0.0, help="How much a difference of uncertainty counts: lambda.")
-    ] = 0.8,
-    objective: Annotated[
-        Literal["mean", "sum"],
-        typer.Option(help="Compare mean ratings and uncertainty, or sums of ratings alone."),
-    ] = "mean",
-    alternatives: Annotated[
-        int, typer.Option(min=0, max=1000, help="How many of the next best splits to show.")
-    ] = 5,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(min=0.0, metavar="SECONDS", help="Ends a search; more teams than two."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of a search.")] = 0,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A row a player with the number of the team: .csv, .parquet, .json, .jsonl or "
-            ".tsv.",
-        ),
-    ] = None,
-    format_: Annotated[
-        str | None,
-        typer.Option("--format", help="How the input is written, where its name does not tell."),
-    ] = None,
-    as_json: options.Json = False,
+    *,
+    lobby: str | None = argument(
+        "Who waits: .csv, .tsv, .parquet, .json or .jsonl with columns player and rating; "
+        "optional deviation, effective_rating or form, party, team (locked) and avoid (ids "
+        "separated by ;). Or - for standard input (with --format).",
+        "LOBBY",
+        default=None,
+    ),
+    ratings: str | None = option(None, "Ratings by `equipoise rate`, instead of LOBBY.", "FILE"),
+    state: str | None = option(
+        None, "A state saved by `equipoise rate --save`, instead of LOBBY.", "FILE.npz"
+    ),
+    at: str | None = option(
+        None, "Time of the match, with --state. [default: time of the last match]", "TIME"
+    ),
+    time_format: str | None = option(
+        None, "How --at is written, as `equipoise rate` takes it: iso, s, ms, ...", "FORMAT"
+    ),
+    players: str | None = option(
+        None,
+        "Who waits, with --state or --ratings. An id with a comma in it goes in double quotes, as "
+        "in CSV.",
+        "A,B,...",
+    ),
+    teams: int | None = option(None, "Number of teams. [default: 2]", min=2),
+    size: int | None = option(None, "Players of the largest team, instead of --teams.", min=1),
+    no_top_two: bool = option(False, "The top players may play together."),
+    no_uneven: bool = option(False, "The top player may be in a larger team."),
+    uncertainty_weight: float = option(
+        0.8, "How much a difference of uncertainty counts: lambda.", min=0.0
+    ),
+    objective: Literal["mean", "sum"] = option(
+        "mean", "Compare mean ratings and uncertainty, or sums of ratings alone."
+    ),
+    alternatives: int = option(5, "How many of the next best splits to show.", min=0, max=1000),
+    time_limit: float | None = option(
+        None, "Ends a search; more teams than two.", "SECONDS", min=0.0
+    ),
+    seed: int = option(0, "Of a search.", min=0),
+    output: options.TeamsTable,
+    format_: str | None = option(None, "How the input is written, where its name does not tell."),
+    as_json: options.Json,
 ) -> None:
     """Split a lobby into fair teams.
 
@@ -111,11 +70,11 @@ def balance(
 
     answer = balance_lobby(
         BalanceRequest(
-            lobby=sys.stdin.buffer if lobby == "-" else lobby,
+            lobby=options.given_file(lobby),
             state=state,
             at=at,
             time_format=time_format,
-            ratings=sys.stdin.buffer if ratings == "-" else ratings,
+            ratings=options.given_file(ratings),
             players=None if players is None else _ids(players),
             format=format_,
             teams=teams,

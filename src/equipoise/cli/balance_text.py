@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from equipoise.cli.report import print_lines, print_table, say
+from equipoise.cli.tables import cut, table
 from equipoise.data.prediction import ESTIMATE, TEAM_MEAN
 from equipoise.wording import counted
 
@@ -30,8 +31,7 @@ def print_balance(answer: BalanceAnswer, *, uncertainty_weight: float, by_sum: b
     ]
     print_lines(*lines)
     _print_alternatives(answer.balance.alternatives, by_sum)
-    for note in (*answer.balance.notes, *answer.notes):
-        say(note)
+    say(*answer.balance.notes, *answer.notes)
     if answer.balance.stopped:
         say("The search was ended by --time-limit; more time may find fairer teams.")
 
@@ -46,16 +46,13 @@ def _print_team(answer: BalanceAnswer, number: int) -> None:
     name = f"Team {number + 1}" + (f" ({locked[0]})" if locked else "")
     size = counted(len(team), "player")
     print_lines(f"{name}: {size}, mean {mean:.1f}, {_chance(answer, number)}")
-    columns = {
-        "player": [f"{one} (new)" if one in lobby.newcomers else str(one) for one in team],
-        "effective": [f"{lobby.strength[row]:.1f}" for row in rows],
-        "rating": [f"{lobby.rating[row]:.1f}" for row in rows],
-        "deviation": [f"{lobby.deviation[row]:.1f}" for row in rows],
-    }
-    numbers = set(columns) - {"player"}
+    names = [f"{one} (new)" if one in lobby.newcomers else str(one) for one in team]
+    columns = {"player": "", "effective": ".1f", "rating": ".1f", "deviation": ".1f"}
+    values = [names, lobby.strength[rows], lobby.rating[rows], lobby.deviation[rows]]
     if lobby.party is not None:
-        columns["party"] = [lobby.party[row] or "" for row in rows]
-    print_table(list(columns), [list(row) for row in zip(*columns.values(), strict=True)], numbers)
+        columns["party"] = ""
+        values.append(lobby.party[rows])
+    print_table(table(columns, zip(*values, strict=True)))
     print_lines("")
 
 
@@ -146,20 +143,16 @@ def _print_alternatives(splits: tuple[Split, ...], by_sum: bool) -> None:
     if not splits:
         return
     print_lines("", "Next best")
-    rows = []
-    for split in splits:
-        cells = [f"{split.objective:.2f}"]
-        if not by_sum:
-            cells += [f"{split.rating_difference:.2f}", f"{split.deviation_difference:.2f}"]
-        rows.append([*cells, *(_name(split, team) for team in range(len(split.teams)))])
-    names = ["difference"] if by_sum else ["in all", "ratings", "uncertainty"]
-    columns = [*names, *(f"team {number + 1}" for number in range(len(splits[0].teams)))]
-    if len(splits[0].teams) > 2:
-        columns, rows = names, [row[: len(names)] for row in rows]
-    print_table(columns, rows, set(names))
-
-
-def _name(split: Split, team: int) -> str:
-    """Return the players of a team as one cell."""
-    name = ", ".join(str(one) for one in split.teams[team])
-    return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
+    fields = {"objective": "difference" if by_sum else "in all"}
+    if not by_sum:
+        fields |= {"rating_difference": "ratings", "deviation_difference": "uncertainty"}
+    columns = dict.fromkeys(fields.values(), ".2f")
+    two = len(splits[0].teams) == 2
+    if two:
+        columns |= {"team 1": "", "team 2": ""}
+    rows = (
+        [getattr(split, field) for field in fields]
+        + [cut(", ".join(map(str, team)), _NAME) for team in split.teams if two]
+        for split in splits
+    )
+    print_table(table(columns, rows))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from equipoise.cli import options
+from equipoise.cli.declaring import option
 
 if TYPE_CHECKING:
     from equipoise.workflows.demo import Step
@@ -18,13 +19,11 @@ Example:
 
 def demo(
     context: typer.Context,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER", help="A new or empty folder for the files of the tour, to go on from."
-        ),
-    ] = None,
-    as_json: options.Json = False,
+    *,
+    keep: str | None = option(
+        None, "A new or empty folder for the files of the tour, to go on from.", "FOLDER"
+    ),
+    as_json: options.Json,
 ) -> None:
     """Show what Equipoise does, on a sample that comes with it.
 

@@ -2,66 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from equipoise.cli.tables import Table, cell, minutes, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.messages.drift import DriftMessage, DriftPointMessage, DriftSystemMessage
 
-#: Columns, rows, and which columns are numbers.
-Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[str]], set[str]]
-
-#: (field, its column, how it is written)
-_LEVEL = (
-    ("active", "active", ",d"),
-    ("rating", "rating", ".1f"),
-    ("deviation", "deviation", ".1f"),
-    ("spread", "spread", ".1f"),
-)
-_MOVES = (
-    ("by_matches", "by_matches", "+.1f"),
-    ("by_entering", "by_entering", "+.1f"),
-    ("by_leaving", "by_leaving", "+.1f"),
-    ("by_performance", "by_perf", "+.1f"),
-)
-_INFLATION = (
-    ("inflation", "inflation", "+.3f"),
-    ("inflation_by_performance", "infl_perf", "+.3f"),
-)
-_ALL = (("players", "players", ",d"), ("rating_all", "rating_all", ".1f"))
+#: Field -> its column, and how it is written. What is 0 but for rounding has no minus sign.
+_LEVEL = {
+    "active": ("active", ",d"),
+    "rating": ("rating", "z.1f"),
+    "deviation": ("deviation", "z.1f"),
+    "spread": ("spread", "z.1f"),
+}
+_MOVES = {
+    "by_matches": ("by_matches", "+z.1f"),
+    "by_entering": ("by_entering", "+z.1f"),
+    "by_leaving": ("by_leaving", "+z.1f"),
+    "by_performance": ("by_perf", "+z.1f"),
+}
+_INFLATION = {
+    "inflation": ("inflation", "+z.3f"),
+    "inflation_by_performance": ("infl_perf", "+z.3f"),
+}
+_ALL = {"players": ("players", ",d"), "rating_all": ("rating_all", "z.1f")}
 
 
 def moments_table(answer: DriftMessage) -> Table:
     """Return a row a moment, of one system after the other."""
-    from equipoise.data.times import to_the_minute
-
     several = len(answer.systems) > 1
     timed = answer.systems[0].points[0].time is not None
-    fields = (*_LEVEL, *_MOVES, *_INFLATION)
-    columns = ["system"] * several + ["matches"] + ["time"] * timed
-    columns += [column for _, column, _ in fields]
-    rows = [
+    fields = {**_LEVEL, **_MOVES, **_INFLATION}
+    columns = {"system": ""} if several else {}
+    columns |= {"matches": ",d", **({"time": ""} if timed else {}), **dict(fields.values())}
+    rows = (
         [one.label] * several
-        + [f"{point.matches:,d}"]
-        + [to_the_minute(point.time)] * timed
-        + [_cell(getattr(point, field), kind) for field, _, kind in fields]
+        + [point.matches]
+        + [minutes(point.time)] * timed
+        + [getattr(point, field) for field in fields]
         for one in answer.systems
         for point in one.points
-    ]
-    return columns, rows, set(columns) - {"system", "time"}
+    )
+    return table(columns, rows)
 
 
 def ends_table(answer: DriftMessage) -> Table:
     """Return a row a system: the last moment, and what moved its mean rating since the start."""
-    fields = (*_LEVEL, *_MOVES, *_ALL, *_INFLATION)
-    columns = ["system", *(column for _, column, _ in fields)]
-    rows = [
-        [one.label, *(_cell(_at_end(one, field), kind) for field, _, kind in fields)]
-        for one in answer.systems
-    ]
-    return columns, rows, set(columns) - {"system"}
+    fields = {**_LEVEL, **_MOVES, **_ALL, **_INFLATION}
+    rows = ((one.label, *(_at_end(one, field) for field in fields)) for one in answer.systems)
+    return table({"system": "", **dict(fields.values())}, rows)
 
 
 def drift_lines(answer: DriftMessage) -> list[str]:
@@ -85,22 +76,15 @@ def drift_lines(answer: DriftMessage) -> list[str]:
 
 def _told(one: DriftSystemMessage, last: DriftPointMessage) -> str:
     """Return in words what a system did to the ratings of all."""
-    added = f"matches added {_cell(last.added, '+.1f')} points a player"
+    added = f"matches added {cell(last.added, '+z.1f')} points a player"
     if not one.scales:
         return f"{added}; {one.system} does not scale changes by performance"
-    return f"{added}, {_cell(last.added_by_performance, '+.1f')} of them by performance scaling"
+    return f"{added}, {cell(last.added_by_performance, '+z.1f')} of them by performance scaling"
 
 
 def _at_end(one: DriftSystemMessage, field: str) -> Any:
     """Return the last value of a field; of what moved the mean rating, the sum."""
     values = [getattr(point, field) for point in one.points]
-    if field not in {move for move, _, _ in _MOVES}:
+    if field not in _MOVES:
         return values[-1]
     return None if values[-1] is None else sum(values)
-
-
-def _cell(value: float | None, kind: str) -> str:
-    if value is None:
-        return ""
-    # What is 0 but for rounding must not become -0.0.
-    return format(value if isinstance(value, int) else round(value, int(kind[-2])) + 0.0, kind)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from equipoise.cli.report import print_lines, print_table
+from equipoise.cli.tables import cell, table
 from equipoise.data.times import LAST_ORDER
 from equipoise.messages.explain import ExplainMessage, RememberedMessage
 
@@ -84,33 +85,27 @@ def _print_contributions(found: ExplainMessage) -> None:
     change = _change(found)
     parts = rounded_parts([one.change for one in found.contributions], change)
     rows = [
-        [one.name, f"{part:+.2f}", one.reason]
-        for one, part in zip(found.contributions, parts, strict=True)
+        (one.name, part, one.reason) for one, part in zip(found.contributions, parts, strict=True)
     ]
-    rows.append(["change of rating", f"{change:+.2f}", ""])
+    rows.append(("change of rating", change, ""))
     print_lines("")
-    print_table(["what", "points", "why"], rows, {"points"})
+    print_table(table({"what": "", "points": "+.2f", "why": ""}, rows))
 
 
 def _print_quantities(found: ExplainMessage) -> None:
     """Print the numbers on the way from the result to the change."""
     if not found.quantities:
         return
-    rows = [
-        [
+    rows = (
+        (
             one.name,
-            "unknown"
-            if one.value is None
-            else f"{one.value:.2f}"
-            if one.unit
-            else f"{one.value:.5g}",
-            one.unit,
-            one.meaning,
-        ]
+            "unknown" if one.value is None else cell(one.value, ".2f" if one.unit else ".5g"),
+            *(one.unit, one.meaning),
+        )
         for one in found.quantities
-    ]
+    )
     print_lines("", "On the way")
-    print_table(["number", "value", "unit", "meaning"], rows, {"value"})
+    print_table(table({"number": "", "value": ">", "unit": "", "meaning": ""}, rows))
 
 
 def _print_opponents(found: ExplainMessage) -> None:
@@ -118,23 +113,18 @@ def _print_opponents(found: ExplainMessage) -> None:
     if not found.opponents:
         return
     results = {1.0: "beaten", 0.5: "tied", 0.0: "ahead"}
-    rows = [
-        [
-            str(one.player),
-            str(one.rank),
-            f"{one.rating:.2f}",
-            "" if one.deviation is None else f"{one.deviation:.2f}",
-            results.get(one.score, f"{one.score:.2f}"),
-            f"{one.expected:.2f}",
-            f"{one.effect:+.2f}",
-        ]
+    rows = (
+        (
+            *(one.player, one.rank, one.rating, one.deviation),
+            *(results.get(one.score, f"{one.score:.2f}"), one.expected, one.effect),
+        )
         for one in found.opponents[:OPPONENTS]
-    ]
+    )
     moved = "performance" if found.remembered else "rating"
     which = "Opponents whose results mattered most" if found.teams > 2 else "The opponent"
     print_lines("", f"{which}; effect: points on the {moved}")
-    columns = ["opponent", "place", "rating", "deviation", "result", "expected", "effect"]
-    print_table(columns, rows, set(columns) - {"opponent", "result"})
+    columns = {"opponent": "", "place": "d", "rating": ".2f", "deviation": ".2f"}
+    print_table(table({**columns, "result": "", "expected": ".2f", "effect": "+.2f"}, rows))
 
 
 def _print_remembered(found: ExplainMessage) -> None:
@@ -151,22 +141,16 @@ def _print_remembered(found: ExplainMessage) -> None:
     parts = [math.fsum(one.change for one in some) for some in groups.values()]
     changes = rounded_parts(parts, _change(found))
     rows = [
-        [
-            name,
-            _date(some[0].time) if len(some) == 1 else "",
-            f"{_mean(some):.2f}",
-            f"{share:.2f} %",
-            f"{change:+.2f}",
-        ]
+        (name, _date(some[0].time) if len(some) == 1 else "", _mean(some), f"{share:.2f} %", change)
         for (name, some), share, change in zip(groups.items(), shares, changes, strict=True)
     ]
-    rows.append(["all", "", f"{found.rating:.2f}", "100.00 %", f"{_change(found):+.2f}"])
+    rows.append(("all", "", found.rating, "100.00 %", _change(found)))
     print_lines(
         "",
         "The new rating is the mean of these; points: weight x (performance - rating before)",
     )
-    columns = ["match", "date", "performance", "weight", "points"]
-    print_table(columns, rows, {"performance", "weight", "points"})
+    columns = {"match": "", "date": "", "performance": ".2f", "weight": ">", "points": "+.2f"}
+    print_table(table(columns, rows))
 
 
 def _mean(some: Sequence[RememberedMessage]) -> float:

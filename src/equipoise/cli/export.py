@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from equipoise.cli import options
+from equipoise.cli.declaring import argument, option
 
 EXAMPLE = """\b
 Example:
@@ -15,20 +14,16 @@ Example:
 
 
 def export(
-    pool: Annotated[str, typer.Argument(help="The pool.", show_default=False)],
-    output: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Where to: .csv, .parquet, or .ndjson (also .jsonl)."),
-    ],
-    what: Annotated[
-        Literal["log", "ratings", "changes"],
-        typer.Option(
-            help="log: all that was posted and amended (.ndjson, for `equipoise import`), or the "
-            "matches as they count now (.csv, .parquet, for `equipoise rate`). ratings: the rating "
-            "table. changes: what every match did to every player in it."
-        ),
-    ] = "log",
-    database: options.Database = options.DATABASE,
+    *,
+    pool: str = argument("The pool.", "POOL"),
+    output: str = option(..., "Where to: .csv, .parquet, or .ndjson (also .jsonl).", "FILE"),
+    what: Literal["log", "ratings", "changes"] = option(
+        "log",
+        "log: all that was posted and amended (.ndjson, for `equipoise import`), or the matches "
+        "as they count now (.csv, .parquet, for `equipoise rate`). ratings: the rating table. "
+        "changes: what every match did to every player in it.",
+    ),
+    database: options.Database,
 ) -> None:
     """Write a pool's log, ratings or changes to a file, whole or not at all.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
 from equipoise.cli import options
+from equipoise.cli.declaring import argument, option
 
 if TYPE_CHECKING:
     from equipoise.messages.exchange import ImportMessage
@@ -18,49 +18,25 @@ Example:
 
 
 def import_(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="A log by `equipoise export`, or a history in any format that `equipoise rate` "
-            "reads, or - for one on standard input (with --format).",
-            show_default=False,
-        ),
-    ],
-    pool: Annotated[str, typer.Option(metavar="POOL", help="The pool they come into.")],
-    create: Annotated[
-        bool,
-        typer.Option(
-            "--create",
-            help="Make the pool if it is not there; a log says how, if nothing else does.",
-        ),
-    ] = False,
-    system: options.System = None,
-    set_: options.Set = None,
-    parameters: options.Parameters = None,
-    late: Annotated[
-        Literal["reject", "append", "replay"] | None,
-        typer.Option(
-            help="What a pool that is made does with matches older than its last one. "
-            "[default: reject]"
-        ),
-    ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="Anybody may read a pool that is made, without a key.")
-    ] = False,
-    column: options.Column = None,
-    stat: options.Stat = None,
-    lower_score_is_better: options.LowerScore = False,
-    skip_bad: options.SkipBad = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    time_format: options.TimeFormat = None,
-    where: options.Where = None,
-    synonyms: options.Synonyms = None,
-    format_: options.Format = None,
-    strict: options.Strict = False,
-    database: options.Database = options.DATABASE,
-    as_json: options.Json = False,
+    *,
+    source: str = argument(
+        "A log by `equipoise export`, or a history in any format that `equipoise rate` reads, or "
+        "- for one on standard input (with --format).",
+        "FILE",
+    ),
+    pool: str = option(..., "The pool they come into.", "POOL"),
+    create: bool = option(
+        False, "Make the pool if it is not there; a log says how, if nothing else does."
+    ),
+    system: options.System,
+    late: Literal["reject", "append", "replay"] | None = option(
+        None,
+        "What a pool that is made does with matches older than its last one. [default: reject]",
+    ),
+    public: bool = option(False, "Anybody may read a pool that is made, without a key."),
+    reading: options.Reading,
+    database: options.Database,
+    as_json: options.Json,
 ) -> None:
     """Bring matches into a pool, rated and recorded as if they were posted.
 
@@ -68,52 +44,29 @@ def import_(
     file that cannot be read nothing is recorded. Where the pool refuses a record of a log, all
     records before it are kept.
     """
-    from equipoise._jit import watch_compilation
     from equipoise.cli.databases import opened
-    from equipoise.cli.reading import history_request
-    from equipoise.cli.report import print_json, progress, say, say_compiled
+    from equipoise.cli.report import print_json, say, say_compiled, working
     from equipoise.workflows.clock import now as clock
     from equipoise.workflows.importing import ImportRequest, import_pool
-    from equipoise.workflows.settings import read_settings
 
-    told = read_settings(parameters)
-    history = history_request(
-        source,
-        told,
-        format_=format_,
-        column=column,
-        stat=stat,
-        lower_score_is_better=lower_score_is_better,
-        strict=strict,
-        skip_bad=skip_bad,
-        where=where,
-        synonyms=synonyms,
-        since=since,
-        until=until,
-        time_format=time_format,
-    )
-    settings = _settings(system, told, set_ or [], history.statistics, late, public)
+    told = system.settings()
+    history = reading.request(source, told)
+    settings = _settings(system, told, history.statistics, late, public)
     _check_usage(settings, create)
     request = ImportRequest(history=history, create=create, settings=settings)
-    with (
-        opened(database, create=create) as store,
-        watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation,
-        progress("importing") as show,
-    ):
-        done = import_pool(store, pool, request, clock(), show)
+    with opened(database, create=create) as store, working("importing") as job:
+        done = import_pool(store, pool, request, clock(), job.progress)
     if as_json:
         print_json(done)
         return
-    for line in _lines(done):
-        say(line)
-    say_compiled(compilation)
+    say(*_lines(done))
+    say_compiled(job.compilation)
 
 
 def _settings(
-    system: str | None,
+    system: options.System,
     told: Settings,
-    assigned: list[str],
-    statistics: Any,
+    statistics: Mapping[str, float],
     late: str | None,
     public: bool,
 ) -> dict[str, object]:
@@ -121,8 +74,8 @@ def _settings(
     from equipoise.workflows.settings import DEFAULT_SYSTEM, assignments
 
     found: dict[str, object] = {}
-    name = system or told.system
-    set_here: dict[str, object] = dict(assignments(assigned, "--set"))
+    name = system.system or told.system
+    set_here: dict[str, object] = dict(assignments(system.set_ or [], "--set"))
     if name is not None or told.parameters or set_here:
         chosen = name or DEFAULT_SYSTEM
         same = chosen == (told.system or chosen)

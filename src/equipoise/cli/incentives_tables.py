@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
+from equipoise.cli.tables import Table, minutes, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    from equipoise.messages.incentives import (
-        IncentiveMessage,
-        IncentivesMessage,
-    )
-
-#: Columns, rows, and which columns are numbers.
-Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[str]], set[str]]
+    from equipoise.messages.incentives import IncentiveMessage, IncentivesMessage
 
 
 def players_table(answer: IncentivesMessage) -> Table:
     """Return a row for every player under every system."""
     several, replayed = len(answer.systems) > 1, answer.others == "replayed"
-    columns = ["system"] * several + ["player", "played", "considered", "thrown"]
-    columns += ["honest", "by_plan", "gain"] + ["gain_frozen"] * replayed + ["plans"]
-    rows = [
+    names = ["player", "played", "considered", "thrown", "honest", "by_plan", "gain"]
+    names += ["gain_frozen"] * replayed + ["plans"]
+    rows = (
         [system.label] * several
         + [str(one.player), f"{one.played:,d}", f"{len(one.matches):,d}", f"{one.thrown:,d}"]
         + [_points(one.honest), _points(one.planned), _points(one.gain, "+")]
@@ -30,22 +25,20 @@ def players_table(answer: IncentivesMessage) -> Table:
         + [f"{one.plans:,d}{' (all)' if one.complete else ''}"]
         for system in answer.systems
         for one in system.players
-    ]
-    return columns, rows, set(columns) - {"system", "player"}
+    )
+    return _table(["system"] * several + names, rows)
 
 
 def thrown_table(answer: IncentivesMessage) -> Table:
     """Return a row for every match that a plan throws."""
-    from equipoise.data.times import to_the_minute
-
     several = len(answer.systems) > 1
     timed = any(match.time is not None for match in answer.systems[0].players[0].matches)
-    columns = ["system"] * several + ["player", "match"] + ["time"] * timed
-    columns += ["teams", "place", "by_plan", "honest", "rating_by_plan"]
-    rows = [
+    names = ["player", "match"] + ["time"] * timed
+    names += ["teams", "place", "by_plan", "honest", "rating_by_plan"]
+    rows = (
         [system.label] * several
         + [str(one.player), str(match.match)]
-        + [to_the_minute(match.time)] * timed
+        + [minutes(match.time)] * timed
         + [f"{match.teams:,d}", _place(match.place, match.tied)]
         + [_place(match.planned_place, match.planned_tied)]
         + [_points(match.honest), _points(match.planned)]
@@ -53,8 +46,14 @@ def thrown_table(answer: IncentivesMessage) -> Table:
         for one in system.players
         for match in one.matches
         if match.thrown
-    ]
-    return columns, rows, set(columns) - {"system", "player", "match", "time"}
+    )
+    return _table(["system"] * several + names, rows)
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
+    """Return rows of text as a table, with what are no names and no times to the right."""
+    left = ("system", "player", "match", "time")
+    return table({name: "" if name in left else ">" for name in names}, rows)
 
 
 def incentives_lines(answer: IncentivesMessage) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from equipoise.cli import options
+from equipoise.cli.declaring import add_command, argument, option
 
 if TYPE_CHECKING:
     from equipoise.messages.keys import KeyMessage
@@ -32,25 +33,18 @@ _UNITS = {"h": 3_600_000_000, "d": 86_400_000_000, "w": 604_800_000_000}
 
 
 def create(
-    name: Annotated[str, typer.Option(help="For people: who or what uses it.")],
-    role: Annotated[
-        Literal["reader", "writer", "admin"],
-        typer.Option(
-            help="Each may do what the one before may: read; post matches; amend, make pools and "
-            "keys."
-        ),
-    ] = "reader",
-    pool: Annotated[
-        str | None, typer.Option(help="The only pool it is for. [default: all pools]")
-    ] = None,
-    expires: Annotated[
-        str | None,
-        typer.Option(
-            metavar="30d|TIME", help="After hours (h), days (d) or weeks (w), or at a time."
-        ),
-    ] = None,
-    database: options.Database = options.DATABASE,
-    as_json: options.Json = False,
+    *,
+    name: str = option(..., "For people: who or what uses it."),
+    role: Literal["reader", "writer", "admin"] = option(
+        "reader",
+        "Each may do what the one before may: read; post matches; amend, make pools and keys.",
+    ),
+    pool: str | None = option(None, "The only pool it is for. [default: all pools]"),
+    expires: str | None = option(
+        None, "After hours (h), days (d) or weeks (w), or at a time.", "30d|TIME"
+    ),
+    database: options.Database,
+    as_json: options.Json,
 ) -> None:
     """Make a key and print its secret, which is shown this once and kept nowhere.
 
@@ -77,10 +71,15 @@ def create(
     )
 
 
-def list_(database: options.Database = options.DATABASE, as_json: options.Json = False) -> None:
+def list_(
+    *,
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
     """List all keys, newest first, without their secrets."""
     from equipoise.cli.databases import opened
     from equipoise.cli.report import print_json, print_table
+    from equipoise.cli.tables import table
     from equipoise.workflows.clock import now as clock
     from equipoise.workflows.keys import all_keys
 
@@ -90,25 +89,22 @@ def list_(database: options.Database = options.DATABASE, as_json: options.Json =
         print_json(found)
         return
     now = clock()
-    rows = [
-        [
-            str(key.key),
-            key.name,
-            key.role,
-            key.pool or "(all)",
-            _state(key, now),
-            _minutes(key.created),
-            _minutes(key.last_used),
-        ]
+    rows = (
+        (
+            *(key.key, key.name, key.role, key.pool or "(all)", _state(key, now)),
+            *(_minutes(key.created), _minutes(key.last_used)),
+        )
         for key in found.keys
-    ]
-    print_table(["key", "name", "role", "pool", "state", "created", "last used"], rows, {"key"})
+    )
+    names = ("name", "role", "pool", "state", "created", "last used")
+    print_table(table({"key": "d", **dict.fromkeys(names, "")}, rows))
 
 
 def revoke(
-    key: Annotated[int, typer.Argument(min=1, metavar="KEY", help="Number of the key.")],
-    database: options.Database = options.DATABASE,
-    as_json: options.Json = False,
+    *,
+    key: int = argument("Number of the key.", "KEY", min=1),
+    database: options.Database,
+    as_json: options.Json,
 ) -> None:
     """Revoke a key for good. A service that runs notices it within a second."""
     from equipoise.cli.databases import opened
@@ -150,6 +146,6 @@ def _minutes(time: str | None) -> str:
     return "" if time is None else time[:16].replace("T", " ")
 
 
-application.command("create", epilog=CREATE_EXAMPLE)(create)
-application.command("list", epilog=LIST_EXAMPLE)(list_)
-application.command("revoke", epilog=REVOKE_EXAMPLE)(revoke)
+add_command(application, "create", create, CREATE_EXAMPLE)
+add_command(application, "list", list_, LIST_EXAMPLE)
+add_command(application, "revoke", revoke, REVOKE_EXAMPLE)

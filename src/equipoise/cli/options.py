@@ -2,176 +2,221 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias, cast
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
-import typer
-
+from equipoise.cli.declaring import argument, option
 from equipoise.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from equipoise.rating.system import RatingSystem
+    from equipoise.workflows.reading import HistoryRequest
+    from equipoise.workflows.settings import Settings
 
 History: TypeAlias = Annotated[
     str,
-    typer.Argument(
-        metavar="HISTORY",
-        help="Matches: .csv, .csv.gz, .tsv, .parquet, .jsonl, .arrow, a folder or .zip of "
-        "contest JSON, or - for standard input (with --format).",
-        show_default=False,
+    argument(
+        "Matches: .csv, .csv.gz, .tsv, .parquet, .jsonl, .arrow, a folder or .zip of contest "
+        "JSON, or - for standard input (with --format).",
+        "HISTORY",
     ),
-]
-System: TypeAlias = Annotated[
-    str | None,
-    typer.Option(help="Rating system; see `equipoise systems`. [default: elo-mmr]"),
-]
-Set: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="A parameter of the system; repeatable. `equipoise systems SYSTEM` lists them. "
-        "(opponents of elo-mmr and elo-mmx is for reproducing published figures only: with it a "
-        "worse place can earn a higher rating.)",
-    ),
-]
-Parameters: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE.toml", help="System, [parameters] and [statistics] from a file; --set wins."
-    ),
-]
-Column: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NEW=OLD", help="Read column OLD as NEW; repeatable."),
-]
-Stat: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=WEIGHT", help="Weight of a statistic in the performance; repeatable."
-    ),
-]
-LowerScore: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--lower-score-is-better",
-        help="Where the column score decides the places, the lowest score is first.",
-    ),
-]
-SkipBad: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--skip-bad",
-        metavar="[=rows]",
-        help="Drop bad matches whole, or with =rows only the bad rows; both are listed.",
-    ),
-]
-Since: TypeAlias = Annotated[
-    str | None, typer.Option("--from", metavar="TIME", help="Only matches from this time on.")
-]
-Until: TypeAlias = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Only matches before this time.")
 ]
 Restart: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--restart",
-        help="With --resume: rate from the beginning; HISTORY must have all matches of the state.",
+    option(
+        False,
+        "With --resume: rate from the beginning; HISTORY must have all matches of the state.",
     ),
 ]
-TimeFormat: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FORMAT",
-        help="How times are written: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
-    ),
-]
-Where: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN=VALUE", help="Only matches with this value; repeatable."),
-]
-Synonyms: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Names that mean one player: columns name, same_as."),
-]
-Strict: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--strict",
-        help="Refuse columns and options that the system does not use, not only name them.",
-    ),
-]
-Format: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--format", help="How the history is written, where its name does not tell."),
-]
-Systems: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--system",
-        metavar="[LABEL=]NAME",
-        help="A rating system, under a label of its own if need be; repeatable. [default: elo-mmr]",
-    ),
-]
-SetOfLabel: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="[LABEL.]NAME=VALUE",
-        help="A parameter of the system so labelled; repeatable. The label of one without is its "
-        "name. (opponents of elo-mmr and elo-mmx is for reproducing published figures only: with "
-        "it a worse place can earn a higher rating.)",
-    ),
-]
-MinHistory: TypeAlias = Annotated[
+Threads: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--min-history",
-        min=0,
-        show_default=False,
-        help="Score only players with at least this many earlier matches. [default: 5]",
-    ),
+    option(None, "For large matches; never changes a number. [default: all]", min=1),
 ]
-MinTotal: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--min-total",
-        min=0,
-        show_default=False,
-        help="Instead of --min-history: score only players with at least this many matches in the "
-        "whole history, later ones included, which is another reading of the Elo-MMR paper.",
-    ),
-]
-LeastDifference: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--least-difference",
-        metavar="METRIC=VALUE",
-        help="Differences of METRIC below VALUE do not matter, whatever their interval; "
-        "repeatable. [default: 0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
-    ),
-]
+Title: TypeAlias = Annotated[str | None, option(None, "Chart title.", "TEXT")]
 Database: TypeAlias = Annotated[
     str,
-    typer.Option(
-        metavar="URL",
+    option(
+        "sqlite:///equipoise.db",
+        "sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; without the option what "
+        "EQUIPOISE_DATABASE says.",
+        "URL",
         envvar="EQUIPOISE_DATABASE",
-        help="sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; without the option "
-        "what EQUIPOISE_DATABASE says. [default: sqlite:///equipoise.db]",
-        show_default=False,
         show_envvar=False,
     ),
 ]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
+Json: TypeAlias = Annotated[bool, option(False, "Print JSON, errors too.", name="--json")]
+Column: TypeAlias = Annotated[
+    list[str] | None, option(None, "Read column OLD as NEW; repeatable.", "NEW=OLD")
+]
+TimeFormat: TypeAlias = Annotated[
+    str | None,
+    option(
+        None,
+        "How times are written: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
+        "FORMAT",
+    ),
+]
+Synonyms: TypeAlias = Annotated[
+    str | None, option(None, "Names that mean one player: columns name, same_as.", "FILE")
+]
+TiesAsAuthors: TypeAlias = Annotated[
+    bool,
+    option(False, "Count pairs predicted equal as correct, as the authors of Elo-MMR do."),
+]
+Confidence: TypeAlias = Annotated[float, option(0.95, "Confidence of the intervals.")]
+LeastDifference: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        None,
+        "Differences of METRIC below VALUE do not matter, whatever their interval; repeatable. "
+        "[default: 0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
+        "METRIC=VALUE",
+    ),
+]
+TeamsTable: TypeAlias = Annotated[
+    str | None,
+    option(
+        None,
+        "A row a player with the number of the team: .csv, .parquet, .json, .jsonl or .tsv.",
+        "FILE",
+    ),
+]
+_OPPONENTS = (
+    "(opponents of elo-mmr and elo-mmx is for reproducing published figures only: with it a worse "
+    "place can earn a higher rating.)"
+)
+_Parameters: TypeAlias = Annotated[
+    str | None,
+    option(None, "System, [parameters] and [statistics] from a file; --set wins.", "FILE.toml"),
+]
 
-#: Database of commands that are told of none.
-DATABASE = "sqlite:///equipoise.db"
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """Which rating system, with which parameters."""
+
+    system: str | None = option(None, "Rating system; see `equipoise systems`. [default: elo-mmr]")
+    set_: list[str] | None = option(
+        None,
+        "A parameter of the system; repeatable. `equipoise systems SYSTEM` lists them. "
+        + _OPPONENTS,
+        "NAME=VALUE",
+    )
+    parameters: _Parameters
+
+    def settings(self) -> Settings:
+        """Return what the parameter file says. Raises : NotFoundError, InvalidDataError."""
+        return _settings(self.parameters)
+
+    def chosen(self, settings: Settings) -> RatingSystem | None:
+        """Return the system named; None where nothing is said of it."""
+        from equipoise.workflows.settings import chosen_system
+
+        return chosen_system(self.system, settings, self.set_ or [])
 
 
-def skip_bad_games(given: str | None) -> bool:
-    """Return whether `--skip-bad` is given for games. Raises : InvalidParameterError."""
-    if given not in (None, "matches"):
-        raise InvalidParameterError(f"--skip-bad takes no value for games; got {given!r}")
-    return given is not None
+@dataclass(frozen=True, kw_only=True)
+class Systems:
+    """Which rating systems, under which labels, with which parameters."""
+
+    system: list[str] | None = option(
+        None,
+        "A rating system, under a label of its own if need be; repeatable. [default: elo-mmr]",
+        "[LABEL=]NAME",
+    )
+    set_: list[str] | None = option(
+        None,
+        "A parameter of the system so labelled; repeatable. The label of one without is its name. "
+        + _OPPONENTS,
+        "[LABEL.]NAME=VALUE",
+    )
+    parameters: _Parameters
+
+    def settings(self) -> Settings:
+        """Return what the parameter file says. Raises : NotFoundError, InvalidDataError."""
+        return _settings(self.parameters)
+
+    def chosen(self, settings: Settings) -> dict[str, RatingSystem]:
+        """Return the systems by label."""
+        from equipoise.workflows.systems_choice import chosen_systems
+
+        return chosen_systems(self.system or [], settings, self.set_ or [])
 
 
-def skip_bad_choice(given: str | None) -> Literal["matches", "rows"] | None:
+def _settings(path: str | None) -> Settings:
+    from equipoise.workflows.settings import read_settings
+
+    return read_settings(path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How to read a history, and which of its matches."""
+
+    column: Column
+    stat: list[str] | None = option(
+        None, "Weight of a statistic in the performance; repeatable.", "NAME=WEIGHT"
+    )
+    lower_score_is_better: bool = option(
+        False, "Where the column score decides the places, the lowest score is first."
+    )
+    skip_bad: str | None = option(
+        None,
+        "Drop bad matches whole, or with =rows only the bad rows; both are listed.",
+        "[=rows]",
+    )
+    since: str | None = option(None, "Only matches from this time on.", "TIME", name="--from")
+    until: str | None = option(None, "Only matches before this time.", "TIME")
+    time_format: TimeFormat
+    where: list[str] | None = option(
+        None, "Only matches with this value; repeatable.", "COLUMN=VALUE"
+    )
+    synonyms: Synonyms
+    format_: str | None = option(None, "How the history is written, where its name does not tell.")
+    strict: bool = option(
+        False, "Refuse columns and options that the system does not use, not only name them."
+    )
+
+    def request(self, source: str, settings: Settings) -> HistoryRequest:
+        """Return which history to read, and how.
+
+        settings : of the parameter file; `--stat` wins over its weights
+        Raises : InvalidParameterError
+        """
+        from equipoise.workflows.reading import HistoryRequest
+        from equipoise.workflows.settings import assignments, numbers
+
+        weights = numbers(assignments(self.stat or [], "--stat"), "--stat")
+        return HistoryRequest(
+            source=given_file(source),
+            format=self.format_,
+            columns=assignments(self.column or [], "--column"),
+            statistics={**settings.statistics, **weights},
+            skip_bad=_skip_bad(self.skip_bad),
+            since=self.since,
+            until=self.until,
+            time_format=self.time_format,
+            where=assignments(self.where or [], "--where"),
+            lower_score_is_better=self.lower_score_is_better,
+            synonyms=self.synonyms,
+            strict=self.strict,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingWhole(Reading):
+    """The same from the beginning of the history; `--from`, where there is one, means another."""
+
+    since: None = None
+
+
+def given_file(path: str | None) -> object:
+    """Return a path, or standard input where it is -."""
+    return sys.stdin.buffer if path == "-" else path
+
+
+def _skip_bad(given: str | None) -> Literal["matches", "rows"] | None:
     """Return what `--skip-bad` asks for. Raises : InvalidParameterError."""
     if given not in (None, "matches", "rows"):
         raise InvalidParameterError(f"--skip-bad stands alone or as --skip-bad=rows; got {given!r}")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from equipoise.cli import options
+from equipoise.cli.declaring import argument, option
 
 EXAMPLE = """\b
 Example:
@@ -15,122 +13,76 @@ Example:
 
 
 def performance(
-    games: Annotated[
-        str,
-        typer.Argument(
-            metavar="GAMES",
-            help="Games: .pgn (also .zip, .gz, .bz2, .zst, or a folder), a FIDE report (.trf), a "
-            "table with white, black, result or player, opponent, points, games, a cross table, a "
-            "long history of duels, or - for standard input (with --format).",
-            show_default=False,
-        ),
-    ],
-    anchor: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="R|PLAYER=R",
-            help="Average rating to start from, instead of the players' own; or a player who is "
-            "held at a rating, repeatable.",
-        ),
-    ] = None,
-    select: Annotated[
-        Literal["document", "mean", "initial"],
-        typer.Option(
-            help="Which of the equilibria, all alike but for a constant: the one reached from the "
-            "average rating, the one with that mean, or the one reached from the players' ratings."
-        ),
-    ] = "document",
-    confidence: Annotated[
-        float, typer.Option(help="Of error bars and bounds, above 0 and below 1.")
-    ] = 0.95,
-    scale: Annotated[
-        float, typer.Option(help="Spread of the curve: 1 is Elo's, 400 points for odds of ten.")
-    ] = 1.0,
-    curve: Annotated[
-        Literal["elo", "normal"], typer.Option(help="Expected score by difference of ratings.")
-    ] = "elo",
-    draws: Annotated[
-        Literal["ignore", "davidson"],
-        typer.Option(help="Count a draw as half a win, or model how often equals draw."),
-    ] = "ignore",
-    colour_advantage: Annotated[
-        str | None,
-        typer.Option(
-            metavar="R|estimate", help="Rating points that white (or the home side) is worth more."
-        ),
-    ] = None,
-    prior: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            metavar="GAMES",
-            help="Give everybody so many drawn games against an average player. Always has an "
-            "answer, which is no equilibrium and is labelled so.",
-        ),
-    ] = 0.0,
-    superiority: Annotated[
-        bool,
-        typer.Option("--superiority", help="How probable it is that each is better than another."),
-    ] = False,
-    player: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="P",
-            help="Players to compare with --superiority, and whose error to compute in a large "
-            "tournament; repeatable. [default: the first 20]",
-        ),
-    ] = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option(metavar="linear|recursive", help="Further columns; repeatable."),
-    ] = None,
-    synonyms: options.Synonyms = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 1 where no equilibrium exists.")
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="The whole table: .csv, .parquet, .json, .jsonl or .tsv."
-        ),
-    ] = None,
-    chart: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A chart, .svg, .png or .pdf: ratings with error bars; who swept whom, where no "
-            "equilibrium exists.",
-        ),
-    ] = None,
-    title: Annotated[
-        str | None,
-        typer.Option(help="Name of the tournament in the chart. [default: that of the file]"),
-    ] = None,
-    skip_bad: Annotated[
-        str | None,
-        typer.Option(
-            "--skip-bad",
-            metavar="",
-            help="Leave out games in which anything is wrong; they are counted and listed.",
-        ),
-    ] = None,
-    column: options.Column = None,
-    since: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Only games from this time on.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Only games before this time.")
-    ] = None,
-    time_format: options.TimeFormat = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Only games with this tag or column; repeatable."),
-    ] = None,
-    format_: Annotated[
-        str | None,
-        typer.Option("--format", help="How the games are written, where their name does not tell."),
-    ] = None,
-    as_json: options.Json = False,
+    *,
+    games: str = argument(
+        "Games: .pgn (also .zip, .gz, .bz2, .zst, or a folder), a FIDE report (.trf), a table "
+        "with white, black, result or player, opponent, points, games, a cross table, a long "
+        "history of duels, or - for standard input (with --format).",
+        "GAMES",
+    ),
+    anchor: list[str] | None = option(
+        None,
+        "Average rating to start from, instead of the players' own; or a player who is held at a "
+        "rating, repeatable.",
+        "R|PLAYER=R",
+    ),
+    select: Literal["document", "mean", "initial"] = option(
+        "document",
+        "Which of the equilibria, all alike but for a constant: the one reached from the average "
+        "rating, the one with that mean, or the one reached from the players' ratings.",
+    ),
+    confidence: float = option(0.95, "Of error bars and bounds, above 0 and below 1."),
+    scale: float = option(1.0, "Spread of the curve: 1 is Elo's, 400 points for odds of ten."),
+    curve: Literal["elo", "normal"] = option("elo", "Expected score by difference of ratings."),
+    draws: Literal["ignore", "davidson"] = option(
+        "ignore", "Count a draw as half a win, or model how often equals draw."
+    ),
+    colour_advantage: str | None = option(
+        None, "Rating points that white (or the home side) is worth more.", "R|estimate"
+    ),
+    prior: float = option(
+        0.0,
+        "Give everybody so many drawn games against an average player. Always has an answer, "
+        "which is no equilibrium and is labelled so.",
+        "GAMES",
+        min=0.0,
+    ),
+    superiority: bool = option(False, "How probable it is that each is better than another."),
+    player: list[str] | None = option(
+        None,
+        "Players to compare with --superiority, and whose error to compute in a large tournament; "
+        "repeatable. [default: the first 20]",
+        "P",
+    ),
+    also: list[str] | None = option(None, "Further columns; repeatable.", "linear|recursive"),
+    synonyms: options.Synonyms,
+    strict: bool = option(False, "Exit 1 where no equilibrium exists."),
+    output: str | None = option(
+        None, "The whole table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+    ),
+    chart: str | None = option(
+        None,
+        "A chart, .svg, .png or .pdf: ratings with error bars; who swept whom, where no "
+        "equilibrium exists.",
+        "FILE",
+    ),
+    title: str | None = option(
+        None, "Name of the tournament in the chart. [default: that of the file]"
+    ),
+    skip_bad: str | None = option(
+        None, "Leave out games in which anything is wrong; they are counted and listed.", ""
+    ),
+    column: options.Column,
+    since: str | None = option(None, "Only games from this time on.", "TIME", name="--from"),
+    until: str | None = option(None, "Only games before this time.", "TIME"),
+    time_format: options.TimeFormat,
+    where: list[str] | None = option(
+        None, "Only games with this tag or column; repeatable.", "NAME=VALUE"
+    ),
+    format_: str | None = option(
+        None, "How the games are written, where their name does not tell."
+    ),
+    as_json: options.Json,
 ) -> None:
     """Rate the performances in a tournament.
 
@@ -156,7 +108,7 @@ def performance(
     average, held = anchors_of(anchor or [], "--anchor")
     answer = rate_performance(
         PerformanceRequest(
-            games=sys.stdin.buffer if games == "-" else games,
+            games=options.given_file(games),
             format=format_,
             columns=assignments(column or [], "--column"),
             where=assignments(where or [], "--where"),
@@ -164,7 +116,7 @@ def performance(
             until=until,
             time_format=time_format,
             synonyms=synonyms,
-            skip_bad=options.skip_bad_games(skip_bad),
+            skip_bad=_skips_bad(skip_bad),
             anchor=average,
             anchors=held,
             select=select,
@@ -187,3 +139,12 @@ def performance(
         print_json(message_of(answer))
     else:
         print_performance(answer)
+
+
+def _skips_bad(given: str | None) -> bool:
+    """Return whether `--skip-bad` is given for games. Raises : InvalidParameterError."""
+    from equipoise.errors import InvalidParameterError
+
+    if given not in (None, "matches"):
+        raise InvalidParameterError(f"--skip-bad takes no value for games; got {given!r}")
+    return given is not None

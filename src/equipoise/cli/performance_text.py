@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.cli.reading import problem_lines
 from equipoise.cli.report import print_lines, print_table, say
+from equipoise.cli.tables import table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -58,31 +59,32 @@ def print_performance(answer: PerformanceAnswer) -> None:
     lines = [*_certificate(found), *_labels(found), *reasons]
     print_lines(*lines)
     reading = answer.reading
-    for line in (*_skipped(reading), *_left_out(answer), *_unrated(found), *reading.notes):
-        say(line)
+    say(*_skipped(reading), *_left_out(answer), *_unrated(found), *reading.notes)
 
 
 def _print_players(found: TournamentPerformance) -> None:
     """Print a row a player, without the columns that nobody has anything in."""
-    table = found.table
-    shown = table.head(SHOWN) if sys.stdout.isatty() else table
-    hidden = {"status", "class"} if found.exists and "no-games" not in table["status"] else set()
+    frame = found.table
+    shown = frame.head(SHOWN) if sys.stdout.isatty() else frame
+    hidden = {"status", "class"} if found.exists and "no-games" not in frame["status"] else set()
     names = [
         name
-        for name in table.columns
+        for name in frame.columns
         if name not in hidden
-        and table[name].null_count() < len(table)
+        and frame[name].null_count() < len(frame)
         and not (name in ("class_ppr", "lower", "upper") and found.exists)
     ]
-    columns = ["", *(_NUMBERS[name][0] if name in _NUMBERS else name for name in names)]
-    cells = []
-    for place, row in enumerate(shown.select(names).iter_rows(), start=1):
-        texts = [_cell(name, value) for name, value in zip(names, row, strict=True)]
-        cells.append([str(place), *texts])
-    numbers = {"", "class", *(head for head, _ in _NUMBERS.values())}
-    print_table(columns, cells, numbers)
-    if len(shown) < len(table):
-        more = counted(len(table) - len(shown), "more player")
+    columns = {"": "d"}
+    for name in names:
+        head, _ = _NUMBERS.get(name, (name, 0))
+        columns[head] = ">" if name in _NUMBERS or name == "class" else ""
+    rows = (
+        (place, *(_cell(name, value) for name, value in zip(names, row, strict=True)))
+        for place, row in enumerate(shown.select(names).iter_rows(), start=1)
+    )
+    print_table(table(columns, rows))
+    if len(shown) < len(frame):
+        more = counted(len(frame) - len(shown), "more player")
         say(f"... and {more}; --output FILE keeps them all.")
 
 
@@ -199,11 +201,11 @@ def _print_superiority(found: TournamentPerformance, matrix: Superiority) -> Non
     shown = names[:_MATRIX]
     print_lines("How probable it is, in percent, that a row is better than a column")
     heads = [str(place) for place in range(1, len(shown) + 1)]
-    rows = [
-        [heads[i], name, *(_percent(matrix.probability[i, j]) for j in range(len(shown)))]
+    rows = (
+        (heads[i], name, *(_percent(one) for one in matrix.probability[i, : len(shown)].tolist()))
         for i, name in enumerate(shown)
-    ]
-    print_table([" ", "player", *heads], rows, {" ", *heads})
+    )
+    print_table(table({" ": ">", "player": "", **dict.fromkeys(heads, ">")}, rows))
     if len(shown) < len(names):
         say(f"... and {len(names) - len(shown)} more; --json has them all.")
 

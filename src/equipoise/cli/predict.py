@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from equipoise.cli import options
+from equipoise.cli.declaring import option
+from equipoise.cli.tables import cut, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -26,59 +26,35 @@ _NAME = 40
 
 
 def predict(
-    resume: Annotated[
-        str,
-        typer.Option(metavar="FILE.npz", help="A state saved by `equipoise rate --save`."),
-    ],
-    team: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Players of one team; repeat it for every team. An id with a comma in it goes "
-            "in double quotes, as in CSV.",
-        ),
-    ] = None,
-    field: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="More teams, of one player each: a player a line, or the player column of a CSV "
-            "file; - for standard input.",
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="When they meet. [default: time of the last match]"),
-    ] = None,
-    time_format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="How --at is written: iso, s, ms, ..., as for `equipoise rate`.",
-        ),
-    ] = None,
-    home: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLAYER", help="This player's team is at home (systems with home_advantage)."
-        ),
-    ] = None,
-    places: Annotated[
-        bool, typer.Option("--places", help="Sample the distribution of every team's place.")
-    ] = False,
-    samples: Annotated[int, typer.Option(min=1, help="Matches to sample for --places.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the sampling.")] = 0,
-    if_ranked: Annotated[
-        bool,
-        typer.Option("--if-ranked", help="What each place would do to a player's rating, exactly."),
-    ] = False,
-    player: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PLAYER", help="For whom, with --if-ranked; repeatable. [default: the first]"
-        ),
-    ] = None,
-    as_json: options.Json = False,
+    *,
+    resume: str = option(..., "A state saved by `equipoise rate --save`.", "FILE.npz"),
+    team: list[str] | None = option(
+        None,
+        "Players of one team; repeat it for every team. An id with a comma in it goes in double "
+        "quotes, as in CSV.",
+        "A,B,...",
+    ),
+    field: str | None = option(
+        None,
+        "More teams, of one player each: a player a line, or the player column of a CSV file; - "
+        "for standard input.",
+        "FILE",
+    ),
+    at: str | None = option(None, "When they meet. [default: time of the last match]", "TIME"),
+    time_format: str | None = option(
+        None, "How --at is written: iso, s, ms, ..., as for `equipoise rate`.", "FORMAT"
+    ),
+    home: str | None = option(
+        None, "This player's team is at home (systems with home_advantage).", "PLAYER"
+    ),
+    places: bool = option(False, "Sample the distribution of every team's place."),
+    samples: int = option(10_000, "Matches to sample for --places.", min=1),
+    seed: int = option(0, "Random seed of the sampling.", min=0),
+    if_ranked: bool = option(False, "What each place would do to a player's rating, exactly."),
+    player: list[str] | None = option(
+        None, "For whom, with --if-ranked; repeatable. [default: the first]", "PLAYER"
+    ),
+    as_json: options.Json,
 ) -> None:
     """Say what to expect of a match between players of a saved state, and newcomers.
 
@@ -86,8 +62,7 @@ def predict(
     the chance of every pair. --places adds the chance of each place, --if-ranked the change of
     rating for each place, if the others finish in the order of their ratings.
     """
-    from equipoise._jit import watch_compilation
-    from equipoise.cli.report import print_json, progress, say
+    from equipoise.cli.report import print_json, say, working
     from equipoise.workflows.predict import PredictRequest, predict_match
 
     request = PredictRequest(
@@ -102,16 +77,12 @@ def predict(
         what_if=if_ranked,
         players=player or [],
     )
-    with (
-        watch_compilation(lambda: say("Compiling for this machine, once ...")),
-        progress("trying places") as show,
-    ):
-        answer = predict_match(request, show)
+    with working("trying places") as job:
+        answer = predict_match(request, job.progress)
     if as_json:
         print_json(answer)
         return
-    for note in answer.notes:
-        say(note)
+    say(*answer.notes)
     order = _best_first(answer)
     shown = order[:SHOWN] if sys.stdout.isatty() else order
     _print_teams(answer, shown)
@@ -131,25 +102,22 @@ def _best_first(answer: PredictMessage) -> list[int]:
 def _name(team: PredictedTeam) -> str:
     """Return the team's players as one word of a table; newcomers are marked."""
     names = [f"{one.player} (new)" if one.newcomer else str(one.player) for one in team.players]
-    name = ", ".join(names)
-    return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
+    return cut(", ".join(names), _NAME)
 
 
 def _print_teams(answer: PredictMessage, order: list[int]) -> None:
     """Print a row a team: its rating, expected score and the place that follows from it."""
     from equipoise.cli.report import print_lines, print_table
 
-    teams = [answer.teams[i] for i in order]
-    columns = {
-        _heading(answer): [_name(one) for one in teams],
-        "rating": [f"{one.rating:.2f}" for one in teams],
-        "deviation": ["" if one.deviation is None else f"{one.deviation:.2f}" for one in teams],
-        "expected": [f"{one.expected:.4f}" for one in teams],
-    }
-    if len(answer.teams) > 2:
-        columns["place"] = [f"{one.expected_place:.1f}" for one in teams]
-    rows = [list(row) for row in zip(*columns.values(), strict=True)]
-    print_table(list(columns), rows, set(list(columns)[1:]))
+    columns = {_heading(answer): "", "rating": ".2f", "deviation": ".2f", "expected": ".4f"}
+    places = len(answer.teams) > 2
+    if places:
+        columns["place"] = ".1f"
+    rows = (
+        [_name(one), one.rating, one.deviation, one.expected] + [one.expected_place] * places
+        for one in (answer.teams[i] for i in order)
+    )
+    print_table(table(columns, rows))
     if answer.win is not None:
         (first, second), draw = answer.win, answer.draw or 0.0
         how = " (estimated from earlier draws)" if answer.draw_by == "estimate" else ""
@@ -172,19 +140,18 @@ def _print_places(answer: PredictMessage, order: list[int]) -> None:
     sampled = [(name, places) for name, places in named if places is not None]
     if not sampled:
         return
-    columns = {
-        _heading(answer): [name for name, _ in sampled],
-        "mean": [f"{places.mean:.1f}" for _, places in sampled],
-        "5-95 %": [f"{places.lower}-{places.upper}" for _, places in sampled],
-    }
-    for name in ("first", "top3", "top10"):
-        chances = [getattr(places, name) for _, places in sampled]
-        if chances[0] is not None:
-            columns[name] = [f"{100 * chance:.1f} %" for chance in chances]
+    chances = [one for one in ("first", "top3", "top10") if getattr(sampled[0][1], one) is not None]
     sampled_from = counted(answer.samples or 0, "sampled match", "sampled matches")
     print_lines("", f"Places in {sampled_from} (seed {answer.seed})")
-    rows = [list(row) for row in zip(*columns.values(), strict=True)]
-    print_table(list(columns), rows, set(list(columns)[1:]))
+    rows = (
+        (
+            *(name, places.mean, f"{places.lower}-{places.upper}"),
+            *(f"{100 * getattr(places, one):.1f} %" for one in chances),
+        )
+        for name, places in sampled
+    )
+    columns = {_heading(answer): "", "mean": ".1f", "5-95 %": ">", **dict.fromkeys(chances, ">")}
+    print_table(table(columns, rows))
 
 
 def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
@@ -194,12 +161,12 @@ def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
     if answer.pairs is None or len(answer.teams) < 3:
         return
     print_lines("", "Chance that the row beats the column, in percent")
-    columns = ["", *(str(i) for i in range(1, len(order) + 1))]
     rows = []
     for number, i in enumerate(order, start=1):
-        chances = ["-" if i == j else f"{100 * answer.pairs[i][j]:.0f}" for j in order]
-        rows.append([f"{number} {_name(answer.teams[i])}", *chances])
-    print_table(columns, rows, set(columns[1:]))
+        chances = ["-" if i == j else 100 * answer.pairs[i][j] for j in order]
+        rows.append((f"{number} {_name(answer.teams[i])}", *chances))
+    columns = {"": "", **{str(number): ".0f" for number in range(1, len(order) + 1)}}
+    print_table(table(columns, rows))
 
 
 def _print_what_if(answer: PredictMessage, tried: WhatIfMessage) -> None:
@@ -216,17 +183,12 @@ def _print_what_if(answer: PredictMessage, tried: WhatIfMessage) -> None:
     if sys.stdout.isatty() and len(outcomes) > SHOWN:
         wanted = {*notable_places(teams), round(expected)}
         outcomes = [one for one in outcomes if one.place in wanted]
-    rows = [
-        [
-            str(one.place) if teams > 2 else _result(one),
-            f"{one.change:+.2f}",
-            f"{one.rating:.2f}",
-            "" if one.deviation is None else f"{one.deviation:.2f}",
-        ]
+    rows = (
+        (one.place if teams > 2 else _result(one), one.change, one.rating, one.deviation)
         for one in outcomes
-    ]
-    columns = ["place" if teams > 2 else "result", "change", "rating", "deviation"]
-    print_table(columns, rows, set(columns[teams <= 2 :]))
+    )
+    first = {each: "d" if teams > 2 else ""}
+    print_table(table({**first, "change": "+.2f", "rating": ".2f", "deviation": ".2f"}, rows))
     if len(outcomes) < teams:
         say(f"... {len(outcomes)} of {teams:,} places")
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from equipoise.cli import options
+from equipoise.cli.declaring import argument, option
 
 EXAMPLE = """\b
 Example:
@@ -15,54 +13,29 @@ Example:
 
 
 def rebalance(
-    request: Annotated[
-        str,
-        typer.Argument(
-            metavar="REQUEST",
-            help="Ruleset, parties and, to fill one, a session, as JSON; or - for standard input.",
-            show_default=False,
-        ),
-    ],
-    method: Annotated[
-        Literal["permutation", "combination", "greedy", "optimal", "vertical"] | None,
-        typer.Option(help="Use this method. [default: as the ruleset says]"),
-    ] = None,
-    all_: Annotated[
-        bool, typer.Option("--all", help="List every sequence, in the document's order.")
-    ] = False,
-    max_sequences: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="How many --all lists at most.")
-    ] = 100_000,
-    compare: Annotated[
-        bool,
-        typer.Option(
-            "--compare",
-            help="Try all methods, and `equipoise balance` for two teams: distance, gap, time.",
-        ),
-    ] = False,
-    nodes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Partial compositions that branch and bound looks at. [default: 1000000 for "
-            "optimal, a tenth for other methods]",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, metavar="SECONDS", help="Ends branch and bound early; then the clock decides."
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A row a player with the number of the team: .csv, .parquet, .json, .jsonl or "
-            ".tsv.",
-        ),
-    ] = None,
-    as_json: options.Json = False,
+    *,
+    request: str = argument(
+        "Ruleset, parties and, to fill one, a session, as JSON; or - for standard input.", "REQUEST"
+    ),
+    method: Literal["permutation", "combination", "greedy", "optimal", "vertical"] | None = option(
+        None, "Use this method. [default: as the ruleset says]"
+    ),
+    all_: bool = option(False, "List every sequence, in the document's order."),
+    max_sequences: int = option(100_000, "How many --all lists at most.", min=1, max=1000000),
+    compare: bool = option(
+        False, "Try all methods, and `equipoise balance` for two teams: distance, gap, time."
+    ),
+    nodes: int | None = option(
+        None,
+        "Partial compositions that branch and bound looks at. [default: 1000000 for optimal, a "
+        "tenth for other methods]",
+        min=1,
+    ),
+    time_limit: float | None = option(
+        None, "Ends branch and bound early; then the clock decides.", "SECONDS", min=0.0
+    ),
+    output: options.TeamsTable,
+    as_json: options.Json,
 ) -> None:
     """Arrange matched parties into even teams, by the method of the ruleset.
 
@@ -77,7 +50,7 @@ def rebalance(
     from equipoise.workflows.rebalance_comparison import compare_methods, comparison_message
 
     order = RebalanceOrder(
-        source=sys.stdin.buffer if request == "-" else request,
+        source=options.given_file(request),
         method=method,
         candidates=all_,
         max_sequences=max_sequences,

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from equipoise.cli.report import print_lines, print_table
+from equipoise.cli.tables import Table, cut, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    from equipoise.data.rebalanced import PartyIds, Rebalance
+    from equipoise.data.rebalanced import PartyIds, Rebalance, Step
     from equipoise.workflows.rebalance import RebalanceAnswer
     from equipoise.workflows.rebalance_comparison import Compared
 
@@ -45,7 +46,7 @@ def _print_team(answer: RebalanceAnswer, number: int) -> None:
         values += own
         label = "" if party.party is None else str(party.party)
         there = "in session" if path.startswith("session") else ""
-        rows.append([_cut(label), _listed(ids), *_means(own), there])
+        rows.append([cut(label, _CELL), _listed(ids), *_means(own), there])
     means = ", ".join(
         f"mean {name} {mean}" for name, mean in zip(names, _means(values), strict=False)
     )
@@ -56,7 +57,7 @@ def _print_team(answer: RebalanceAnswer, number: int) -> None:
         columns = ["party", "players", *names, ""]
         if not any(row[-1] for row in rows):
             columns, rows = columns[:-1], [row[:-1] for row in rows]
-        print_table(columns, rows, set(names))
+        print_table(Table(columns, rows, set(names)))
 
 
 def _means(values: Sequence[Sequence[float]]) -> list[str]:
@@ -104,36 +105,33 @@ def _bound(result: Rebalance) -> str:
 def _print_steps(result: Rebalance) -> None:
     """Print the steps of the greedy method."""
     print_lines("", "Steps")
-    rows = [
-        [
-            str(number),
-            _cut("  ".join(f"{team}: {total:g}" for team, total in step.order)),
-            _braces(step.party),
-            f"{step.total:g}",
-            str(step.team),
-        ]
+    columns = {"step": "d", "totals of teams": "", "party": "", "total": "g", "to team": "d"}
+    rows = (
+        (number, cut(_totals(step), _CELL), _braces(step.party), step.total, step.team)
         for number, step in enumerate(result.steps[:_ROWS], start=1)
-    ]
-    columns = ["step", "totals of teams", "party", "total", "to team"]
-    print_table(columns, rows, {"step", "total", "to team"})
+    )
+    print_table(table(columns, rows))
     _say_more(len(result.steps))
+
+
+def _totals(step: Step) -> str:
+    return "  ".join(f"{team}: {total:g}" for team, total in step.order)
 
 
 def _print_candidates(result: Rebalance) -> None:
     """Print every sequence; the one that was chosen is marked."""
     print_lines("", "Sequences")
-    rows = [
-        [
+    rows = (
+        (
             f"{number}{' *' if one == result.best else ''}",
-            _cut(" ".join(_braces(party) for party in one.sequence)),
-            *(_cut(" ".join(_braces(party) for party in team)) for team in one.teams),
-            str(one.member_count_difference),
-            f"{one.distance:.2f}",
-        ]
+            *(cut(" ".join(map(_braces, some)), _CELL) for some in (one.sequence, *one.teams)),
+            *(one.member_count_difference, one.distance),
+        )
         for number, one in enumerate(result.candidates[:_ROWS], start=1)
-    ]
-    teams = [f"team {number}" for number in range(1, len(result.teams) + 1)]
-    print_table(["", "sequence", *teams, "members", "distance"], rows, {"members", "distance"})
+    )
+    teams = {f"team {number}": "" for number in range(1, len(result.teams) + 1)}
+    columns = {"": "", "sequence": "", **teams, "members": "d", "distance": ".2f"}
+    print_table(table(columns, rows))
     _say_more(len(result.candidates))
 
 
@@ -144,19 +142,17 @@ def _say_more(count: int) -> None:
 
 def print_comparison(rows: Sequence[Compared]) -> None:
     """Print what every method came to."""
-    cells = [
-        [
+    cells = (
+        (
             f"{row.method}{' *' if row.chosen else ''}",
-            "" if row.best is None else str(row.best.member_count_difference),
-            "" if row.best is None else f"{row.best.distance:.2f}",
-            _gap(row),
-            f"{1000 * row.seconds:.1f} ms",
-            _remark(row),
-        ]
+            None if row.best is None else row.best.member_count_difference,
+            None if row.best is None else row.best.distance,
+            *(_gap(row), f"{1000 * row.seconds:.1f} ms", _remark(row)),
+        )
         for row in rows
-    ]
-    numbers = {"members", "distance", "gap", "time"}
-    print_table(["method", "members", "distance", "gap", "time", ""], cells, numbers)
+    )
+    columns = {"method": "", "members": "d", "distance": ".2f", "gap": ">", "time": ">", "": ""}
+    print_table(table(columns, cells))
     if any(row.chosen for row in rows):
         print_lines("", "* the method of the ruleset. The gap is to what no teams can go below.")
 
@@ -178,8 +174,4 @@ def _braces(party: PartyIds) -> str:
 
 
 def _listed(ids: PartyIds) -> str:
-    return _cut(",".join(str(one) for one in ids))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _CELL else f"{text[: _CELL - 3]}..."
+    return cut(",".join(map(str, ids)), _CELL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.errors import EquipoiseError, InvalidDataError, NoEquilibriumError
 from equipoise.wording import counted, printable, printable_json
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
     from equipoise._jit import Compilation
     from equipoise.charts.canvas import Row
+    from equipoise.cli.tables import Table
 
 
-def say(text: str) -> None:
-    """Print a line for people, beside the results."""
-    sys.stderr.write(printable(text) + "\n")
+def say(*lines: str) -> None:
+    """Print lines for people, beside the results."""
+    for line in lines:
+        sys.stderr.write(printable(line) + "\n")
 
 
 def say_compiled(compilation: Compilation) -> None:
@@ -82,51 +84,52 @@ def _json(message: object) -> str:
     return printable_json(msgspec.json.encode(message).decode())
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[str]) -> None:
-    """Print a table: drawn on a terminal, plain and aligned when piped.
-
-    numbers : columns that are aligned to the right
-    """
-    columns = [printable(name) for name in columns]
-    rows = [[printable(text) for text in row] for row in rows]
-    numbers = {printable(name) for name in numbers}
-    cells = [columns, *rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+def print_table(table: Table) -> None:
+    """Print a table: drawn on a terminal, plain and aligned when piped."""
+    table = table.printable()
     # A number cut to fit is worse than a line that wraps.
-    if sys.stdout.isatty() and sum(widths) + 2 * len(widths) <= _terminal_columns():
+    width = sum(table.widths()) + 2 * len(table.columns)
+    if sys.stdout.isatty() and width <= _terminal_columns():
         from rich.box import SIMPLE_HEAD
-        from rich.table import Table
+        from rich.table import Table as Drawn
 
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for column in columns:
-            table.add_column(column, justify="right" if column in numbers else "left")
-        for row in rows:
-            table.add_row(*row)
-        _console().print(table)
+        drawn = Drawn(box=SIMPLE_HEAD, pad_edge=False)
+        for column in table.columns:
+            drawn.add_column(column, justify="right" if column in table.numbers else "left")
+        for row in table.rows:
+            drawn.add_row(*row)
+        _console().print(drawn)
         return
-    sys.stdout.write("\n".join(plain_lines(columns, rows, numbers)) + "\n")
-
-
-def plain_lines(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[str]
-) -> list[str]:
-    """Return a table as aligned lines; numbers as in `print_table`."""
-    cells = [list(columns), *(list(row) for row in rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
-    lines = []
-    for row in cells:
-        aligned = [
-            text.rjust(width) if column in numbers else text.ljust(width)
-            for column, text, width in zip(columns, row, widths, strict=True)
-        ]
-        lines.append("  ".join(aligned).rstrip())
-    return lines
+    sys.stdout.write("\n".join(table.lines()) + "\n")
 
 
 def _terminal_columns() -> int:
     import shutil
 
     return shutil.get_terminal_size().columns
+
+
+class Work(NamedTuple):
+    """Work under way: what shows its progress, and what was compiled for it."""
+
+    progress: Callable[[int, int], None] | None
+    compilation: Compilation
+
+
+@contextmanager
+def working(label: str) -> Iterator[Work]:
+    """Give what shows the progress of work; say when kernels are compiled for it."""
+    with compiling() as compilation, progress(label) as show:
+        yield Work(show, compilation)
+
+
+@contextmanager
+def compiling() -> Iterator[Compilation]:
+    """Count the kernels that are compiled; say so at the first."""
+    from equipoise._jit import watch_compilation
+
+    with watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation:
+        yield compilation
 
 
 @contextmanager
@@ -167,9 +170,7 @@ def report_error(error: EquipoiseError, as_json: bool) -> None:
     # These errors list what they found, a line each.
     listing = isinstance(error, InvalidDataError | NoEquilibriumError)
     first, *others = str(error).split("\n") if listing else [str(error)]
-    say(f"equipoise: {first}")
-    for line in others:
-        say(line)
+    say(f"equipoise: {first}", *others)
 
 
 def report_system_error(error: OSError, as_json: bool) -> None:
@@ -182,8 +183,7 @@ def report_system_error(error: OSError, as_json: bool) -> None:
 def report_usage_error(message: str, as_json: bool, *, is_help: bool = False) -> None:
     """Print wrong usage of the command line itself; help is printed line by line."""
     if is_help and not as_json:
-        for line in message.split("\n"):
-            say(line)
+        say(*message.split("\n"))
         return
     _report("wrong-usage", message, as_json)
     if not as_json:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from equipoise.cli.declaring import option
 
 if TYPE_CHECKING:
     from equipoise.web.settings import ServiceSettings
@@ -17,41 +17,28 @@ Example:
 
 
 def serve(
-    database: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="EQUIPOISE_DATABASE",
-            help="sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME, upgraded if "
-            "need be; without the option what EQUIPOISE_DATABASE says. "
-            "[default: sqlite:///equipoise.db]",
-            show_default=False,
-            show_envvar=False,
-        ),
-    ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")
-    ] = 8000,
-    workers: Annotated[
-        int, typer.Option(min=1, max=64, help="Processes; more than one is for PostgreSQL.")
-    ] = 1,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the service, as EQUIPOISE_NAME in the environment; repeatable.",
-        ),
-    ] = None,
-    demo: Annotated[
-        bool,
-        typer.Option(
-            "--demo",
-            help="With a public pool `demo` of the sample, in a database that goes with the "
-            "service unless one is named.",
-        ),
-    ] = False,
+    *,
+    database: str | None = option(
+        None,
+        "sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME, upgraded if need be; "
+        "without the option what EQUIPOISE_DATABASE says. [default: sqlite:///equipoise.db]",
+        "URL",
+        envvar="EQUIPOISE_DATABASE",
+        show_envvar=False,
+    ),
+    host: str = option("127.0.0.1", "Address to listen on."),
+    port: int = option(8000, "Port to listen on; 0 takes a free one.", min=0, max=65535),
+    workers: int = option(1, "Processes; more than one is for PostgreSQL.", min=1, max=64),
+    set_: list[str] | None = option(
+        None,
+        "A setting of the service, as EQUIPOISE_NAME in the environment; repeatable.",
+        "NAME=VALUE",
+    ),
+    demo: bool = option(
+        False,
+        "With a public pool `demo` of the sample, in a database that goes with the service unless "
+        "one is named.",
+    ),
 ) -> None:
     """Run the service until it is stopped by SIGINT or SIGTERM.
 
@@ -119,16 +106,12 @@ def _check_names(chosen: dict[str, str]) -> None:
 
 def _fill_demo(database: str, host: str, port: int) -> None:
     """Fill the demo pool if it is not there, and say where it is."""
-    from equipoise._jit import watch_compilation
     from equipoise.cli.databases import opened
-    from equipoise.cli.report import say
+    from equipoise.cli.report import compiling, say
     from equipoise.workflows.clock import now as clock
     from equipoise.workflows.demo_pool import DEMO, fill_demo
 
-    with (
-        opened(database, create=True) as store,
-        watch_compilation(lambda: say("Compiling for this machine, once ...")),
-    ):
+    with opened(database, create=True) as store, compiling():
         fill_demo(store, clock())
     if port:
         place = f"http://{f'[{host}]' if ':' in host else host}:{port}"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from equipoise.cli import options
+from equipoise.cli.declaring import argument
 
 EXAMPLE = """\b
 Example:
@@ -14,13 +11,13 @@ Example:
 
 
 def systems(
-    name: Annotated[
-        str | None, typer.Argument(help="Show the parameters of one system.", show_default=False)
-    ] = None,
-    as_json: options.Json = False,
+    *,
+    name: str | None = argument("Show the parameters of one system.", "NAME", default=None),
+    as_json: options.Json,
 ) -> None:
     """List the rating systems, or the parameters of one."""
     from equipoise.cli.report import print_json, print_lines, print_table, say
+    from equipoise.cli.tables import table
     from equipoise.errors import NotFoundError
     from equipoise.workflows.systems import list_systems
 
@@ -33,18 +30,11 @@ def systems(
     if as_json:
         print_json(found)
     elif name is None:
-        rows = [[system.name, system.rates, system.summary, system.source] for system in found]
-        print_table(["system", "rates", "for", "source"], rows, set())
+        rows = ((system.name, system.rates, system.summary, system.source) for system in found)
+        print_table(table(dict.fromkeys(("system", "rates", "for", "source"), ""), rows))
     else:
-        rows = [
-            [
-                parameter.name,
-                parameter.type,
-                "" if parameter.default is None else str(parameter.default),
-            ]
-            for parameter in found[0].parameters
-        ]
-        print_table(["parameter", "type", "default"], rows, set())
+        told = ((one.name, one.type, one.default) for one in found[0].parameters)
+        print_table(table({"parameter": "", "type": "", "default": ""}, told))
         needs = [f"{name} (with {parameter})" for name, parameter in found[0].needs.items()]
         say(f"Columns that change its ratings: {', '.join([*found[0].uses, *needs])}.")
         for parameter in found[0].parameters:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.cli.backtest_tables import Table
+from equipoise.cli.backtest_tables import METRICS
+from equipoise.cli.tables import Table, cell, table
 from equipoise.data.backtest import players_with
 from equipoise.wording import counted
 
@@ -14,14 +15,6 @@ if TYPE_CHECKING:
 
 #: Trials that are printed, the best first; --trials-output has all.
 SHOWN = 10
-#: Digits behind the point of a metric.
-DIGITS = {
-    "pair_inversion": 3,
-    "rank_deviation": 3,
-    "pair_inversion_top100": 3,
-    "rank_deviation_top100": 3,
-}
-_OTHERS = 5
 
 
 def trials_table(told: TuneMessage) -> Table:
@@ -31,16 +24,15 @@ def trials_table(told: TuneMessage) -> Table:
     done = [trial for trial in told.trials if trial.value is not None]
     sign = -1 if told.search.higher_is_better else 1
     done.sort(key=lambda trial: (sign * (trial.value or 0.0), trial.number))
-    rows = [
-        [
-            "given" if trial.number is None else str(trial.number),
+    rows = (
+        (
+            "given" if trial.number is None else trial.number,
             *(_written(trial.parameters[name]) for name in names),
-            _value(trial, metric),
-        ]
+            trial.value,
+        )
         for trial in (*done[:SHOWN], told.given)
-    ]
-    columns = ["trial", *names, metric]
-    return columns, rows, set(columns) - {"trial"}
+    )
+    return table({"trial": "", **dict.fromkeys(names, ">"), metric: METRICS[metric][1]}, rows)
 
 
 def tune_lines(told: TuneMessage) -> list[str]:
@@ -132,14 +124,14 @@ def _judged(told: TuneMessage, verdict: str, difference: DifferenceMessage) -> s
 def _change(told: TuneMessage, difference: DifferenceMessage) -> str:
     """Return a change of the metric with its interval; one that rounds to 0 has no sign."""
     metric = told.search.metric
-    digits = DIGITS.get(metric, _OTHERS)
+    form = METRICS[metric][1]
     share = 100 * told.held_out.scoring.confidence
 
     def signed(value: float | None) -> str:
         if value is None:
             return "unknown"
-        rounded = round(value, digits)
-        return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+        text = cell(value, f"+z{form}")
+        return text if float(text) else text.removeprefix("+")
 
     lower, upper = difference.intervals[metric]
     change = signed(difference.metrics[metric])
@@ -147,7 +139,7 @@ def _change(told: TuneMessage, difference: DifferenceMessage) -> str:
 
 
 def _value(trial: TrialMessage, metric: str) -> str:
-    return "" if trial.value is None else f"{trial.value:.{DIGITS.get(metric, _OTHERS)}f}"
+    return cell(trial.value, METRICS[metric][1])
 
 
 def _written(value: object) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from equipoise.cli import options
+from equipoise.cli.declaring import argument
 
 EXAMPLE = """\b
 Example:
@@ -14,58 +11,53 @@ Example:
 
 
 def verify(
-    pools: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="POOL ...", help="Pools; all of them where none is named."),
-    ] = None,
-    database: options.Database = options.DATABASE,
-    as_json: options.Json = False,
+    *,
+    pools: list[str] | None = argument(
+        "Pools; all of them where none is named.", "POOL ...", default=None
+    ),
+    database: options.Database,
+    as_json: options.Json,
 ) -> int:
     """Replay pools from the beginning of their logs and compare with what is stored, bit for bit.
 
     Nothing is changed, and a service may run on the database meanwhile. Exit status 1 says that
     something differs.
     """
-    from equipoise._jit import watch_compilation
     from equipoise.cli.databases import opened
     from equipoise.cli.report import (
+        compiling,
         print_json,
         print_lines,
         print_table,
         progress,
-        say,
         say_compiled,
     )
+    from equipoise.cli.tables import table
     from equipoise.messages.pools import VerifyList
     from equipoise.wording import counted
     from equipoise.workflows.pools import pool_messages
     from equipoise.workflows.verifying import verify_pool
 
     found = []
-    with opened(database) as store:
-        names = pools or [one.pool for one in pool_messages(store)]
-        with watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation:
-            for name in names:
-                with progress(f"verifying {name}") as show:
-                    found.append(verify_pool(store, name, show))
+    with opened(database) as store, compiling() as compilation:
+        for name in pools or [one.pool for one in pool_messages(store)]:
+            with progress(f"verifying {name}") as show:
+                found.append(verify_pool(store, name, show))
     identical = all(one.identical for one in found)
     if as_json:
         print_json(VerifyList(identical, found))
         return 0 if identical else 1
     say_compiled(compilation)
-    rows = [
-        [
-            one.pool,
-            f"{one.matches:,}",
-            f"{one.players:,}",
-            f"{one.changes:,}",
+    columns = {"pool": "", "matches": ",", "players": ",", "changes": ","}
+    rows = (
+        (
+            *(one.pool, one.matches, one.players, one.changes),
             "identical" if one.identical else counted(one.different, "difference"),
-            f"{one.seconds:.2f}",
-        ]
+            one.seconds,
+        )
         for one in found
-    ]
-    columns = ["pool", "matches", "players", "changes", "stored and replayed", "seconds"]
-    print_table(columns, rows, {"matches", "players", "changes", "seconds"})
+    )
+    print_table(table({**columns, "stored and replayed": "", "seconds": ".2f"}, rows))
     for one in found:
         for sentence in one.differences:
             print_lines(f"{one.pool}: {sentence}")

@@ -1,0 +1,76 @@
+"""Tables of text: how values become cells, and cells become aligned lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import NamedTuple
+
+from equipoise.wording import printable
+
+
+class Table(NamedTuple):
+    """A table of text; the columns named in `numbers` are aligned to the right."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: set[str]
+
+    def printable(self) -> Table:
+        """Return the table without characters that a terminal obeys or does not show."""
+        return Table(
+            [printable(name) for name in self.columns],
+            [[printable(text) for text in row] for row in self.rows],
+            {printable(name) for name in self.numbers},
+        )
+
+    def lines(self) -> list[str]:
+        """Return the table as aligned lines."""
+        widths = self.widths()
+        lines = []
+        for row in (self.columns, *self.rows):
+            aligned = [
+                text.rjust(width) if column in self.numbers else text.ljust(width)
+                for column, text, width in zip(self.columns, row, widths, strict=True)
+            ]
+            lines.append("  ".join(aligned).rstrip())
+        return lines
+
+    def widths(self) -> list[int]:
+        """Return the width of every column."""
+        return [max(map(len, cells)) for cells in zip(self.columns, *self.rows, strict=True)]
+
+
+def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]]) -> Table:
+    """Return a table of values.
+
+    columns : their names, and how numbers in them are written, such as ".2f"; "" is a column of
+        text, and ">" one of text that is aligned as numbers are
+    rows : values, a row at a time; None is left blank, and text stays as it is
+    """
+    forms = list(columns.values())
+    cells = [[cell(value, form) for value, form in zip(row, forms, strict=True)] for row in rows]
+    return Table(list(columns), cells, {name for name, form in columns.items() if form})
+
+
+def cell(value: object, form: str) -> str:
+    """Return a value as a table shows it."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, str) or not form else format(value, form)
+
+
+def minutes(time: int | date | datetime | None) -> str | None:
+    """Return a moment to the minute, or the day; of an order without dates, its number."""
+    from equipoise.data.times import LAST_ORDER
+
+    if isinstance(time, int) and time > LAST_ORDER:
+        time = datetime.fromtimestamp(time, UTC)
+    if isinstance(time, datetime):
+        return f"{time:%Y-%m-%d %H:%M}"
+    return None if time is None else str(time)
+
+
+def cut(text: str, letters: int) -> str:
+    """Return text in at most so many letters."""
+    return text if len(text) <= letters else f"{text[: letters - 3]}..."
