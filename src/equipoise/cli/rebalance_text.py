@@ -11,8 +11,8 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.data.rebalanced import PartyIds, Rebalance, Step
+    from equipoise.messages.rebalance import ComparedMessage
     from equipoise.workflows.rebalance import RebalanceAnswer
-    from equipoise.workflows.rebalance_comparison import Compared
 
 #: Letters of a cell, and sequences and steps of a table; `--json` has them all.
 _CELL, _ROWS = 60, 200
@@ -140,13 +140,12 @@ def _say_more(count: int) -> None:
         print_lines(f"... and {count - _ROWS:,} more; --json has them all")
 
 
-def print_comparison(rows: Sequence[Compared]) -> None:
+def print_comparison(rows: Sequence[ComparedMessage]) -> None:
     """Print what every method came to."""
     cells = (
         (
             f"{row.method}{' *' if row.chosen else ''}",
-            None if row.best is None else row.best.member_count_difference,
-            None if row.best is None else row.best.distance,
+            *(row.member_count_difference, row.distance),
             *(_gap(row), f"{1000 * row.seconds:.1f} ms", _remark(row)),
         )
         for row in rows
@@ -157,13 +156,13 @@ def print_comparison(rows: Sequence[Compared]) -> None:
         print_lines("", "* the method of the ruleset. The gap is to what no teams can go below.")
 
 
-def _gap(row: Compared) -> str:
-    if row.gap_difference:
-        return counted(row.gap_difference, "member")
+def _gap(row: ComparedMessage) -> str:
+    if row.gap_member_count_difference:
+        return counted(row.gap_member_count_difference, "member")
     return "" if row.gap_distance is None else f"{row.gap_distance:.2f}"
 
 
-def _remark(row: Compared) -> str:
+def _remark(row: ComparedMessage) -> str:
     if row.objective is not None:
         return f"J {row.objective:.2f}"
     return row.note or ("not all sequences looked at" if row.truncated else "")

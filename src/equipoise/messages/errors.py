@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from equipoise.errors import EquipoiseError, InvalidDataError
+from equipoise.messages.conversion import to_message
 
 
 class ProblemMessage(msgspec.Struct, frozen=True):
@@ -37,8 +38,5 @@ def error_message(error: EquipoiseError) -> ErrorMessage:
     message = str(error)
     if isinstance(error, InvalidDataError):
         message = message.partition("\n")[0].removesuffix(":")
-        problems = [
-            ProblemMessage(found.file, found.line, found.field, found.rule, found.got)
-            for found in error.problems
-        ]
+        problems = [to_message(ProblemMessage, found) for found in error.problems]
     return ErrorMessage(ErrorBody(error.code, message, problems))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from equipoise.data.rebalanced import Candidate, Optimum, Rebalance, Step
+from equipoise.data.rebalanced import Optimum, Rebalance, Step
+from equipoise.messages.conversion import to_message
 
 #: The players of a party.
 Party = list[int | str]
@@ -95,41 +96,19 @@ class ComparisonMessage(msgspec.Struct, frozen=True):
 
 
 def rebalance_message(found: Rebalance) -> RebalanceMessage:
-    """Return an answer as machines are shown it."""
-    return RebalanceMessage(
-        method=found.method,
-        reason=found.reason,
-        teams=_teams(found.best),
-        member_count_difference=found.member_count_difference,
-        distance=found.distance,
-        sequences=found.sequences,
-        truncated=found.truncated,
-        optimum=None if found.optimum is None else _optimum(found.optimum),
+    """Return the JSON message."""
+    return to_message(
+        RebalanceMessage,
+        found,
+        optimum=found.optimum and _optimum(found.optimum),
         steps=[_step(number, step) for number, step in enumerate(found.steps, start=1)],
-        notes=list(found.notes),
-        candidates=[_candidate(one) for one in found.candidates],
     )
 
 
 def _optimum(found: Optimum) -> OptimumMessage:
-    return OptimumMessage(
-        found.member_count_difference,
-        found.distance,
-        found.bound_difference,
-        found.bound_distance,
-        found.proved,
-    )
+    return to_message(OptimumMessage, found, bound_member_count_difference=found.bound_difference)
 
 
 def _step(number: int, step: Step) -> StepMessage:
     order = [TotalMessage(team, total) for team, total in step.order]
-    return StepMessage(number, order, list(step.party), step.total, step.team)
-
-
-def _candidate(one: Candidate) -> CandidateMessage:
-    sequence = [list(party) for party in one.sequence]
-    return CandidateMessage(sequence, _teams(one), one.member_count_difference, one.distance)
-
-
-def _teams(candidate: Candidate) -> list[list[Party]]:
-    return [[list(party) for party in team] for team in candidate.teams]
+    return to_message(StepMessage, step, step=number, order=order)

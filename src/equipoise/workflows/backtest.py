@@ -14,13 +14,11 @@ from equipoise.data.backtest import (
     Calibration,
     Difference,
     Group,
-    Interval,
     SystemScores,
     judge,
 )
 from equipoise.data.files import whole_file
 from equipoise.data.history import History
-from equipoise.data.missing import or_none
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
@@ -38,6 +36,7 @@ from equipoise.messages.backtest import (
     SliceMessage,
     SystemScoresMessage,
 )
+from equipoise.messages.conversion import to_message, to_messages
 from equipoise.pages.backtest import backtest_page
 from equipoise.rating.system import RatingSystem
 from equipoise.workflows.backtest_report import check_page, report_of
@@ -246,97 +245,55 @@ def check_times(system: RatingSystem, history: History) -> None:
 
 
 def message_of(answer: BacktestAnswer) -> BacktestMessage:
-    """Return the answer as machines are told."""
+    """Return the JSON message."""
     found = answer.found
-    return BacktestMessage(
+    return to_message(
+        BacktestMessage,
+        found,
         systems=[_system(scores, answer) for scores in found.systems],
         differences=[_difference(one, found.least_differences) for one in found.differences],
         groups=[_group(one, found.least_differences) for one in found.groups],
-        scoring=ScoringMessage(
-            for_whom=found.for_whom,
-            learned=found.learned,
-            undecided=found.undecided,
-            min_history=found.min_history,
-            min_total=found.min_total,
-            ties_as_authors=found.ties_as_authors,
-            confidence=found.confidence,
-            resamples=found.resamples,
-            seed=answer.seed,
-            least_differences=dict(found.least_differences),
-        ),
+        scoring=to_message(ScoringMessage, found, seed=answer.seed),
         history=history_message(answer.history, answer.reading),
     )
 
 
 def _system(scores: SystemScores, answer: BacktestAnswer) -> SystemScoresMessage:
     system = answer.systems.get(scores.label)
-    return SystemScoresMessage(
-        label=scores.label,
-        system=scores.system,
+    return to_message(
+        SystemScoresMessage,
+        scores,
         parameters={} if system is None else plain_parameters(system),
-        **_known(scores.metrics),
+        **scores.metrics,
         three_way=None,
         calibration=_calibration(scores.calibration),
         matches=answer.found.matches,
         participations=answer.found.participations,
         seconds=answer.seconds.get(scores.label),
-        intervals=_bounds(scores.intervals),
-        slices=[
-            SliceMessage(
-                by=part.by,
-                first=part.first,
-                last=part.last,
-                participations=part.participations,
-                **_known(part.metrics),
-            )
-            for part in scores.slices
-        ],
+        slices=[to_message(SliceMessage, part, **part.metrics) for part in scores.slices],
     )
 
 
 def _calibration(found: Calibration) -> CalibrationMessage:
-    edges = np.linspace(0.0, 1.0, len(found.participations) + 1).tolist()
-    columns = (found.participations, found.expected, found.observed)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return CalibrationMessage(
-        found.error,
-        [
-            BinMessage(low, high, count, or_none(expected), or_none(observed))
-            for low, high, (count, expected, observed) in zip(
-                edges[:-1], edges[1:], rows, strict=True
-            )
-        ],
-    )
+    edges = np.linspace(0.0, 1.0, len(found.participations) + 1)
+    bins = to_messages(BinMessage, found, low=edges[:-1], high=edges[1:])
+    return to_message(CalibrationMessage, found, bins=bins)
 
 
 def _difference(one: Difference, least: Mapping[str, float]) -> DifferenceMessage:
-    judgements: dict[str, str] = {
+    judgements = {
         name: judge(value, one.intervals.get(name, (math.nan, math.nan)), least[name])
         for name, value in one.metrics.items()
     }
-    return DifferenceMessage(
-        one.first, one.second, _known(one.metrics), _bounds(one.intervals), judgements
-    )
+    return to_message(DifferenceMessage, one, judgements=judgements)
 
 
 def _group(one: Group, least: Mapping[str, float]) -> GroupMessage:
-    return GroupMessage(
-        first=one.first,
-        last=one.last,
-        participations=one.participations,
+    return to_message(
+        GroupMessage,
+        one,
         systems=[
-            GroupScoresMessage(
-                label=scores.label, **_known(scores.metrics), intervals=_bounds(scores.intervals)
-            )
-            for scores in one.systems
+            to_message(GroupScoresMessage, scores, **scores.metrics) for scores in one.systems
         ],
         differences=[_difference(found, least) for found in one.differences],
     )
-
-
-def _bounds(intervals: Mapping[str, Interval]) -> dict[str, list[float | None]]:
-    return {name: [or_none(bound) for bound in bounds] for name, bounds in intervals.items()}
-
-
-def _known(metrics: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: or_none(value) for name, value in metrics.items()}

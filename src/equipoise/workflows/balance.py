@@ -21,7 +21,8 @@ from equipoise.errors import InvalidParameterError
 from equipoise.formats.lobby import read_lobby, read_lobby_of
 from equipoise.formats.times import check_time_format, moment
 from equipoise.formats.writing import check_target, write_table
-from equipoise.messages.balance import AlternativeMessage, BalanceMessage, ConstraintMessage
+from equipoise.messages.balance import BalanceMessage
+from equipoise.messages.conversion import to_message
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -149,43 +150,18 @@ def table_of(answer: BalanceAnswer) -> pl.DataFrame:
 
 
 def message_of(answer: BalanceAnswer) -> BalanceMessage:
-    """Return the answer as machines are shown it."""
+    """Return the JSON message."""
     result, expects = answer.balance, answer.prediction
-    expected: list[float] = expects.expected.tolist()
-    return BalanceMessage(
-        teams=[list(team) for team in result.teams],
-        objective=result.objective,
-        rating_difference=result.rating_difference,
-        deviation_difference=result.deviation_difference,
-        win_probability=expected,
-        constraints=[
-            ConstraintMessage(
-                name=one.name,
-                status=one.status,
-                objective_without=one.objective_without,
-                kind=one.kind,
-                players=list(one.players),
-                label=one.label,
-            )
-            for one in result.constraints
-        ],
-        alternatives=[
-            AlternativeMessage(
-                [list(team) for team in one.teams],
-                one.objective,
-                one.rating_difference,
-                one.deviation_difference,
-            )
-            for one in result.alternatives
-        ],
-        bound=result.bound,
-        gap=result.gap,
-        expected=expected,
-        win=None if expects.win is None else expects.win.tolist(),
+    return to_message(
+        BalanceMessage,
+        result,
+        win_probability=expects.expected,
+        expected=expects.expected,
+        win=expects.win,
         draw=expects.draw,
         draw_by=expects.draw_by,
         by=expects.by,
-        newcomers=list(expects.newcomers),
+        newcomers=expects.newcomers,
         at=answer.at,
         notes=[*result.notes, *answer.notes],
     )

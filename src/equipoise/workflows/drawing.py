@@ -12,12 +12,11 @@ from equipoise.charts.distribution_text import distribution_rows
 from equipoise.charts.rating_series import Along, RatingSeries
 from equipoise.charts.rating_text import rating_rows
 from equipoise.charts.theme import Size
-from equipoise.data.missing import nullable
+from equipoise.messages.conversion import to_message, to_messages
 from equipoise.messages.history import HistoryMessage
 from equipoise.messages.plot import (
     BarMessage,
     DistributionMessage,
-    PlaceMessage,
     PlotMessage,
     PointMessage,
     SeriesMessage,
@@ -118,7 +117,7 @@ def _pool(shown: Plot) -> str:
 
 
 def message_of(shown: Plot) -> PlotMessage:
-    """Return what is shown as numbers for machines."""
+    """Return the JSON message: the numbers that are shown."""
     return PlotMessage(
         system=shown.system,
         series=[_series_message(one) for one in shown.series],
@@ -128,20 +127,16 @@ def message_of(shown: Plot) -> PlotMessage:
 
 
 def _series_message(one: RatingSeries) -> SeriesMessage:
-    times = [None] * len(one.rating) if one.times is None else one.times.tolist()
-    columns = (one.rating.tolist(), nullable(one.deviation), nullable(one.performance))
-    points = zip(one.matches.tolist(), times, *columns, strict=True)
-    return SeriesMessage(one.player, [PointMessage(*point) for point in points])
+    points = to_messages(PointMessage, one, match=one.matches, time=one.times)
+    return SeriesMessage(one.player, points)
 
 
 def _distribution_message(found: Distribution) -> DistributionMessage:
-    edges = found.edges.tolist()
-    bars = zip(edges[:-1], edges[1:], found.counts.tolist(), strict=True)
-    return DistributionMessage(
-        players=found.players,
-        mean=found.mean,
-        median=found.median,
+    return to_message(
+        DistributionMessage,
+        found,
         percentiles={str(percent): at for percent, at in found.percentiles.items()},
-        bars=[BarMessage(*bar) for bar in bars],
-        places=[PlaceMessage(one.player, one.rating, one.above) for one in found.places],
+        bars=to_messages(
+            BarMessage, None, low=found.edges[:-1], high=found.edges[1:], players=found.counts
+        ),
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,12 +14,12 @@ from equipoise.charts import theme
 from equipoise.data.drift import ActivityWindow, Drift
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
-from equipoise.data.missing import or_none
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.drift import POINTS, check_window, default_window, drift
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import to_message, to_messages
 from equipoise.messages.drift import (
     DriftMessage,
     DriftPointMessage,
@@ -228,25 +228,19 @@ def text_of(
 
 
 def message_of(answer: DriftAnswer) -> DriftMessage:
-    """Return the answer as machines are told."""
+    """Return the JSON message."""
     return DriftMessage(
         systems=[
-            DriftSystemMessage(
+            to_message(
+                DriftSystemMessage,
+                one,
                 label=label,
-                system=one.system,
                 parameters=plain_parameters(answer.systems[label]),
-                scales=one.scales,
-                start=or_none(one.start),
-                points=[DriftPointMessage(**{"time": None, **row}) for row in rows_of(one)],
+                points=to_messages(DriftPointMessage, one, time=one.times),
                 seconds=answer.seconds[label],
             )
             for label, one in answer.found.items()
         ],
-        window=WindowMessage(*answer.window),
+        window=to_message(WindowMessage, answer.window),
         history=history_message(answer.history, answer.reading),
     )
-
-
-def rows_of(one: Drift) -> list[dict[str, Any]]:
-    """Return the table of one system as rows; NaN is None."""
-    return one.to_polars().to_dicts()

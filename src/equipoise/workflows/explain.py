@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -14,13 +13,8 @@ import numpy as np
 from equipoise.data.explanation import Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.times import iso
-from equipoise.messages.explain import (
-    ContributionMessage,
-    ExplainMessage,
-    OpponentMessage,
-    QuantityMessage,
-    RememberedMessage,
-)
+from equipoise.messages.conversion import to_message
+from equipoise.messages.explain import ExplainMessage, RememberedMessage
 from equipoise.messages.history import HistoryMessage
 from equipoise.rating.explaining import explain
 from equipoise.rating.registry import make_system
@@ -28,8 +22,6 @@ from equipoise.rating.system import RatingSystem
 from equipoise.workflows.rating import NOT_COMPARED, state_to_resume
 from equipoise.workflows.reading import HistoryRequest, history_message, read
 from equipoise.workflows.settings import DEFAULT_SYSTEM
-
-_Message = TypeVar("_Message", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,19 +110,16 @@ def explain_message(
 
     show : gives times, from days since 1970, as they are shown
     """
-    own: dict[str, Any] = {one.name: getattr(found, one.name) for one in fields(found)}
-    own |= {
-        "time": show(found.time),
-        "played": show(found.time),
-        "change": found.rating - found.rating_before,
-        "contributions": [_as(ContributionMessage, one) for one in found.contributions],
-        "quantities": [_as(QuantityMessage, one) for one in found.quantities],
-        "opponents": [_as(OpponentMessage, one) for one in found.opponents],
-        "remembered": [
-            _as(RememberedMessage, one, time=show(one.time)) for one in found.remembered
+    return to_message(
+        ExplainMessage,
+        found,
+        time=show(found.time),
+        played=show(found.time),
+        change=found.rating - found.rating_before,
+        remembered=[
+            to_message(RememberedMessage, one, time=show(one.time)) for one in found.remembered
         ],
-    }
-    return ExplainMessage(**{name: _known(value) for name, value in own.items()})
+    )
 
 
 def written(days: float, kind: TimeKind) -> int | str | None:
@@ -143,15 +132,3 @@ def written(days: float, kind: TimeKind) -> int | str | None:
         return (microseconds + 500_000) // 1_000_000
     text = iso(microseconds)
     return text if kind == "datetime" else text[:10]
-
-
-def _as(kind: type[_Message], value: Any, **instead: object) -> _Message:
-    """Return a value as a message with the same names, some of them replaced."""
-    named = {name: getattr(value, name) for name in kind.__struct_fields__}
-    return kind(**{name: _known(one) for name, one in (named | instead).items()})
-
-
-def _known(value: Any) -> Any:
-    """Return a value as JSON holds it: None for a number that is not known."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(plain, float) and math.isnan(plain) else plain

@@ -18,6 +18,7 @@ from equipoise.evaluate.incentive_players import activity_of, rated_matches, sam
 from equipoise.evaluate.incentives import Effort, incentives
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import to_message, to_messages
 from equipoise.messages.incentives import (
     IncentiveMessage,
     IncentivesMessage,
@@ -221,9 +222,11 @@ def text_of(
 
 
 def message_of(answer: IncentivesAnswer) -> IncentivesMessage:
-    """Return the answer as machines are told."""
+    """Return the JSON message."""
     request, effort = answer.request, answer.request.effort
-    return IncentivesMessage(
+    return to_message(
+        IncentivesMessage,
+        request,
         systems=[
             IncentivesSystemMessage(
                 label=label,
@@ -234,29 +237,19 @@ def message_of(answer: IncentivesAnswer) -> IncentivesMessage:
             )
             for label, found in answer.found.items()
         ],
-        others=request.others,
         last_matches=effort.matches,
         budget=effort.budget,
         replays=effort.replays if request.others == "replayed" else None,
-        seed=request.seed,
         history=history_message(answer.history, answer.reading),
     )
 
 
 def _player_message(one: Incentive) -> IncentiveMessage:
-    return IncentiveMessage(
-        player=one.player,
-        played=one.played,
-        before=one.before,
-        honest=float(one.honest[-1]),
-        planned=float(one.planned[-1]),
-        gain=one.gain,
-        gain_frozen=one.gain_frozen,
-        thrown=int(one.thrown.sum()),
-        plans=one.plans,
-        failed=one.failed,
-        complete=one.complete,
-        matches=[
-            PlannedMatchMessage(**{"time": None, **row}) for row in one.to_polars().to_dicts()
-        ],
+    return to_message(
+        IncentiveMessage,
+        one,
+        honest=one.honest[-1],
+        planned=one.planned[-1],
+        thrown=one.thrown.sum(),
+        matches=to_messages(PlannedMatchMessage, one, match=one.match_ids, time=one.times),
     )

@@ -13,7 +13,6 @@ from equipoise.charts import theme
 from equipoise.charts.performance_figure import performance_figure
 from equipoise.charts.sweeps_figure import sweeps_figure
 from equipoise.data.files import check_distinct, check_place, whole_file
-from equipoise.data.missing import or_none
 from equipoise.data.performance_series import ClassGraph, PerformanceSeries
 from equipoise.data.reading import GamesReading
 from equipoise.data.tournament import TournamentPerformance
@@ -21,17 +20,16 @@ from equipoise.errors import InvalidDataError
 from equipoise.formats.games import scan_games
 from equipoise.formats.histories import summarise
 from equipoise.formats.writing import check_target, write_table
+from equipoise.messages.conversion import to_message
 from equipoise.messages.performance import (
     PerformanceMessage,
     PerformanceRow,
     SuperiorityMessage,
-    SweepMessage,
 )
 from equipoise.performance.curves import CurveName
 from equipoise.performance.equilibrium import Advantage, Draws
 from equipoise.performance.selection import Select
 from equipoise.performance.tournament import Extra, performance
-from equipoise.workflows.reading import problems_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -210,8 +208,8 @@ def graph_of(found: TournamentPerformance) -> ClassGraph:
 
 
 def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
-    """Return the answer as machines are shown it."""
-    found = answer.performance
+    """Return the JSON message."""
+    found, reading = answer.performance, answer.reading
     matrix = found.superiority
     extra = list(found.extra)
     rows = []
@@ -219,31 +217,17 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
         columns = {"class_" if name == "class" else name: value for name, value in row.items()}
         more = {name: columns.pop(name) for name in extra}
         rows.append(PerformanceRow(**columns, extra=more))
-    return PerformanceMessage(
+    superiority = matrix and to_message(
+        SuperiorityMessage, matrix, players=found.player_ids[matrix.rows]
+    )
+    return to_message(
+        PerformanceMessage,
+        found,
         players=rows,
-        exists=found.exists,
-        components=found.components,
-        sweeps=[
-            SweepMessage(
-                list(sweep.winners), list(sweep.losers), sweep.games, or_none(sweep.difference)
-            )
-            for sweep in found.sweeps
-        ],
-        relative=found.relative,
         regularised=found.prior > 0,
-        held=list(found.held),
-        confidence=found.confidence,
-        colour_advantage=found.colour_advantage,
-        draw_parameter=or_none(found.draw_parameter),
-        reasons=list(found.reasons),
-        skipped=answer.reading.skipped,
-        problems=problems_of(answer.reading),
-        left_out={name: count for name, count in answer.reading.left_out.items() if count},
-        notes=list(answer.reading.notes),
-        superiority=None
-        if matrix is None
-        else SuperiorityMessage(
-            players=found.player_ids[matrix.rows].tolist(),
-            probability=[[or_none(one) for one in line] for line in matrix.probability.tolist()],
-        ),
+        left_out={name: count for name, count in reading.left_out.items() if count},
+        notes=reading.notes,
+        superiority=superiority,
+        skipped=reading.skipped,
+        problems=reading.problems,
     )

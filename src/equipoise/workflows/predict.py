@@ -11,11 +11,11 @@ from typing import TextIO
 
 import numpy as np
 
-from equipoise.data.missing import or_none
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.evaluate.placing import place_distribution
 from equipoise.formats.times import check_time_format, moment
+from equipoise.messages.conversion import to_message, to_messages
 from equipoise.messages.predict import (
     Outcome,
     Places,
@@ -26,12 +26,12 @@ from equipoise.messages.predict import (
 )
 from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.pool_state import PoolState, newcomers_told
-from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import days, predict
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
 from equipoise.wording import counted
 from equipoise.workflows.reading import unused_at, unused_notes
+from equipoise.workflows.systems_choice import plain_parameters
 
 #: Chances of all pairs are told for this many teams.
 PAIRS = 12
@@ -128,20 +128,17 @@ def predicted(
     if match.samples is not None:
         rng = np.random.default_rng(match.seed)
         places = _places(expects, match.samples, rng)
-    return PredictMessage(
+    return to_message(
+        PredictMessage,
+        expects,
         system=system.name,
         parameters=plain_parameters(system),
         at=match.shown_at,
         teams=_teams(system, field, expects, places),
         pairs=_pairs(expects),
-        win=None if expects.win is None else expects.win.tolist(),
-        draw=expects.draw,
         samples=match.samples,
         seed=None if match.samples is None else match.seed,
         what_if=[_tried(match, player, progress) for player in match.players],
-        by=expects.by,
-        draw_by=expects.draw_by,
-        newcomers=list(expects.newcomers),
         notes=[*match.notes, *_newcomers_told(match, expects)],
     )
 
@@ -205,14 +202,6 @@ def notable_places(teams: int) -> list[int]:
     return sorted({*round_places[round_places < teams].tolist(), teams})
 
 
-def plain_parameters(system: RatingSystem) -> dict[str, object]:
-    """Return the parameters of a system as JSON can hold them."""
-    return {
-        name: str(value) if isinstance(value, float) and math.isinf(value) else value
-        for name, value in parameters_of(system).items()
-    }
-
-
 def _match(request: PredictRequest) -> ComingMatch:
     """Return the match asked for. Raises : EquipoiseError where it makes no sense."""
     pool = PoolState.load(request.state)
@@ -263,8 +252,7 @@ def _places(expects: Prediction, samples: int, rng: np.random.Generator) -> list
         chance.tolist() if place < teams else [None] * teams
         for place, chance in zip(_WITHIN, found.chance, strict=True)
     )
-    columns = (found.mean.tolist(), found.lower.tolist(), found.upper.tolist(), first, top3, top10)
-    return [Places(*row) for row in zip(*columns, strict=True)]
+    return to_messages(Places, found, first=first, top3=top3, top10=top10)
 
 
 def _pairs(expects: Prediction) -> list[list[float]] | None:
@@ -290,19 +278,22 @@ def _teams(
     for number, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes, strict=True)):
         part = slice(end - size, end)
         rating, deviation = now["rating"][part], now["deviation"][part]
-        columns = zip(
-            field.player_ids[part].tolist(),
-            rating.tolist(),
-            deviation.tolist(),
-            (~field.known[part]).tolist(),
-            strict=True,
+        players = to_messages(
+            PredictedPlayer,
+            None,
+            player=field.player_ids[part],
+            rating=rating,
+            deviation=deviation,
+            newcomer=~field.known[part],
         )
         expected = float(expects.expected[number])
         found.append(
-            PredictedTeam(
-                players=[PredictedPlayer(one, r, or_none(d), new) for one, r, d, new in columns],
-                rating=float(rating.mean()),
-                deviation=or_none(math.sqrt(float(np.mean(deviation**2)))),
+            to_message(
+                PredictedTeam,
+                None,
+                players=players,
+                rating=rating.mean(),
+                deviation=math.sqrt(np.mean(deviation**2)),
                 expected=expected,
                 expected_place=1.0 + (1.0 - expected) * (len(sizes) - 1),
                 places=None if places is None else places[number],
@@ -326,12 +317,4 @@ def _tried(
         places=None if teams <= match.all_places else notable_places(teams),
         progress=progress,
     )
-    columns = (found.place, found.tied, found.rating, found.deviation, found.change)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return WhatIfMessage(
-        player=found.player,
-        team=found.team,
-        rating_before=found.rating_before,
-        deviation_before=or_none(found.deviation_before),
-        outcomes=[Outcome(p, tied, r, or_none(d), change) for p, tied, r, d, change in rows],
-    )
+    return to_message(WhatIfMessage, found, outcomes=to_messages(Outcome, found))

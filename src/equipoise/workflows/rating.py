@@ -14,16 +14,16 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.formats import write_table
 from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import to_message
 from equipoise.messages.rating import RateSummary
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.registry import make_system
 from equipoise.rating.replay import Replay, days, replay
 from equipoise.rating.system import RatingSystem
 from equipoise.workflows.clock import working_time
 from equipoise.workflows.reading import (
     HistoryRequest,
     check_outputs,
-    problems_of,
     read,
     unused_at,
     unused_notes,
@@ -31,6 +31,7 @@ from equipoise.workflows.reading import (
     without_dates,
 )
 from equipoise.workflows.settings import DEFAULT_SYSTEM
+from equipoise.workflows.systems_choice import plain_parameters
 
 #: What is said of a saved state without digests, or with those of other columns.
 NOT_COMPARED = (
@@ -166,25 +167,19 @@ def _at(request: RateRequest) -> float | None:
 def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
     """Return the summary that people and machines are shown."""
     done, reading = answer.replay, answer.reading
-    return RateSummary(
+    return to_message(
+        RateSummary,
+        reading,
         system=done.state.system.name,
-        parameters={
-            name: str(value) if isinstance(value, float) and np.isinf(value) else value
-            for name, value in parameters_of(done.state.system).items()
-        },
+        parameters=plain_parameters(done.state.system),
         matches=done.rated_matches,
         participations=done.rated_participations,
         players=len(done.state.player_ids),
         known_matches=done.known_matches,
         skipped_all_tied=[str(match) for match in done.all_tied.tolist()],
         single=done.single,
-        unrated=reading.unrated,
-        filtered=reading.filtered,
-        dropped_matches=list(reading.dropped_matches),
-        dropped_rows=reading.dropped_rows,
-        problems=problems_of(reading),
         notes=[*reading.notes, *answer.notes],
-        unused=list(answer.unused),
+        unused=answer.unused,
         seconds=answer.seconds,
         kernels_compiled=kernels_compiled,
     )

@@ -10,11 +10,11 @@ import numpy as np
 
 from equipoise.data.files import check_distinct
 from equipoise.data.history import History
-from equipoise.data.reading import GamesReading, HistoryReading
+from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.messages.errors import ProblemMessage
+from equipoise.messages.conversion import to_message
 from equipoise.messages.history import HistoryMessage
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
@@ -168,22 +168,10 @@ def with_performance(history: History, weights: Mapping[str, float]) -> History:
 
 def history_message(history: History, reading: HistoryReading) -> HistoryMessage:
     """Return what was read and what was left out."""
-    return HistoryMessage(
+    return to_message(
+        HistoryMessage,
+        reading,
         matches=history.matches,
         participations=history.participations,
         players=history.players,
-        unrated=reading.unrated,
-        filtered=reading.filtered,
-        dropped_matches=list(reading.dropped_matches),
-        dropped_rows=reading.dropped_rows,
-        problems=problems_of(reading),
-        notes=list(reading.notes),
     )
-
-
-def problems_of(reading: HistoryReading | GamesReading) -> list[ProblemMessage]:
-    """Return what was wrong with what was left out."""
-    return [
-        ProblemMessage(found.file, found.line, found.field, found.rule, found.got)
-        for found in reading.problems
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from equipoise.data.ruleset import RebalanceRequest
 from equipoise.data.split import Id
 from equipoise.errors import EquipoiseError, InvalidParameterError
 from equipoise.formats.rebalance_request import read_rebalance_request
+from equipoise.messages.conversion import to_message
 from equipoise.messages.rebalance import ComparedMessage, ComparisonMessage
 from equipoise.workflows.rebalance import RebalanceOrder, rebalanced
 
@@ -24,25 +25,7 @@ from equipoise.workflows.rebalance import RebalanceOrder, rebalanced
 COMPARED: tuple[Method, ...] = ("permutation", "combination", "greedy", "optimal")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """What a method came to; best is None where it came to nothing, and note says why.
-
-    objective : J of `balance`; seconds : that it took
-    """
-
-    method: str
-    chosen: bool
-    best: Candidate | None
-    gap_difference: int | None
-    gap_distance: float | None
-    objective: float | None
-    seconds: float
-    truncated: bool
-    note: str
-
-
-def compare_methods(order: RebalanceOrder) -> list[Compared]:
+def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
     """Return what every method, and J of `balance` for two teams, makes of a request.
 
     Gaps are to what is proved that no method goes below. A method that had to give way to another
@@ -67,7 +50,15 @@ def compare_methods(order: RebalanceOrder) -> list[Compared]:
         found.append((method, result, seconds, note))
     best = found[-1][1]
     rows = [
-        _compared(method, method == chosen, result, seconds, note, best)
+        _compared(
+            method,
+            None if result is None else result.best,
+            best,
+            seconds,
+            note,
+            chosen=method == chosen,
+            truncated=result is not None and result.truncated,
+        )
         for method, result, seconds, note in found
     ]
     if best is not None and len(best.teams) == 2:
@@ -77,22 +68,29 @@ def compare_methods(order: RebalanceOrder) -> list[Compared]:
 
 def _compared(
     method: str,
-    chosen: bool,
-    result: Rebalance | None,
+    found: Candidate | None,
+    best: Rebalance | None,
     seconds: float,
     note: str,
-    best: Rebalance | None,
-) -> Compared:
-    gaps = (None, None) if result is None else _gaps(result.best, best)
-    return Compared(
+    *,
+    chosen: bool = False,
+    objective: float | None = None,
+    truncated: bool = False,
+) -> ComparedMessage:
+    """Return a method with the teams found, None where it came to nothing; `note` says why."""
+    unknown = dict.fromkeys(("teams", "member_count_difference", "distance"))
+    gaps = (None, None) if found is None else _gaps(found, best)
+    return to_message(
+        ComparedMessage,
+        found,
+        **(unknown if found is None else {}),
         method=method,
         chosen=chosen,
-        best=None if result is None else result.best,
-        gap_difference=gaps[0],
+        gap_member_count_difference=gaps[0],
         gap_distance=gaps[1],
-        objective=None,
+        objective=objective,
         seconds=seconds,
-        truncated=result is not None and result.truncated,
+        truncated=truncated,
         note=note,
     )
 
@@ -106,7 +104,7 @@ def _gaps(found: Candidate, best: Rebalance | None) -> tuple[int | None, float |
     return difference, None if difference else max(found.distance - bound.bound_distance, 0.0)
 
 
-def _by_balance(request: RebalanceRequest, best: Rebalance) -> Compared:
+def _by_balance(request: RebalanceRequest, best: Rebalance) -> ComparedMessage:
     """Return the teams that J of `balance` makes of the same players, without deviations."""
     matched = Matched(request)
     start = time.perf_counter()
@@ -119,18 +117,7 @@ def _by_balance(request: RebalanceRequest, best: Rebalance) -> Compared:
     except EquipoiseError as error:
         note, objective, candidate = str(error).partition("\n")[0], None, None
     seconds = time.perf_counter() - start
-    gaps = (None, None) if candidate is None else _gaps(candidate, best)
-    return Compared(
-        method="balance",
-        chosen=False,
-        best=candidate,
-        gap_difference=gaps[0],
-        gap_distance=gaps[1],
-        objective=objective,
-        seconds=seconds,
-        truncated=False,
-        note=note,
-    )
+    return _compared("balance", candidate, best, seconds, note, objective=objective)
 
 
 def _lobby(matched: Matched) -> Lobby:
@@ -179,27 +166,6 @@ def _as_candidate(matched: Matched, teams: tuple[tuple[Id, ...], ...]) -> Candid
     )
 
 
-def comparison_message(rows: list[Compared]) -> ComparisonMessage:
-    """Return a comparison as machines are shown it."""
-    return ComparisonMessage(
-        [
-            ComparedMessage(
-                method=row.method,
-                chosen=row.chosen,
-                teams=None
-                if row.best is None
-                else [[list(party) for party in team] for team in row.best.teams],
-                member_count_difference=None
-                if row.best is None
-                else row.best.member_count_difference,
-                distance=None if row.best is None else row.best.distance,
-                gap_member_count_difference=row.gap_difference,
-                gap_distance=row.gap_distance,
-                objective=row.objective,
-                seconds=row.seconds,
-                truncated=row.truncated,
-                note=row.note,
-            )
-            for row in rows
-        ]
-    )
+def comparison_message(rows: list[ComparedMessage]) -> ComparisonMessage:
+    """Return the JSON message."""
+    return ComparisonMessage(rows)

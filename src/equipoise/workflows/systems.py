@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import typing
 from typing import Any
 
 from equipoise.messages.rating import ParameterMessage, SystemMessage
 from equipoise.rating.registry import SYSTEMS, make_system, system_class
 from equipoise.rating.system import USABLE
+from equipoise.workflows.systems_choice import plain_value
 
 
 def list_systems() -> list[SystemMessage]:
@@ -24,7 +24,7 @@ def _described(name: str) -> SystemMessage:
         ParameterMessage(
             field.name,
             _type_name(hints[field.name]),
-            _plain(field.default),
+            plain_value(field.default),
             field.metadata.get("note", ""),
         )
         for field in dataclasses.fields(kind)
@@ -45,8 +45,3 @@ def _type_name(hint: Any) -> str:
     if typing.get_origin(hint) is typing.Literal:
         return " | ".join(typing.get_args(hint))
     return hint.__name__ if isinstance(hint, type) else str(hint)
-
-
-def _plain(default: object) -> object:
-    """Return a default that JSON can hold."""
-    return str(default) if isinstance(default, float) and math.isinf(default) else default

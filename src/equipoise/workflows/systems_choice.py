@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-
-import numpy as np
 
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.registry import make_system, parameters_of
@@ -34,11 +33,13 @@ def chosen_systems(
 
 
 def plain_parameters(system: RatingSystem) -> dict[str, object]:
-    """Return the parameters of a system as JSON can hold them: an infinite one as text."""
-    return {
-        name: str(value) if isinstance(value, float) and np.isinf(value) else value
-        for name, value in parameters_of(system).items()
-    }
+    """Return the parameters of a system as JSON can hold them."""
+    return {name: plain_value(value) for name, value in parameters_of(system).items()}
+
+
+def plain_value(value: object) -> object:
+    """Return the value of a parameter as JSON can hold it: an infinite one as text."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _labelled(named: Sequence[str]) -> dict[str, str]:

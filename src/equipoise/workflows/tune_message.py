@@ -1,10 +1,11 @@
-"""What a search found, as machines are told."""
+"""What a search found, as JSON."""
 
 from __future__ import annotations
 
 from equipoise.data.backtest import GROUP_METRICS
-from equipoise.data.tuning import Choice, Range, Trial, Value
-from equipoise.evaluate.objective import GIVEN as GIVEN_TRIAL
+from equipoise.data.tuning import Choice, Range, Trial
+from equipoise.evaluate.objective import GIVEN
+from equipoise.messages.conversion import to_message
 from equipoise.messages.tune import (
     ChoiceMessage,
     HeldOutMessage,
@@ -14,12 +15,12 @@ from equipoise.messages.tune import (
 )
 from equipoise.workflows.backtest import message_of as backtest_message
 from equipoise.workflows.reading import history_message
-from equipoise.workflows.systems_choice import plain_parameters
+from equipoise.workflows.systems_choice import plain_parameters, plain_value
 from equipoise.workflows.tune import TuneAnswer, verdict
 
 
 def message_of(answer: TuneAnswer) -> TuneMessage:
-    """Return the answer as machines are told."""
+    """Return the JSON message."""
     found = answer.found
     held_out = backtest_message(answer.held_out)
     return TuneMessage(
@@ -48,18 +49,15 @@ def message_of(answer: TuneAnswer) -> TuneMessage:
 def _search(answer: TuneAnswer) -> SearchMessage:
     request, found = answer.request, answer.found
     edges = found.at_edges()
-    return SearchMessage(
-        metric=found.metric,
+    return to_message(
+        SearchMessage,
+        request,
         higher_is_better=found.higher_is_better,
         choices=[_choice(name, one, name in edges) for name, one in found.choices.items()],
         first=answer.first,
         matches=found.matches,
         participations=found.participations,
-        min_history=request.min_history,
-        ties_as_authors=request.ties_as_authors,
         seed=None if request.trials is None else request.seed,
-        workers=request.workers,
-        study=request.study,
         recorded=answer.recorded,
         seconds=answer.seconds,
     )
@@ -68,21 +66,16 @@ def _search(answer: TuneAnswer) -> SearchMessage:
 def _choice(name: str, choice: Choice, at_edge: bool) -> ChoiceMessage:
     if isinstance(choice, Range):
         return ChoiceMessage(name, None, choice.low, choice.high, choice.log, at_edge)
-    return ChoiceMessage(name, [_plain(one) for one in choice], None, None, None, at_edge)
+    return ChoiceMessage(name, [plain_value(one) for one in choice], None, None, None, at_edge)
 
 
 def _trial(trial: Trial, metric: str) -> TrialMessage:
-    return TrialMessage(
-        number=None if trial.number == GIVEN_TRIAL else trial.number,
-        parameters={name: _plain(value) for name, value in trial.parameters.items()},
-        status=trial.status,
-        reason=trial.reason,
+    return to_message(
+        TrialMessage,
+        trial,
+        number=None if trial.number == GIVEN else trial.number,
+        parameters={name: plain_value(value) for name, value in trial.parameters.items()},
         value=trial.metrics.get(metric),
         # What has no value (no match with a top, say) is left out.
         metrics={name: value for name, value in trial.metrics.items() if value == value},
     )
-
-
-def _plain(value: Value) -> object:
-    """Return a value as JSON can hold it: an infinite one as text."""
-    return str(value) if value in (float("inf"), float("-inf")) else value

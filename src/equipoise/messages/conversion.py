@@ -1,0 +1,82 @@
+"""Messages made of values: field by field, by their names.
+
+What JSON holds of a value is said here alone: a NaN is null, an array or a tuple is a list, and a
+value within a value becomes the message that its field asks for. This file imports no NumPy, as
+the client does not: arrays and their numbers say by themselves what they hold.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+_Message = TypeVar("_Message", bound=msgspec.Struct)
+
+
+def to_message(kind: type[_Message], value: object, /, **others: object) -> _Message:
+    """Return a message with the fields of a value, by their names.
+
+    value : a dataclass, for instance; its properties count as fields
+    others : fields that it does not have, or not like this
+    """
+    return kind(
+        **{
+            name: convert(others[name] if name in others else getattr(value, name))
+            for name, convert in _converters(kind).items()
+        }
+    )
+
+
+def to_messages(kind: type[_Message], value: object, /, **others: object) -> list[_Message]:
+    """Return a message for every row of a table.
+
+    value, others : as in `to_message`, but its fields are columns: arrays or lists of one length.
+        The column of a field that nobody has is None
+    """
+    columns: dict[str, list[Any] | None] = {
+        name: _plain(others[name] if name in others else getattr(value, name))
+        for name in kind.__struct_fields__
+    }
+    rows = next(len(column) for column in columns.values() if column is not None)
+    converted = (
+        [None] * rows if column is None else map(_converters(kind)[name], column)
+        for name, column in columns.items()
+    )
+    return [kind(*row) for row in zip(*converted, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of Python for one of NumPy, and None for a number that is not known."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return None if isinstance(value, float) and value != value else value
+
+
+@cache
+def _converters(kind: type[msgspec.Struct]) -> dict[str, Callable[[Any], Any]]:
+    """Return for every field of a message what makes its value."""
+    hints = typing.get_type_hints(kind)
+    return {name: _converter(hints[name]) for name in kind.__struct_fields__}
+
+
+def _converter(hint: Any) -> Callable[[Any], Any]:
+    """Return what makes a value of this type."""
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        (kind, *others) = [one for one in inside if one is not type(None)]
+        convert = _plain if others else _converter(kind)
+        return lambda value: None if value is None else convert(value)
+    if origin is list:
+        of_list = _converter(inside[0])
+        return lambda value: [of_list(one) for one in _plain(value)]
+    if origin is dict:
+        of_dict = _converter(inside[1])
+        return lambda value: {name: of_dict(one) for name, one in value.items()}
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return lambda value: value if isinstance(value, hint) else to_message(hint, value)
+    return _plain

@@ -1,0 +1,113 @@
+"""Messages made of values, field by field."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from equipoise.messages.conversion import to_message, to_messages
+
+
+class Inner(msgspec.Struct, frozen=True):
+    name: str
+    value: float | None
+
+
+class Outer(msgspec.Struct, frozen=True):
+    player: int | str
+    rating: float | None
+    double: float
+    teams: list[list[int | str]] | None
+    bounds: dict[str, list[float | None]]
+    inner: list[Inner]
+    one: Inner | None
+    anything: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    player: object
+    rating: float
+    teams: tuple[tuple[object, ...], ...] | None
+    bounds: Mapping[str, tuple[float, float]]
+    inner: tuple[Inner | Other, ...] = ()
+    one: Other | None = None
+
+    @property
+    def double(self) -> float:
+        return 2 * self.rating
+
+
+@dataclass(frozen=True)
+class Other:
+    name: str
+    value: float
+
+
+UNKNOWN = float("nan")
+
+
+def test_fields_are_those_of_the_value_as_json_holds_them() -> None:
+    """Ids and numbers of NumPy become those of Python, tuples lists, NaN null, values messages."""
+    value = Value(
+        player=np.int64(7),
+        rating=np.float64(1500.0),
+        teams=((1, "a"), ("b",)),
+        bounds={"brier": (0.5, UNKNOWN)},
+        inner=(Other("x", UNKNOWN), Inner("y", 2.0)),
+        one=Other("z", 3.0),
+    )
+    message = to_message(Outer, value, anything=np.bool_(True))
+    assert message == Outer(
+        7,
+        1500.0,
+        3000.0,
+        [[1, "a"], ["b"]],
+        {"brier": [0.5, None]},
+        [Inner("x", None), Inner("y", 2.0)],
+        Inner("z", 3.0),
+        True,
+    )
+    assert type(message.player) is int
+    assert type(message.anything) is bool
+    assert json.loads(msgspec.json.encode(message))["bounds"] == {"brier": [0.5, None]}
+
+
+def test_what_is_said_beside_the_value_wins() -> None:
+    value = Value(player="ann", rating=UNKNOWN, teams=None, bounds={})
+    message = to_message(Outer, value, player="bob", double=np.float64(1.0), anything=None)
+    assert message == Outer("bob", None, 1.0, None, {}, [], None)
+
+
+def test_a_field_that_nobody_has_is_refused() -> None:
+    with pytest.raises(AttributeError, match="value"):
+        to_message(Inner, object(), name="x")
+
+
+def test_columns_become_a_message_a_row() -> None:
+    """A column of None is null in every row."""
+    columns = Other("", 0.0)
+    names, values = np.array(["x", "y"], dtype=object), np.array([1.0, UNKNOWN])
+    found = to_messages(Inner, columns, name=names, value=values)
+    assert found == [Inner("x", 1.0), Inner("y", None)]
+    assert to_messages(Inner, None, name=["x"], value=None) == [Inner("x", None)]
+    with pytest.raises(ValueError, match="shorter"):
+        to_messages(Inner, None, name=["x", "y"], value=[1.0])
+
+
+def test_messages_need_no_arrays() -> None:
+    """The client has these shapes, and imports neither NumPy nor Numba."""
+    check = (
+        "import equipoise.messages.conversion, sys; "
+        "print(sorted(set(sys.modules) & {'numpy', 'numba', 'polars'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
