@@ -55,6 +55,16 @@ UNICODE = Glyphs(
 )
 ASCII = Glyphs(False, "o", ":", " #", "-", "+", "+", "^", "v")
 
+
+class Sheet(NamedTuple):
+    """What there is room for, and what its reader can see."""
+
+    columns: int
+    rows: int
+    coloured: bool
+    glyphs: Glyphs
+
+
 #: Dots of a cell: two columns and four rows, bit of each as the Unicode block numbers them.
 _BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 _BRAILLE = 0x2800

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
+from equipoise.data.files import check_place, whole_file
 from equipoise.errors import EquipoiseError, require
 
 if TYPE_CHECKING:
@@ -107,6 +108,16 @@ def file_kind(path: str) -> str:
     return kind
 
 
+def check_file(path: str) -> None:
+    """Refuse a path at which no chart can be drawn.
+
+    Raises : InvalidParameterError; EquipoiseError where matplotlib is absent
+    """
+    file_kind(path)
+    check_place(path)
+    check_available()
+
+
 @contextmanager
 def style() -> Iterator[None]:
     """Make figures in the style of all charts; nothing of it outlives the block."""
@@ -156,6 +167,12 @@ def save(figure: Figure, file: IO[bytes], kind: str) -> None:
         # Letters that no installed font has are drawn as boxes, which is no programming error.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(file, format=kind, dpi=_DOTS_PER_INCH, metadata=nothing[kind])
+
+
+def write(figure: Figure, path: str) -> None:
+    """Write a figure to a file, whole or not at all, as the name of the file says."""
+    with whole_file(path) as file:
+        save(figure, file, file_kind(path))
 
 
 def text_width(text: Text) -> float:

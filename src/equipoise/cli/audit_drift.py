@@ -91,7 +91,7 @@ def _print(answer: DriftAnswer, title: str | None, details: bool, to_file: bool)
 
     told = message_of(answer)
     if not to_file:
-        print_chart(text_of(answer, title=title, **sheet()._asdict()))
+        print_chart(text_of(answer, sheet(), title))
         print_lines("")
         every = details or len(told.systems) == 1
         print_table(moments_table(told) if every else ends_table(told))

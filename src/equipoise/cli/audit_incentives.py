@@ -102,7 +102,7 @@ def _print(answer: IncentivesAnswer, details: bool) -> None:
     gained = any(one.thrown for system in told.systems for one in system.players)
     if request.output is None:
         if gained and request.chart is None:
-            print_chart(text_of(answer, title=request.title, **sheet()._asdict()))
+            print_chart(text_of(answer, sheet()))
             print_lines("")
         print_table(players_table(told))
         if details and gained:

@@ -66,6 +66,7 @@ def balance(
     """
     from equipoise.cli.balance_text import print_balance
     from equipoise.cli.report import print_json
+    from equipoise.formats.lobby import ids_of
     from equipoise.workflows.balance import BalanceRequest, balance_lobby, message_of
 
     answer = balance_lobby(
@@ -75,7 +76,7 @@ def balance(
             at=at,
             time_format=time_format,
             ratings=options.given_file(ratings),
-            players=None if players is None else _ids(players),
+            players=None if players is None else ids_of(players, "--players"),
             format=format_,
             teams=teams,
             size=size,
@@ -93,22 +94,3 @@ def balance(
         print_json(message_of(answer))
     else:
         print_balance(answer, uncertainty_weight=uncertainty_weight, by_sum=objective == "sum")
-
-
-def _ids(text: str) -> list[str]:
-    """Return ids separated by commas. Raises : InvalidParameterError."""
-    import csv
-
-    from equipoise.errors import InvalidParameterError
-
-    try:
-        (ids,) = csv.reader([text], skipinitialspace=True, strict=True)
-    except (csv.Error, ValueError):
-        ids = []
-    ids = [one.strip() for one in ids]
-    if not ids or not all(ids):
-        raise InvalidParameterError(
-            "--players takes ids separated by commas, in double quotes where one has a comma; "
-            f"got {text!r}"
-        )
-    return ids

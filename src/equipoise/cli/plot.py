@@ -71,7 +71,7 @@ def plot(
         return
     if output is None:
         # As wide as the terminal, in colours on one and plain in a pipe.
-        print_chart(text_of(shown, **sheet()._asdict()))
+        print_chart(text_of(shown, sheet()))
     else:
         say(f"drew {output}")
     say(*reading_lines(shown.history))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from equipoise.charts.canvas import Sheet
 
 #: Of a chart in a pipe, whose width nobody tells.
 _PIPED = (100, 30)
@@ -11,19 +14,12 @@ _PIPED = (100, 30)
 _LEFT, _TALLEST = 7, 26
 
 
-class Sheet(NamedTuple):
-    """What there is room for, and what its reader can see."""
-
-    columns: int
-    rows: int
-    coloured: bool
-    unicode: bool
-
-
 def sheet() -> Sheet:
     """Return how large a chart should be: as wide as the terminal, plain in a pipe."""
     import os
     import shutil
+
+    from equipoise.charts.canvas import ASCII, UNICODE, Sheet
 
     columns, lines = shutil.get_terminal_size(_PIPED)
     # NO_COLOR: https://no-color.org
@@ -34,5 +30,5 @@ def sheet() -> Sheet:
         rows=min(max(lines - _LEFT, 8), _TALLEST),
         coloured=coloured,
         # Whether standard output takes every letter that a chart may use.
-        unicode=encoding.lower().startswith("utf"),
+        glyphs=UNICODE if encoding.lower().startswith("utf") else ASCII,
     )

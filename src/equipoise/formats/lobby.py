@@ -8,6 +8,7 @@ the format has lists. A table of ratings has the same columns and others, which 
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -24,7 +25,7 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids
 from equipoise.data.effective import EffectiveRating
 from equipoise.data.lobby import ONCE, Lobby
-from equipoise.errors import InvalidDataError, NotFoundError, Problem
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.formats.columns import NUMBER, Numbers, read_ids, read_numbers, required_ids
 from equipoise.formats.json_lines import read_json_rows
 from equipoise.formats.sources import format_of, open_source
@@ -254,3 +255,21 @@ def _head(problems: Sequence[Problem], table: Table) -> str:
 def _raise(problems: Sequence[Problem], table: Table) -> None:
     if problems:
         raise InvalidDataError(problems, _head(problems, table))
+
+
+def ids_of(text: str, option: str) -> list[str]:
+    """Return ids: separated by commas, quoted as in CSV where an id has one.
+
+    Raises : InvalidParameterError
+    """
+    try:
+        (ids,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        ids = []
+    ids = [one.strip() for one in ids]
+    if not ids or not all(ids):
+        raise InvalidParameterError(
+            f"{option} takes ids separated by commas, in double quotes where one has a comma; "
+            f"got {text!r}"
+        )
+    return ids

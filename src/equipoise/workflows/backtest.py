@@ -52,20 +52,15 @@ from equipoise.workflows.systems_choice import plain_parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BacktestRequest:
+class ScoringRequest:
     """What to score, and how.
 
-    first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
-    min_history, min_total : as `backtest` has them
+    min_history, min_total, ties_as_authors : as `backtest` has them
     least_differences : metric -> below which a difference does not matter, where not the usual one
     seed : of the resamples
-    output : path of the table
-    report : path of the page
-    command : what the page says it was made by; "" for nothing
     """
 
     history: HistoryRequest
-    first: str = "0"
     min_history: int = 5
     min_total: int | None = None
     ties_as_authors: bool = False
@@ -73,10 +68,23 @@ class BacktestRequest:
     resamples: int = 1000
     confidence: float = 0.95
     seed: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestRequest(ScoringRequest):
+    """What to score, how, and where the answer goes.
+
+    first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
+    output : path of the table
+    report : path of the page
+    command : what the page says it was made by; "" for nothing
+    """
+
+    first: str = "0"
     output: str | None = None
     report: str | None = None
     command: str = ""
-    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +120,21 @@ def compare(
     history, reading = read(request.history, systems)
     for system in systems.values():
         check_times(system, history)
+    first = first_scored(request.first, history, time_format=request.history.time_format)
+    answer = scored(systems, request, history, reading, first, progress)
+    _write(answer, request)
+    return answer
+
+
+def scored(
+    systems: Mapping[str, RatingSystem],
+    request: ScoringRequest,
+    history: History,
+    reading: HistoryReading,
+    first: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> BacktestAnswer:
+    """Return how well systems predict a history from match number `first` on."""
     seconds: dict[str, float] = {}
     clock = [working_time()]
 
@@ -125,7 +148,7 @@ def compare(
         rng=np.random.default_rng(request.seed),
         min_history=request.min_history,
         min_total=request.min_total,
-        first=first_scored(request.first, history, time_format=request.history.time_format),
+        first=first,
         ties_as_authors=request.ties_as_authors,
         least_differences=request.least_differences,
         resamples=request.resamples,
@@ -134,7 +157,7 @@ def compare(
         progress=progress,
         finished=finished,
     )
-    answer = BacktestAnswer(
+    return BacktestAnswer(
         history=history,
         reading=reading,
         systems=systems,
@@ -142,8 +165,6 @@ def compare(
         seconds=seconds,
         seed=request.seed,
     )
-    _write(answer, request)
-    return answer
 
 
 def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:

@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from equipoise.charts.canvas import ASCII, UNICODE, Row, Span
+from equipoise.charts.canvas import Row, Sheet, Span
 from equipoise.charts.distribution import Distribution
 from equipoise.charts.distribution_text import distribution_rows
 from equipoise.charts.rating_series import Along, RatingSeries
@@ -69,33 +69,26 @@ def figure_of(shown: Plot, size: Size) -> Figure:
     )
 
 
-def text_of(
-    shown: Plot, *, columns: int, rows: int, coloured: bool = False, unicode: bool = True
-) -> list[Row]:
-    """Return what is shown as lines of text, its titles above it.
-
-    coloured, unicode : what the reader of the text can see
-    """
-    glyphs = UNICODE if unicode else ASCII
-    title = _head(shown.title, "bold", columns)
+def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
+    """Return what is shown as lines of text, its titles above it."""
+    title = _head(shown.title, "bold", sheet.columns)
     if shown.spread is not None:
-        chart = distribution_rows(shown.spread, columns=columns, rows=rows, glyphs=glyphs)
-        return [*title, *_head(_pool(shown), "dim", columns), [], *chart]
+        chart = distribution_rows(
+            shown.spread, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs
+        )
+        return [*title, *_head(_pool(shown), "dim", sheet.columns), [], *chart]
     alone = len(shown.series) == 1
     # Letters are coarse: bands of several players, or more dots than columns, hide the rest.
     band = shown.band and alone
-    performances = shown.performances and alone and len(shown.series[0].rating) <= columns
+    performances = shown.performances and alone and len(shown.series[0].rating) <= sheet.columns
     chart = rating_rows(
         shown.series,
         along=shown.along,
         band=band,
         performances=performances,
-        columns=columns,
-        rows=rows,
-        coloured=coloured,
-        glyphs=glyphs,
+        **sheet._asdict(),
     )
-    key = _head(_key(shown.system, band, performances), "dim", columns)
+    key = _head(_key(shown.system, band, performances), "dim", sheet.columns)
     return [*title, *key, [], *chart]
 
 

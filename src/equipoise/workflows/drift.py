@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ import polars as pl
 
 from equipoise.charts import theme
 from equipoise.data.drift import ActivityWindow, Drift
-from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
@@ -28,7 +28,6 @@ from equipoise.messages.drift import (
 )
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import printable
-from equipoise.workflows.clock import working_time
 from equipoise.workflows.reading import (
     HistoryRequest,
     check_outputs,
@@ -36,12 +35,12 @@ from equipoise.workflows.reading import (
     read,
     without_dates,
 )
-from equipoise.workflows.systems_choice import plain_parameters
+from equipoise.workflows.systems_choice import audit_each, plain_parameters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from equipoise.charts.canvas import Row
+    from equipoise.charts.canvas import Row, Sheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,24 +88,10 @@ def audit_drift(
     _check(request, len(systems))
     history, reading = read(request.history, systems)
     window = _window(request, history)
-    found: dict[str, Drift] = {}
-    seconds: dict[str, float] = {}
-    for number, (label, system) in enumerate(systems.items()):
-
-        def note(done: int, total: int, before: int = number) -> None:
-            if progress is not None:
-                progress(before * total + done, len(systems) * total)
-
-        start = working_time()
-        found[label] = drift(
-            system,
-            history,
-            window=window,
-            points=request.points,
-            threads=request.threads,
-            progress=note,
-        )
-        seconds[label] = working_time() - start
+    audit = partial(
+        drift, history=history, window=window, points=request.points, threads=request.threads
+    )
+    found, seconds = audit_each(systems, audit, progress)
     answer = DriftAnswer(
         history=history,
         reading=reading,
@@ -136,8 +121,7 @@ def _check(request: DriftRequest, systems: int) -> None:
         return
     from equipoise.charts.drift_figure import MOST_SYSTEMS
 
-    check_place(request.output)
-    theme.check_available()
+    theme.check_file(request.output)
     require(systems <= MOST_SYSTEMS, "systems", f"at most {MOST_SYSTEMS} in a chart", systems)
 
 
@@ -167,9 +151,7 @@ def _write(answer: DriftAnswer, request: DriftRequest, output: str) -> None:
     if not is_chart(output):
         write_table(table_of(answer), output)
         return
-    with whole_file(output) as file:
-        figure = figure_of(answer, title=request.title, band=request.band)
-        theme.save(figure, file, theme.file_kind(output))
+    theme.write(figure_of(answer, title=request.title, band=request.band), output)
 
 
 def table_of(answer: DriftAnswer) -> pl.DataFrame:
@@ -205,26 +187,14 @@ def figure_of(answer: DriftAnswer, *, title: str | None, band: bool) -> Figure:
     )
 
 
-def text_of(
-    answer: DriftAnswer,
-    *,
-    title: str | None,
-    columns: int,
-    rows: int,
-    coloured: bool,
-    unicode: bool,
-) -> list[Row]:
-    """Return the chart as lines of text.
-
-    coloured, unicode : what the reader of the text can see
-    """
-    from equipoise.charts.canvas import ASCII, UNICODE, Span
+def text_of(answer: DriftAnswer, sheet: Sheet, title: str | None) -> list[Row]:
+    """Return the chart as lines of text."""
+    from equipoise.charts.canvas import Span
     from equipoise.charts.drift_text import drift_rows
 
-    glyphs = UNICODE if unicode else ASCII
-    chart = drift_rows(answer.found, columns=columns, rows=rows, coloured=coloured, glyphs=glyphs)
+    chart = drift_rows(answer.found, **sheet._asdict())
     heads = [(title or title_of(answer), "bold"), (subtitle_of(answer, band=False), "dim")]
-    return [*([Span(printable(words)[:columns], colour)] for words, colour in heads), *chart]
+    return [*([Span(printable(words)[: sheet.columns], colour)] for words, colour in heads), *chart]
 
 
 def message_of(answer: DriftAnswer) -> DriftMessage:

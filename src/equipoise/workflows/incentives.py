@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 import polars as pl
 
 from equipoise.charts import theme
-from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.data.incentives import Incentive, Others
 from equipoise.data.reading import HistoryReading
@@ -28,15 +28,14 @@ from equipoise.messages.incentives import (
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import printable
-from equipoise.workflows.clock import working_time
 from equipoise.workflows.plot import player_rows
 from equipoise.workflows.reading import HistoryRequest, check_outputs, history_message, read
-from equipoise.workflows.systems_choice import plain_parameters
+from equipoise.workflows.systems_choice import audit_each, plain_parameters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from equipoise.charts.canvas import Row
+    from equipoise.charts.canvas import Row, Sheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,26 +82,16 @@ def audit_incentives(
     _check(request, len(systems))
     history, reading = read(request.history, systems)
     players = _players(next(iter(systems.values())), history, request.players)
-    found: dict[str, list[Incentive]] = {}
-    seconds: dict[str, float] = {}
-    for number, (label, system) in enumerate(systems.items()):
-
-        def note(done: int, total: int, before: int = number) -> None:
-            if progress is not None:
-                progress(before * total + done, len(systems) * total)
-
-        start = working_time()
-        found[label] = incentives(
-            system,
-            history,
-            players,
-            others=request.others,
-            effort=request.effort,
-            seed=request.seed,
-            threads=request.threads,
-            progress=note,
-        )
-        seconds[label] = working_time() - start
+    audit = partial(
+        incentives,
+        history=history,
+        players=players,
+        others=request.others,
+        effort=request.effort,
+        seed=request.seed,
+        threads=request.threads,
+    )
+    found, seconds = audit_each(systems, audit, progress)
     answer = IncentivesAnswer(
         history=history,
         reading=reading,
@@ -137,9 +126,7 @@ def _check(request: IncentivesRequest, systems: int) -> None:
     if request.chart is not None:
         from equipoise.charts.incentives_figure import MOST_SYSTEMS
 
-        theme.file_kind(request.chart)
-        check_place(request.chart)
-        theme.check_available()
+        theme.check_file(request.chart)
         require(systems <= MOST_SYSTEMS, "systems", f"at most {MOST_SYSTEMS} in a chart", systems)
 
 
@@ -148,9 +135,7 @@ def _write(answer: IncentivesAnswer) -> None:
     if request.output is not None:
         write_table(table_of(answer), request.output)
     if request.chart is not None:
-        with whole_file(request.chart) as file:
-            figure = figure_of(answer, title=request.title)
-            theme.save(figure, file, theme.file_kind(request.chart))
+        theme.write(figure_of(answer, title=request.title), request.chart)
 
 
 def table_of(answer: IncentivesAnswer) -> pl.DataFrame:
@@ -198,27 +183,15 @@ def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:
     )
 
 
-def text_of(
-    answer: IncentivesAnswer,
-    *,
-    title: str | None,
-    columns: int,
-    rows: int,
-    coloured: bool,
-    unicode: bool,
-) -> list[Row]:
-    """Return the chart of the system that gives most as lines of text.
-
-    coloured, unicode : what the reader of the text can see
-    """
-    from equipoise.charts.canvas import ASCII, UNICODE, Span
+def text_of(answer: IncentivesAnswer, sheet: Sheet) -> list[Row]:
+    """Return the chart of the system that gives most as lines of text."""
+    from equipoise.charts.canvas import Span
     from equipoise.charts.incentives_text import incentive_rows
 
-    glyphs = UNICODE if unicode else ASCII
     label, one = max(shown(answer).items(), key=lambda item: item[1].gain)
-    chart = incentive_rows(one, columns=columns, rows=rows, coloured=coloured, glyphs=glyphs)
-    head = printable(f"{title or title_of(answer)} ({label})")
-    return [[Span(head[:columns], "bold")], *chart]
+    chart = incentive_rows(one, **sheet._asdict())
+    head = printable(f"{answer.request.title or title_of(answer)} ({label})")
+    return [[Span(head[: sheet.columns], "bold")], *chart]
 
 
 def message_of(answer: IncentivesAnswer) -> IncentivesMessage:

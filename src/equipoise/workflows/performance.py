@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.charts import theme
 from equipoise.charts.performance_figure import performance_figure
 from equipoise.charts.sweeps_figure import sweeps_figure
-from equipoise.data.files import check_distinct, check_place, whole_file
+from equipoise.data.files import check_distinct
 from equipoise.data.performance_series import ClassGraph, PerformanceSeries
 from equipoise.data.reading import GamesReading
 from equipoise.data.tournament import TournamentPerformance
@@ -122,9 +122,7 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
     if request.output is not None:
         write_table(found.table, request.output)
     if request.chart is not None:
-        with whole_file(request.chart) as file:
-            figure = chart_of(found, request.title or title_of(request.games))
-            theme.save(figure, file, theme.file_kind(request.chart))
+        theme.write(chart_of(found, request.title or title_of(request.games)), request.chart)
     return PerformanceAnswer(performance=found, reading=reading)
 
 
@@ -135,9 +133,7 @@ def _check_outputs(request: PerformanceRequest) -> None:
     if request.output is not None:
         check_target(request.output)
     if request.chart is not None:
-        theme.file_kind(request.chart)
-        check_place(request.chart)
-        theme.check_available()
+        theme.check_file(request.chart)
 
 
 def _anchors(players: list[Any], given: Mapping[str, float]) -> dict[Any, float]:

@@ -11,7 +11,6 @@ from equipoise.charts import theme
 from equipoise.charts.distribution import Distribution, distribution
 from equipoise.charts.labels import shortened
 from equipoise.charts.rating_series import Along, RatingSeries, rating_series
-from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.messages.history import HistoryMessage
@@ -92,9 +91,7 @@ def plot(
         series = tuple(rating_series(done.trace, row, along) for row in rows)
         shown = _plot_of_players(system.name, told, request, series, along)
     if request.output is not None:
-        kind = theme.file_kind(request.output)
-        with whole_file(request.output) as file:
-            theme.save(figure_of(shown, size), file, kind)
+        theme.write(figure_of(shown, size), request.output)
     return shown
 
 
@@ -128,10 +125,8 @@ def _checked(request: PlotRequest) -> theme.Size:
         request.along,
     )
     if request.output is not None:
-        theme.file_kind(request.output)
         check_outputs(request.history, {"--output": request.output})
-        check_place(request.output)
-        theme.check_available()
+        theme.check_file(request.output)
     return _size(request.size)
 
 

@@ -24,13 +24,14 @@ from equipoise.errors import (
     Problem,
 )
 from equipoise.messages.pools import PoolMessage, PoolRequest
-from equipoise.rating.registry import notes_of, parameters_of
+from equipoise.rating.registry import notes_of
 from equipoise.store import audit
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, add_pool, all_pools, find_pool, get_pool
 from equipoise.wording import counted
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.reading import idle_parameters
+from equipoise.workflows.systems_choice import plain_parameters
 
 #: Characters of a reason at most.
 LONGEST_REASON = 2000
@@ -97,7 +98,7 @@ def differing(old: PoolRules, new: PoolRules) -> dict[str, tuple[Any, Any]]:
         if name != "parameters" and getattr(old.settings, name) != getattr(new.settings, name)
     }
     if "system" not in found and old.system != new.system:
-        before, after = _plain(old), _plain(new)
+        before, after = plain_parameters(old.system), plain_parameters(new.system)
         for name in sorted({*before, *after}):
             if before.get(name) != after.get(name):
                 found[f"parameters.{name}"] = (before.get(name), after.get(name))
@@ -187,7 +188,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
     return PoolMessage(
         pool=pool.name,
         system=settings.system,
-        parameters=_plain(rules),
+        parameters=plain_parameters(rules.system),
         statistics=dict(settings.statistics),
         times=settings.times,
         late=settings.late,
@@ -230,13 +231,6 @@ def written(time: int | None, rules: PoolRules) -> int | str | None:
     if time is None or not rules.timed:
         return None
     return time // 1_000_000 if rules.settings.times == "seconds" else iso(time)
-
-
-def _plain(rules: PoolRules) -> dict[str, object]:
-    return {
-        name: str(value) if isinstance(value, float) and math.isinf(value) else value
-        for name, value in parameters_of(rules.system).items()
-    }
 
 
 def check_settings(

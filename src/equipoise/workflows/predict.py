@@ -14,6 +14,7 @@ import numpy as np
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.evaluate.placing import place_distribution
+from equipoise.formats.lobby import ids_of
 from equipoise.formats.times import check_time_format, moment
 from equipoise.messages.conversion import to_message, to_messages
 from equipoise.messages.predict import (
@@ -153,24 +154,6 @@ def _newcomers_told(match: ComingMatch, expects: Prediction) -> list[str]:
     )
 
 
-def team_of(text: str) -> list[str]:
-    """Return the ids of one team: separated by commas, quoted as in CSV where an id has one.
-
-    Raises : InvalidParameterError
-    """
-    try:
-        (ids,) = csv.reader([text], skipinitialspace=True, strict=True)
-    except (csv.Error, ValueError):
-        ids = []
-    ids = [one.strip() for one in ids]
-    if not ids or not all(ids):
-        raise InvalidParameterError(
-            f"--team takes ids separated by commas, in double quotes where one has a comma; "
-            f"got {text!r}"
-        )
-    return ids
-
-
 def field_of(source: str | TextIO) -> list[str]:
     """Return the players of a field: the `player` column of a CSV file, or its first column.
 
@@ -205,7 +188,7 @@ def notable_places(teams: int) -> list[int]:
 def _match(request: PredictRequest) -> ComingMatch:
     """Return the match asked for. Raises : EquipoiseError where it makes no sense."""
     pool = PoolState.load(request.state)
-    teams = [team_of(text) for text in request.teams]
+    teams = [ids_of(text, "--team") for text in request.teams]
     if request.field is not None:
         teams += [[player] for player in field_of(request.field)]
     if len(teams) < 2:

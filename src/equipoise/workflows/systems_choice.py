@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
+from equipoise.workflows.clock import working_time
 from equipoise.workflows.settings import DEFAULT_SYSTEM, Settings, assignments
+
+_Found = TypeVar("_Found")
 
 
 def chosen_systems(
@@ -30,6 +34,30 @@ def chosen_systems(
         from_file = settings.parameters if name == of_file else {}
         systems[label] = make_system(name, {**from_file, **given[label]})
     return systems
+
+
+def audit_each(
+    systems: Mapping[str, RatingSystem],
+    audit: Callable[..., _Found],
+    progress: Callable[[int, int], None] | None,
+) -> tuple[dict[str, _Found], dict[str, float]]:
+    """Return what an audit finds of every system, and the seconds that it took, by label.
+
+    audit : called with a system and progress=, a function of (steps done, steps in all)
+    progress : called with the same, of all systems
+    """
+    found: dict[str, _Found] = {}
+    seconds: dict[str, float] = {}
+    for number, (label, system) in enumerate(systems.items()):
+
+        def note(done: int, total: int, before: int = number) -> None:
+            if progress is not None:
+                progress(before * total + done, len(systems) * total)
+
+        start = working_time()
+        found[label] = audit(system, progress=note)
+        seconds[label] = working_time() - start
+    return found, seconds
 
 
 def plain_parameters(system: RatingSystem) -> dict[str, object]:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-import numpy as np
 
 from equipoise.charts import theme
 from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS, Group, judge
-from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tuning import Choice, Tuning
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
-from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.scored import Scored
 from equipoise.evaluate.tuning import checked_choices, tune
 from equipoise.formats import write_table
@@ -23,10 +19,16 @@ from equipoise.formats.writing import check_target
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
-from equipoise.workflows.backtest import BacktestAnswer, check_times, first_scored
+from equipoise.workflows.backtest import (
+    BacktestAnswer,
+    ScoringRequest,
+    check_times,
+    first_scored,
+    scored,
+)
 from equipoise.workflows.clock import working_time
 from equipoise.workflows.parameter_file import check_parameter_file, write_parameters
-from equipoise.workflows.reading import HistoryRequest, check_outputs, read
+from equipoise.workflows.reading import check_outputs, read
 from equipoise.workflows.studies import Study, fingerprint, question_of
 from equipoise.workflows.systems_choice import plain_parameters
 
@@ -35,29 +37,19 @@ TUNED, GIVEN = "tuned", "given"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TuneRequest:
+class TuneRequest(ScoringRequest):
     """What to search, on what, and where the answer goes.
 
-    choices, trials, metric, seed, min_history, ties_as_authors, workers, threads : as `tune` has
-        them; the seed is also that of the resamples
-    least_differences : metric -> below which a difference on the other matches does not matter,
-        where not the usual one
+    choices, trials, metric, workers : as `tune` has them; the seed is also that of its samples
     first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text
     study : URL or path of a database that keeps the trials, and the study's name in it
     output : path of the parameters; trials_output of the table of trials; chart of the figure
     """
 
-    history: HistoryRequest
     choices: Mapping[str, Choice] | None = None
     trials: int | None = None
     metric: str = "pair_inversion"
     first: str = "10%"
-    seed: int = 0
-    min_history: int = 5
-    ties_as_authors: bool = False
-    least_differences: Mapping[str, float] = field(default_factory=dict)
-    resamples: int = 1000
-    confidence: float = 0.95
     study: str | None = None
     study_name: str | None = None
     output: str | None = None
@@ -65,7 +57,6 @@ class TuneRequest:
     chart: str | None = None
     title: str | None = None
     workers: int = 1
-    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +118,7 @@ def search(
         first=first,
         recorded=recorded,
         seconds=seconds,
-        held_out=_held_out({TUNED: tuned, GIVEN: system}, request, history, reading, first),
+        held_out=scored({TUNED: tuned, GIVEN: system}, request, history, reading, first),
     )
     _write(answer)
     return answer
@@ -173,9 +164,7 @@ def _check(request: TuneRequest) -> None:
     if request.trials_output is not None:
         check_target(request.trials_output)
     if request.chart is not None:
-        theme.file_kind(request.chart)
-        check_place(request.chart)
-        theme.check_available()
+        theme.check_file(request.chart)
 
 
 def _first(request: TuneRequest, history: History) -> int:
@@ -224,44 +213,6 @@ def _study(
     )
 
 
-def _held_out(
-    systems: Mapping[str, RatingSystem],
-    request: TuneRequest,
-    history: History,
-    reading: HistoryReading,
-    first: int,
-) -> BacktestAnswer:
-    """Return the backtest of the matches from `first` on; all before are learned from."""
-    seconds: dict[str, float] = {}
-    clock = [working_time()]
-
-    def finished(label: str) -> None:
-        clock.append(working_time())
-        seconds[label] = clock[-1] - clock[-2]
-
-    found = backtest(
-        systems,
-        history,
-        rng=np.random.default_rng(request.seed),
-        min_history=request.min_history,
-        first=first,
-        ties_as_authors=request.ties_as_authors,
-        least_differences=request.least_differences,
-        resamples=request.resamples,
-        confidence=request.confidence,
-        threads=request.threads,
-        finished=finished,
-    )
-    return BacktestAnswer(
-        history=history,
-        reading=reading,
-        systems=systems,
-        found=found,
-        seconds=seconds,
-        seed=request.seed,
-    )
-
-
 #: What the held-out matches say of the tuned parameters.
 Verdict: TypeAlias = Literal["better", "worse", "open", "no difference that matters", "same"]
 
@@ -291,9 +242,8 @@ def _write(answer: TuneAnswer) -> None:
     if request.chart is not None:
         from equipoise.charts.tuning_figure import tuning_figure
 
-        with whole_file(request.chart) as file:
-            figure = tuning_figure(found, title=request.title or title_of(found))
-            theme.save(figure, file, theme.file_kind(request.chart))
+        figure = tuning_figure(found, title=request.title or title_of(found))
+        theme.write(figure, request.chart)
     if request.output is not None:
         value = found.chosen.value(found.metric)
         write_parameters(
