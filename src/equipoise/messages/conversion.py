@@ -18,6 +18,13 @@ import msgspec
 _Message = TypeVar("_Message", bound=msgspec.Struct)
 
 
+def json_value(value: Any) -> Any:
+    """Return a value of Python for one of NumPy, and None for a number that is not known."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return None if isinstance(value, float) and value != value else value
+
+
 def to_message(kind: type[_Message], value: object, /, **others: object) -> _Message:
     """Return a message with the fields of a value, by their names.
 
@@ -39,7 +46,7 @@ def to_messages(kind: type[_Message], value: object, /, **others: object) -> lis
         The column of a field that nobody has is None
     """
     columns: dict[str, list[Any] | None] = {
-        name: _plain(others[name] if name in others else getattr(value, name))
+        name: json_value(others[name] if name in others else getattr(value, name))
         for name in kind.__struct_fields__
     }
     rows = next(len(column) for column in columns.values() if column is not None)
@@ -48,13 +55,6 @@ def to_messages(kind: type[_Message], value: object, /, **others: object) -> lis
         for name, column in columns.items()
     )
     return [kind(*row) for row in zip(*converted, strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of Python for one of NumPy, and None for a number that is not known."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    return None if isinstance(value, float) and value != value else value
 
 
 @cache
@@ -69,14 +69,14 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         (kind, *others) = [one for one in inside if one is not type(None)]
-        convert = _plain if others else _converter(kind)
+        convert = json_value if others else _converter(kind)
         return lambda value: None if value is None else convert(value)
     if origin is list:
         of_list = _converter(inside[0])
-        return lambda value: [of_list(one) for one in _plain(value)]
+        return lambda value: [of_list(one) for one in json_value(value)]
     if origin is dict:
         of_dict = _converter(inside[1])
         return lambda value: {name: of_dict(one) for name, one in value.items()}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return lambda value: value if isinstance(value, hint) else to_message(hint, value)
-    return _plain
+    return json_value

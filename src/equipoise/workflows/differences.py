@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Ints
 from equipoise.messages.amendments import DifferenceMessage, PlayerDifference
+from equipoise.messages.conversion import json_value
 from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows.checkpointing import RunningPool
@@ -26,7 +27,7 @@ class Numbers(NamedTuple):
     @classmethod
     def of(cls, rating: float, deviation: float) -> Numbers:
         """Return the numbers of a player; NaN is no deviation."""
-        return cls(rating, None if deviation != deviation else deviation)
+        return cls(rating, json_value(deviation))
 
 
 def stored_numbers(connection: Connection, pool: PoolRecord) -> dict[str, Numbers]:

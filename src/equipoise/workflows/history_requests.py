@@ -10,6 +10,7 @@ from typing import Any
 from equipoise.arrays import Ids
 from equipoise.data.history import AT_HOME, History, TimeKind
 from equipoise.data.times import iso
+from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
 
 #: Columns of a history with a field of their own in what is posted.
@@ -50,7 +51,7 @@ def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
             teams=_teams(columns, bounds[i], bounds[i + 1]),
             time=_time(history, start + i),
             weight=weights[i],
-            performance_ceiling=None if ceilings is None else _number(float(ceilings[start + i])),
+            performance_ceiling=None if ceilings is None else json_value(ceilings[start + i]),
         )
         for i, match in enumerate(ids)
     ]
@@ -111,10 +112,10 @@ def _teams(columns: _Columns, low: int, high: int) -> list[TeamRequest]:
 def _player(columns: _Columns, row: int) -> ParticipationRequest:
     """Return what is known of a player in a match."""
     own = {name: values[row] for name, values in columns.own.items() if not _absent(values[row])}
-    share = None if columns.share is None else _number(columns.share[row])
+    share = None if columns.share is None else json_value(columns.share[row])
     return ParticipationRequest(
         player=columns.players[row],
-        performance=None if columns.performance is None else _number(columns.performance[row]),
+        performance=None if columns.performance is None else json_value(columns.performance[row]),
         statistics=_present(columns.statistics, row),
         share=None if share == 1.0 else share,
         role=str(own["role"]) if "role" in own else None,
@@ -140,10 +141,6 @@ def _plain(value: Any) -> str | int | float | bool:
     if isinstance(value, str | int | float | bool):
         return value
     return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def _number(value: float) -> float | None:
-    return None if _absent(value) else value
 
 
 def _absent(value: Any) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
-from equipoise.data.missing import or_none
 from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import MatchMessage, MatchPage, Moment
 from equipoise.messages.players import (
     LeaderboardMessage,
@@ -234,15 +234,13 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         # Without a time it is what the leaderboard has.
         display=0.0 - row.ordering if when is None else _shown(rules, now, when),
         rating=float(now["rating"][0]),
-        deviation=or_none(float(now["deviation"][0])),
+        deviation=json_value(now["deviation"][0]),
         matches=row.matches,
         last_time=written(row.last_time, rules),
         at=written(when, rules),
         provisional=row.provisional,
         disqualified=None if barred is None else _since(barred.since, barred.received, rules),
-        extra={
-            name: or_none(float(column[0])) for name, column in now.items() if name not in _FIXED
-        },
+        extra={name: json_value(column[0]) for name, column in now.items() if name not in _FIXED},
     )
 
 

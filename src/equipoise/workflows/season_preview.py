@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError
 from equipoise.messages.amendments import PlayerDifference
+from equipoise.messages.conversion import json_value
 from equipoise.messages.seasons import SeasonPreview, SeasonRequest
 from equipoise.rating.system import RatingSystem
 from equipoise.store import webhooks
@@ -55,7 +56,7 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
             towards=request.towards,
             centre=centre,
             start=start,
-            start_deviation=None if deviation != deviation else deviation,
+            start_deviation=json_value(deviation),
             barred=len(barred_at_end(connection, record)) if stay else 0,
             webhooks=sum(hook.disabled is None for hook in hooks),
             sample=_sample(before, after),
