@@ -15,6 +15,7 @@ from typing import Generic, NamedTuple, TypeVar, get_args
 
 from equipoise.errors import NotFoundError
 from equipoise.messages.keys import Role
+from equipoise.messages.pools import PoolMessage
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord, find_key, note_use
 from equipoise.web.endpoints import Asked
@@ -100,15 +101,15 @@ class Access:
         if endpoint.group == "Operation" and endpoint.right is None:
             return  # whoever watches over the service is never turned away
         asked.key = await self.identify(asked)
-        self._keep_rate(asked)
+        self.check_rate(asked.key, _address(asked))
         if endpoint.of_pool:
             await self._admit_to_pool(asked)
         elif endpoint.right is not None:
             self._admit_to_all(asked)
 
-    def _keep_rate(self, asked: Asked) -> None:
-        who: object = _address(asked) if asked.key is None else asked.key.id
-        seconds = self._rates.take(who, self._clock())
+    def check_rate(self, key: KeyRecord | None, address: str) -> None:
+        """Count a request of a key, or of an address without one. Raises : TooManyRequestsError."""
+        seconds = self._rates.take(address if key is None else key.id, self._clock())
         if seconds:
             raise TooManyRequestsError("this is more than the rate of requests allowed", seconds)
 
@@ -125,7 +126,7 @@ class Access:
             digest = hashlib.sha256(secret.encode("latin-1")).digest()
             found = self._keys.get(digest, now)
             if found is None and not seconds:
-                found = await self._lane.run(_find, self._store, secret)
+                found = await self._lane.run(valid_key, self._store, secret)
                 if found is not None:
                     self._keys.put(digest, found, now)
             if found is not None:
@@ -144,8 +145,7 @@ class Access:
             return
         if key is None:
             raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
-        # The key of a pool is good for its earlier seasons as well.
-        if key.pool is not None and key.pool not in (pool, archive_of):
+        if not is_key_of(key, pool, archive_of):
             raise ForbiddenError("the key is for another pool")
         _check_all_pools(asked, key)
         _check_role(asked, key)
@@ -175,12 +175,44 @@ class Access:
         _check_role(asked, key)
 
 
-def _find(store: Store, secret: str) -> KeyRecord | None:
+def valid_key(store: Store, secret: str) -> KeyRecord | None:
+    """Return the key of a secret and note its use; None if unknown, expired or revoked."""
     at = now()
     found = find_key(store, secret, at)
     if found is not None:
         note_use(store, found, at)
     return found
+
+
+def has_role(key: KeyRecord | None, role: Role) -> bool:
+    """Return whether a key allows what a role may do, in whatever pool."""
+    return key is not None and _RANK[key.role] >= _RANK[role]
+
+
+def is_key_of(key: KeyRecord | None, pool: str, archive_of: str | None = None) -> bool:
+    """Return whether a key is for a pool; that of a pool is also for its earlier seasons."""
+    return key is not None and key.pool in (None, pool, archive_of)
+
+
+def rules_all_pools(key: KeyRecord | None) -> bool:
+    """Return whether a key may make keys and pools."""
+    return key is not None and key.pool is None and key.role == "admin"
+
+
+def may_read(key: KeyRecord | None, pool: PoolMessage) -> bool:
+    """Return whether a pool is public, or a key is for it."""
+    return pool.public or is_key_of(key, pool.pool, pool.archive_of)
+
+
+def audited_pool(key: KeyRecord | None, pool: str | None) -> str | None:
+    """Return the pool whose audit log is shown for a request for `pool`, None for all pools.
+
+    Raises : ForbiddenError if the key is for another pool
+    """
+    own = None if key is None else key.pool
+    if own is not None and pool not in (None, own):
+        raise ForbiddenError("the key is for another pool")
+    return own or pool
 
 
 def _check_all_pools(asked: Asked, key: KeyRecord) -> None:
@@ -190,7 +222,7 @@ def _check_all_pools(asked: Asked, key: KeyRecord) -> None:
 
 def _check_role(asked: Asked, key: KeyRecord) -> None:
     needed = asked.endpoint.right
-    if needed is not None and _RANK[key.role] < _RANK[needed]:
+    if needed is not None and not has_role(key, needed):
         article = "an" if needed == "admin" else "a"
         raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
 

@@ -29,7 +29,7 @@ from equipoise.web.gate import Gate
 from equipoise.web.logs import configure_logs
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import page_router
-from equipoise.web.page.service_backend import page_settings
+from equipoise.web.page.visit import PageState
 from equipoise.web.routing import PathTable, sent_path
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
@@ -83,7 +83,7 @@ def create_application(settings: ServiceSettings | None = None) -> Application:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.open()
         if service.settings.page:
-            app.state.page = page_settings(service)
+            app.state.page = PageState(service)
         try:
             yield
         finally:

@@ -69,8 +69,7 @@ async def reinstate(asked: Asked) -> AmendmentMessage:
 
 
 async def _amend(asked: Asked, workflow: Callable[..., Any], part: str) -> AmendmentMessage:
-    service, query = asked.service, asked.query
-    key = None if asked.key is None else asked.key.id
+    service, query, key = asked.service, asked.query, asked.key_number
     about = (asked.pool, asked.path[part], asked.body)
     if query.preview:
         shown: AmendmentMessage = await service.calculate(
@@ -78,7 +77,6 @@ async def _amend(asked: Asked, workflow: Callable[..., Any], part: str) -> Amend
         )
         return shown
     made: AmendmentMessage = await service.change(workflow, *about, key=key, now=now())
-    service.background.wake()
     longest = min(service.settings.wait_seconds, 0.8 * service.settings.request_seconds)
     return await _waited(asked, made, min(query.wait, longest))
 

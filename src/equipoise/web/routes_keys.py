@@ -28,9 +28,7 @@ async def take_key(asked: Asked) -> KeyMessage:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
     if not 0 < number <= _LARGEST:
         raise NotFoundError(f"no key {text!r}")
-    revoked = await asked.service.change(keys.end_key, number, now(), by=asked.key_number)
-    asked.service.access.forget()
-    return revoked
+    return await asked.service.change(keys.end_key, number, now(), by=asked.key_number)
 
 
 ENDPOINTS = (

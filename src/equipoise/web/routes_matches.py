@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidParameterError
 from equipoise.messages.matches import MatchMessage, MatchPage, MatchRequest, PostedMessage
 from equipoise.web.endpoints import JSON, NDJSON, Asked, Body, Endpoint
 from equipoise.web.parameters import PageQuery
-from equipoise.web.problems import without_lines
 from equipoise.web.reading import check_media, decode_body, read_body
 from equipoise.web.stream import LINE_MEDIA, take_stream
 from equipoise.workflows import pool_reading
@@ -38,20 +37,16 @@ async def post_matches(asked: Asked) -> MatchMessage | PostedMessage | None:
     settings = asked.service.settings
     content = await read_body(asked, settings.body_bytes)
     asked.body = posted = decode_body(_BODY, content)
-    key = None if asked.key is None else asked.key.id
     if isinstance(posted, list):
         if len(posted) > settings.list_length:
             raise InvalidParameterError(
                 f"an array must have at most {settings.list_length} matches; got {len(posted)}; "
                 f"more go in a stream, as {NDJSON}"
             )
-        answer: Any = await asked.service.writer.submit(asked.pool, Post(posted, key, told=False))
+        post = Post(posted, asked.key_number, told=False)
+        answer: Any = await asked.service.writer.submit(asked.pool, post)
         return answer  # type: ignore[no-any-return]
-    try:
-        answer = await asked.service.writer.submit(asked.pool, Post([posted], key, told=True))
-    except InvalidDataError as error:
-        raise without_lines(error) from None
-    return answer[0]  # type: ignore[no-any-return]
+    return await asked.service.writer.submit_match(asked.pool, posted, asked.key_number)
 
 
 async def list_matches(asked: Asked) -> MatchPage:

@@ -15,6 +15,7 @@ from equipoise.messages.pools import (
     PoolMessage,
     PoolRequest,
 )
+from equipoise.web.access import may_read
 from equipoise.web.endpoints import Asked, Body, Endpoint
 from equipoise.workflows import deleting, pool_settings, pools, replaying
 from equipoise.workflows.clock import now
@@ -35,15 +36,8 @@ class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 async def list_pools(asked: Asked) -> PoolList:
     """Return the pools that the caller may read."""
-    key = asked.key
     found = await asked.service.read(pools.pool_messages)
-    return PoolList(
-        [
-            pool
-            for pool in found
-            if pool.public or (key is not None and key.pool in (None, pool.pool, pool.archive_of))
-        ]
-    )
+    return PoolList([pool for pool in found if may_read(asked.key, pool)])
 
 
 async def create_pool(asked: Asked) -> PoolMessage:
@@ -52,7 +46,6 @@ async def create_pool(asked: Asked) -> PoolMessage:
     made = await asked.service.change(
         pools.create_pool, asked.pool, request, now(), key=asked.key_number
     )
-    asked.service.access.forget()
     await _warmed(asked, request)
     return made
 
@@ -72,29 +65,22 @@ async def show_pool(asked: Asked) -> PoolMessage:
 async def change_pool(asked: Asked) -> PoolMessage:
     """Change settings of a pool."""
     request: PoolChange = asked.body
-    changed = await asked.service.change(
+    return await asked.service.change(
         pool_settings.change_settings, asked.pool, request, now(), key=asked.key_number
     )
-    asked.service.access.forget()
-    asked.service.background.wake()
-    return changed
 
 
 async def delete_pool(asked: Asked) -> DeletedPool:
     """Delete a pool."""
     query: DeleteQuery = asked.query
-    gone = await asked.service.change(
+    return await asked.service.change(
         deleting.delete_pool, asked.pool, query.confirm, key=asked.key_number, now=now()
     )
-    asked.service.access.forget()
-    asked.service.background.wake()
-    return gone
 
 
 async def replay_pool(asked: Asked) -> PoolMessage:
     """Have the whole log rated again in the background."""
     await asked.service.change(replaying.rerate, asked.pool, key=asked.key_number)
-    asked.service.background.wake()
     return await asked.service.read(pools.pool_message, asked.pool)
 
 

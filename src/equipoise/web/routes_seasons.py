@@ -38,12 +38,10 @@ async def end_season(asked: Asked) -> SeasonMessage | SeasonPreview:
     ended = await asked.service.change(
         seasons.end_season, asked.pool, request, key=asked.key_number, now=now()
     )
-    asked.service.access.forget()
     if request.settings.system or request.settings.parameters:
         asked.service.background.warm(
             request_of(await asked.service.read(pool_message, asked.pool))
         )
-    asked.service.background.wake()
     return ended
 
 

@@ -130,5 +130,11 @@ class Service:
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what a workflow returns that writes; such run one after another."""
-        return await self._changes.run(function, self.store, *args, **kwargs)
+        """Return what a workflow returns that writes; such run one after another.
+
+        Then remembered keys and pools are read again, and the background looks for work.
+        """
+        changed = await self._changes.run(function, self.store, *args, **kwargs)
+        self.access.forget()
+        self.background.wake()
+        return changed

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from equipoise.errors import EquipoiseError
-from equipoise.messages.matches import MatchMessage, PostedMessage
+from equipoise.errors import EquipoiseError, InvalidDataError
+from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.store.connection import Store
 from equipoise.web.errors import (
     DATABASE_ERRORS,
@@ -21,6 +21,7 @@ from equipoise.web.errors import (
     UnavailableError,
 )
 from equipoise.web.metrics import Metrics
+from equipoise.web.problems import without_lines
 from equipoise.workflows import posting
 from equipoise.workflows.clock import now
 from equipoise.workflows.known_states import KnownStates
@@ -100,6 +101,15 @@ class Writer:
         Raises : as `enqueue`; what `equipoise.workflows.posting.post_matches` gives for the post
         """
         return await self.enqueue(pool, post)
+
+    async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
+        """Return what one match did, once it is committed. Raises : as `submit`."""
+        try:
+            answer = await self.enqueue(pool, Post([match], key, told=True))
+        except InvalidDataError as error:
+            raise without_lines(error) from None
+        assert not isinstance(answer, PostedMessage)
+        return answer[0]
 
     def enqueue(self, pool: str, post: Post) -> asyncio.Future[Recorded]:
         """Return what will be the answer to a post; it is committed whether or not it is awaited.

@@ -12,9 +12,11 @@ from equipoise.messages.pools import LatePolicy, PoolChange, PoolMessage, PoolTi
 from equipoise.web.errors import ForbiddenError, http_status
 from equipoise.web.page.forms import Form
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.settings import bound
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
+from equipoise.workflows import deleting
+from equipoise.workflows.clock import now
+from equipoise.workflows.pool_settings import change_settings
 
 #: What each way with late matches does, as words.
 LATE = {
@@ -36,43 +38,40 @@ _NULLABLE = frozenset({"inactive_days", "display_floor"})
 _MOST = 1e9
 
 
-async def settings_page(visit: Visit) -> Response:
+async def settings_page(context: PageContext) -> Response:
     """Return the form with the settings of a pool."""
-    pool = await visit.need("admin")
-    return _shown(visit, _typed(pool), saved=visit.query("saved") == "1")
+    pool = await context.need("admin")
+    return _shown(context, _typed(pool), saved=context.query("saved") == "1")
 
 
-async def save_settings(visit: Visit) -> Response:
+async def save_settings(context: PageContext) -> Response:
     """Change the settings of a pool."""
-    pool = await visit.need("admin")
-    form = await visit.form()
-    key = None if visit.holder is None else visit.holder.key
+    pool = await context.need("admin")
+    form = await context.form()
     try:
-        await visit.tell(visit.backend.change_pool, change_of(form, pool), key=key)
+        request = change_of(form, pool)
+        await context.write(change_settings, request, now(), key=context.key_number)
     except ForbiddenError:
         raise
     except EquipoiseError as error:
         typed = {name: form.text(name) for name in (*_NUMBERS, "late", "times", "reason")}
         typed["public"] = form.text("public")
-        return _shown(visit, typed, http_status(error), problems=problems_of(error))
-    return visit.go(path("pools", pool.pool, "settings", saved=1))
+        return _shown(context, typed, http_status(error), problems=problems_of(error))
+    return context.redirect(path("pools", pool.pool, "settings", saved=1))
 
 
-async def delete_pool(visit: Visit) -> Response:
+async def delete_pool(context: PageContext) -> Response:
     """Delete a pool, once its name was typed."""
-    holder = visit.need_all()
-    pool = await visit.pool()
-    form = await visit.form()
+    key = context.need_all_pools()
+    pool = await context.pool()
+    form = await context.form()
     try:
-        confirm = form.text("confirm")
-        await visit.settings.write(
-            bound(visit.backend.delete_pool, pool.pool, confirm, key=holder.key)
-        )
+        await context.write(deleting.delete_pool, form.text("confirm"), key=key.id, now=now())
     except ForbiddenError:
         raise
     except EquipoiseError as error:
-        return _shown(visit, _typed(pool), http_status(error), problems=problems_of(error))
-    return visit.go("/")
+        return _shown(context, _typed(pool), http_status(error), problems=problems_of(error))
+    return context.redirect("/")
 
 
 def change_of(form: Form, pool: PoolMessage) -> PoolChange:
@@ -114,8 +113,10 @@ def _typed(pool: PoolMessage) -> dict[str, str]:
     return {**typed, "reason": ""}
 
 
-def _shown(visit: Visit, typed: dict[str, str], status: int = 200, **more: object) -> Response:
+def _shown(
+    context: PageContext, typed: dict[str, str], status: int = 200, **more: object
+) -> Response:
     given: dict[str, object] = {"problems": [], "saved": False, **more}
-    return visit.page(
+    return context.render(
         "pool_settings.html", status, typed=typed, choices=LATE, forms=_TIMES, **given
     )

@@ -18,7 +18,7 @@ from equipoise.web.page.cross_table import MOST_PLAYERS as MOST_CROSSED
 from equipoise.web.page.cross_table import CrossLine, cross_lines
 from equipoise.web.page.forms import Form
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 
 #: Players of a table, sweeps and ids of a sweep that are shown.
 MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
@@ -81,28 +81,28 @@ class Table:
     with_rated: bool
 
 
-async def tournament_page(visit: Visit) -> Response:
+async def tournament_page(context: PageContext) -> Response:
     """Return the form."""
-    visit.need_calculations()
-    return _shown(visit, Form())
+    context.need_calculations()
+    return _shown(context, Form())
 
 
-async def tournament(visit: Visit) -> Response:
+async def tournament(context: PageContext) -> Response:
     """Return the table of a tournament."""
-    visit.need_calculations()
-    form = await visit.form()
+    context.need_calculations()
+    form = await context.form()
     try:
         content, kind, name = _games(form)
         confidence = _share(form)
         average = form.number("average", -1e6, 1e6)
-        found = await visit.settings.compute(
+        found = await context.service.calculate(
             lambda: performance_of(content, kind, confidence, average)
         )
     except ForbiddenError:
         raise
     except EquipoiseError as error:
-        return _shown(visit, form, http_status(error), problems=problems_of(error))
-    return _shown(visit, form, table=table_of(found), name=name)
+        return _shown(context, form, http_status(error), problems=problems_of(error))
+    return _shown(context, form, table=table_of(found), name=name)
 
 
 def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
@@ -271,9 +271,9 @@ def _axis(scale: Scale) -> Markup:
     )
 
 
-def _shown(visit: Visit, form: Form, status: int = 200, **more: Any) -> Response:
+def _shown(context: PageContext, form: Form, status: int = 200, **more: Any) -> Response:
     given = {"table": None, "name": "", "problems": [], **more}
-    return visit.page(
+    return context.render(
         "tournament.html",
         status,
         formats=FORMATS,
