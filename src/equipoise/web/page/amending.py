@@ -1,4 +1,4 @@
-"""Void, restore, correct, disqualify, reinstate: what it would change first, then the deed."""
+"""Amendments by form: void, restore, correct, disqualify, reinstate; a preview comes first."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from equipoise.workflows.match_preview import posted_match
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """Something that can be done to a match or a player.
+class Action:
+    """An amendment of a match or a player.
 
     of : "match" or "player"
     name : in the path; verb : on the button; about : what it does, as a sentence
@@ -46,15 +46,15 @@ class Deed:
     danger: bool = True
 
 
-DEEDS = {
-    "void": Deed(
+ACTIONS = {
+    "void": Action(
         "void",
         "match",
         "Void",
         "The match no longer counts. It stays in the log, and can be restored.",
         amending.void_match,
     ),
-    "restore": Deed(
+    "restore": Action(
         "restore",
         "match",
         "Restore",
@@ -62,7 +62,7 @@ DEEDS = {
         amending.restore_match,
         danger=False,
     ),
-    "correct": Deed(
+    "correct": Action(
         "correct",
         "match",
         "Correct",
@@ -70,14 +70,14 @@ DEEDS = {
         amending.correct_match,
         danger=False,
     ),
-    "disqualify": Deed(
+    "disqualify": Action(
         "disqualify",
         "player",
         "Disqualify",
         "Matches of this player from that time on no longer count for anybody's rating.",
         amending.disqualify,
     ),
-    "reinstate": Deed(
+    "reinstate": Action(
         "reinstate",
         "player",
         "Reinstate",
@@ -88,37 +88,37 @@ DEEDS = {
 }
 
 
-async def deed_page(context: PageContext) -> Response:
-    """Return the form of a deed."""
+async def form_page(context: PageContext) -> Response:
+    """Return the form of an action."""
     await context.need("admin")
-    deed = _deed(context)
+    action = _action(context)
     wanted = context.id_of("id")
-    if deed.of == "player":
+    if action.of == "player":
         await context.read(pool_reading.player, wanted)
-    return await _shown(context, deed, wanted, Form())
+    return await _shown(context, action, wanted, Form())
 
 
-async def do_deed(context: PageContext) -> Response:
-    """Show what a deed would change; or do it, once that was seen."""
+async def perform(context: PageContext) -> Response:
+    """Preview an action; perform it if the form is of a preview."""
     await context.need("admin")
-    deed = _deed(context)
+    action = _action(context)
     wanted = context.id_of("id")
     form = await context.form()
     try:
-        request = await _request_of(context, deed, wanted, form)
-        seen = digest(deed.name, wanted, request)
+        request = await _request_of(context, action, wanted, form)
+        seen = digest(action.name, wanted, request)
         key = context.key_number
         if form.text("do") == seen:
-            done = await context.write(deed.workflow, wanted, request, key=key, now=now())
-            return _after(context, deed, wanted, done)
+            done = await context.write(action.workflow, wanted, request, key=key, now=now())
+            return _after(context, action, wanted, done)
         preview = await context.calculate(
-            deed.workflow, wanted, request, key=key, now=now(), preview=True
+            action.workflow, wanted, request, key=key, now=now(), preview=True
         )
     except ForbiddenError:
         raise
     except EquipoiseError as error:
-        return await _shown(context, deed, wanted, form, error=error)
-    return await _shown(context, deed, wanted, form, difference=preview.difference, seen=seen)
+        return await _shown(context, action, wanted, form, error=error)
+    return await _shown(context, action, wanted, form, difference=preview.difference, seen=seen)
 
 
 def digest(*what: object) -> str:
@@ -133,29 +133,29 @@ def moment_of(text: str) -> int | str | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else text
 
 
-def _deed(context: PageContext) -> Deed:
-    found = DEEDS.get(context.request.url.path.split("/")[3])
+def _action(context: PageContext) -> Action:
+    found = ACTIONS.get(context.request.url.path.split("/")[3])
     if found is None:
         raise NotFoundError("nothing is at this path")
     return found
 
 
-def _after(context: PageContext, deed: Deed, wanted: str, done: AmendmentMessage) -> Response:
+def _after(context: PageContext, action: Action, wanted: str, done: AmendmentMessage) -> Response:
     pool = context.request.path_params["pool"]
     if done.seq is None:
         return context.redirect(
-            path("pools", pool, "matches" if deed.of == "match" else "players", wanted)
+            path("pools", pool, "matches" if action.of == "match" else "players", wanted)
         )
     return context.redirect(path("pools", pool, "amendments", done.seq))
 
 
 async def _request_of(
-    context: PageContext, deed: Deed, wanted: str, form: Form
+    context: PageContext, action: Action, wanted: str, form: Form
 ) -> MatchRequest | ReasonRequest | DisqualifyRequest:
     """Return what a form asks for. Raises : InvalidDataError."""
-    if deed.name == "correct":
+    if action.name == "correct":
         return await _corrected(context, form, wanted)
-    if deed.of == "match":
+    if action.of == "match":
         return ReasonRequest(form.text("reason"))
     since, only = moment_of(form.text("since")), form.text("match") or None
     return DisqualifyRequest(since, form.text("reason"), only)
@@ -175,7 +175,7 @@ async def _corrected(context: PageContext, form: Form, wanted: str) -> MatchRequ
 
 async def _shown(
     context: PageContext,
-    deed: Deed,
+    action: Action,
     wanted: str,
     form: Form,
     *,
@@ -184,19 +184,19 @@ async def _shown(
     seen: str = "",
 ) -> Response:
     match = posted = None
-    if deed.name == "correct":
+    if action.name == "correct":
         match, posted = await context.snapshot(
             lambda store, pool: (
                 pool_reading.match(store, pool.pool, wanted),
                 posted_match(store, pool.pool, wanted),
             )
         )
-    elif deed.of == "match":
+    elif action.of == "match":
         match = await context.read(pool_reading.match, wanted)
     return context.render(
-        "deed.html",
+        "amendment_form.html",
         200 if error is None else http_status(error),
-        deed=deed,
+        action=action,
         wanted=wanted,
         match=match,
         reason=form.text("reason"),

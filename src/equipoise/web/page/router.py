@@ -74,10 +74,13 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/post", posting.post_page),
     ("POST", "/pools/{pool}/post", posting.post_match),
     *(
-        ("GET", f"/pools/{{pool}}/{deed}/{{id:path}}", amending.deed_page)
-        for deed in amending.DEEDS
+        ("GET", f"/pools/{{pool}}/{action}/{{id:path}}", amending.form_page)
+        for action in amending.ACTIONS
     ),
-    *(("POST", f"/pools/{{pool}}/{deed}/{{id:path}}", amending.do_deed) for deed in amending.DEEDS),
+    *(
+        ("POST", f"/pools/{{pool}}/{action}/{{id:path}}", amending.perform)
+        for action in amending.ACTIONS
+    ),
     ("GET", "/rebalance", rebalancing.rebalance_page),
     ("POST", "/rebalance", rebalancing.rebalance),
     ("GET", "/tournament", tournaments.tournament_page),
