@@ -20,7 +20,7 @@ from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord, find_key, note_use
 from equipoise.web.endpoints import Asked
 from equipoise.web.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
-from equipoise.web.lanes import Lane
+from equipoise.web.lanes import BoundedExecutor
 from equipoise.web.limits import RateLimiter
 from equipoise.web.settings import ServiceSettings
 from equipoise.workflows import pools as pools_workflow
@@ -75,11 +75,11 @@ class Access:
         self,
         store: Store,
         settings: ServiceSettings,
-        lane: Lane,
+        executor: BoundedExecutor,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
-        self._lane = lane
+        self._executor = executor
         self._clock = clock
         self._keys: Remembered[KeyRecord] = Remembered(settings.key_seconds)
         self._pools: Remembered[_Pool] = Remembered(settings.key_seconds)
@@ -126,7 +126,7 @@ class Access:
             digest = hashlib.sha256(secret.encode("latin-1")).digest()
             found = self._keys.get(digest, now)
             if found is None and not seconds:
-                found = await self._lane.run(valid_key, self._store, secret)
+                found = await self._executor.run(valid_key, self._store, secret)
                 if found is not None:
                     self._keys.put(digest, found, now)
             if found is not None:
@@ -158,7 +158,7 @@ class Access:
         found = self._pools.get(pool, now)
         if found is None:
             try:
-                message = await self._lane.run(pools_workflow.pool_message, self._store, pool)
+                message = await self._executor.run(pools_workflow.pool_message, self._store, pool)
             except NotFoundError:
                 return None
             found = _Pool(message.public, message.archive_of, message.inactive_days is None)

@@ -1,4 +1,4 @@
-"""Threads for what would hold up the loop: one lane for reading, others for what takes long."""
+"""Thread pools with a bounded queue, for work that would block the event loop."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Lane:
-    """A few threads, and how much may wait for them; what is beyond that is refused at once."""
+class BoundedExecutor:
+    """A pool of threads; work beyond the bound of its queue is refused at once."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
         self._name = name

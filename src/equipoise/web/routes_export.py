@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from starlette.types import Message
 
 from equipoise.web.endpoints import Asked, Endpoint
-from equipoise.web.lanes import Lane
+from equipoise.web.lanes import BoundedExecutor
 from equipoise.workflows.exchange import Format, What, export_bytes
 
 _MEDIA: dict[Format, str] = {
@@ -38,24 +38,26 @@ async def export(asked: Asked) -> None:
     A moment of the database is held for so long, so only few do this at a time, and who does not
     fetch what comes is not waited for.
     """
-    with asked.service.exporting() as lane:
-        await _send_pieces(asked, lane)
+    with asked.service.exporting() as executor:
+        await _send_pieces(asked, executor)
 
 
-async def _send_pieces(asked: Asked, lane: Lane) -> None:
+async def _send_pieces(asked: Asked, executor: BoundedExecutor) -> None:
     query: ExportQuery = asked.query
-    pieces = await lane.run(export_bytes, asked.service.store, asked.pool, query.what, query.format)
+    pieces = await executor.run(
+        export_bytes, asked.service.store, asked.pool, query.what, query.format
+    )
     try:
         # Whatever goes wrong before the first piece is there is still answered as an error.
-        piece = await lane.run(next, pieces, b"")
+        piece = await executor.run(next, pieces, b"")
         await asked.send(_start(asked, query))
         while piece:
             async with asyncio.timeout(asked.service.settings.idle_seconds):
                 await asked.send({"type": "http.response.body", "body": piece, "more_body": True})
-            piece = await lane.run(next, pieces, b"")
+            piece = await executor.run(next, pieces, b"")
         await asked.send({"type": "http.response.body", "body": b"", "more_body": False})
     finally:
-        await lane.run(_close, pieces)
+        await executor.run(_close, pieces)
 
 
 def _close(pieces: Iterator[bytes]) -> None:

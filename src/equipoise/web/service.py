@@ -11,7 +11,7 @@ from equipoise.store.connection import Store, open_store
 from equipoise.web.access import Access
 from equipoise.web.background import Background
 from equipoise.web.errors import OverloadedError
-from equipoise.web.lanes import Lane
+from equipoise.web.lanes import BoundedExecutor
 from equipoise.web.metrics import Metrics
 from equipoise.web.sender import Sender
 from equipoise.web.settings import ServiceSettings
@@ -39,10 +39,10 @@ class Service:
         self.background: Background
         self.sender: Sender
         self.access: Access
-        self._readers: Lane
-        self._calculators: Lane
-        self._changes: Lane
-        self._exports: Lane
+        self._readers: BoundedExecutor
+        self._calculators: BoundedExecutor
+        self._changes: BoundedExecutor
+        self._exports: BoundedExecutor
         self._exporting = 0
         self._open = False
 
@@ -50,10 +50,12 @@ class Service:
         """Open the store, bring its schema up to date and start the threads."""
         settings = self.settings
         self.store = await asyncio.to_thread(open_store, settings.database)
-        self._readers = Lane("reading", settings.readers, _WAITING_READS)
-        self._calculators = Lane("calculating", settings.calculators, settings.queued_calculations)
-        self._changes = Lane("changes", 1, settings.queued_calculations)
-        self._exports = Lane("exports", _EXPORTS, _EXPORTS)
+        self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
+        self._calculators = BoundedExecutor(
+            "calculating", settings.calculators, settings.queued_calculations
+        )
+        self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
+        self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
         self.background = Background(self.store, self.metrics)
         self.writer = Writer(
@@ -83,8 +85,8 @@ class Service:
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
-        for lane in (self._exports, self._changes, self._calculators, self._readers):
-            await asyncio.to_thread(lane.close)
+        for executor in (self._exports, self._changes, self._calculators, self._readers):
+            await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
 
@@ -117,8 +119,8 @@ class Service:
         return await self._calculators.run(function, *args, **kwargs)
 
     @contextmanager
-    def exporting(self) -> Iterator[Lane]:
-        """Give a lane for one export; there are few at a time. Raises : OverloadedError."""
+    def exporting(self) -> Iterator[BoundedExecutor]:
+        """Give the executor for one export; few run at a time. Raises : OverloadedError."""
         if self._exporting >= _EXPORTS:
             raise OverloadedError("other pools are being exported; try again later", 5.0)
         self._exporting += 1
