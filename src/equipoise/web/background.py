@@ -16,7 +16,7 @@ from equipoise.errors import NotFoundError
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store
 from equipoise.web.metrics import Metrics
-from equipoise.web.warming import request_of, warm_up
+from equipoise.web.warming import precompile, request_of
 from equipoise.workflows import deleting, replaying
 from equipoise.workflows.pools import pool_messages
 
@@ -29,7 +29,7 @@ _LONGEST = 60.0
 
 
 class Background:
-    """A thread that does what pools want done, and warms up systems before they are used."""
+    """A thread that maintains the pools, and compiles the kernels of their systems beforehand."""
 
     def __init__(self, store: Store, metrics: Metrics) -> None:
         self._store = store
@@ -37,8 +37,8 @@ class Background:
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._cold: queue.SimpleQueue[tuple[PoolRequest, Future[None]]] = queue.SimpleQueue()
-        self._warmed: list[tuple[str, dict[str, object]]] = []
+        self._to_compile: queue.SimpleQueue[tuple[PoolRequest, Future[None]]] = queue.SimpleQueue()
+        self._compiled: list[tuple[str, dict[str, object]]] = []
         self._failures: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
         self._ready = threading.Event()
@@ -51,7 +51,7 @@ class Background:
 
     @property
     def ready(self) -> bool:
-        """Return whether the systems of all pools that there were at the start are warm."""
+        """Return whether the kernels of all pools present at the start are compiled."""
         return self._ready.is_set()
 
     def start(self) -> None:
@@ -65,10 +65,10 @@ class Background:
         if self._thread.is_alive():
             self._thread.join()
 
-    def warm(self, request: PoolRequest) -> Future[None]:
-        """Warm up the system of a new pool; the future tells when that is done."""
+    def precompile(self, request: PoolRequest) -> Future[None]:
+        """Compile the kernels of a new pool; the future tells when that is done."""
         done: Future[None] = Future()
-        self._cold.put((request, done))
+        self._to_compile.put((request, done))
         self._wake.set()
         return done
 
@@ -77,31 +77,31 @@ class Background:
         self._wake.set()
 
     def _run(self) -> None:
-        self._guarded("", self._warm_all)
+        self._guarded("", self._precompile_all)
         self._ready.set()
         while not self._stop.is_set():
             self._wake.clear()
             self._guarded("", self._round)
             self._wake.wait(PAUSE)
 
-    def _warm_all(self) -> None:
+    def _precompile_all(self) -> None:
         for pool in pool_messages(self._store):
-            self._warm_one(request_of(pool))
+            self._precompile_one(request_of(pool))
 
-    def _warm_one(self, request: PoolRequest) -> None:
+    def _precompile_one(self, request: PoolRequest) -> None:
         kind = (request.system, request.parameters)
-        if kind in self._warmed or self._stop.is_set():
+        if kind in self._compiled or self._stop.is_set():
             return
-        self._warmed.append(kind)
+        self._compiled.append(kind)
         started = time.perf_counter()
-        if warm_up(request):
+        if precompile(request):
             log.info("%s is warm after %.1f s", request.system, time.perf_counter() - started)
 
     def _round(self) -> None:
-        while not self._cold.empty():
-            request, done = self._cold.get()
+        while not self._to_compile.empty():
+            request, done = self._to_compile.get()
             try:
-                self._warm_one(request)
+                self._precompile_one(request)
             finally:
                 # Whoever waited for it may have gone, and has then cancelled it.
                 if done.set_running_or_notify_cancel():

@@ -46,15 +46,15 @@ async def create_pool(asked: Asked) -> PoolMessage:
     made = await asked.service.change(
         pools.create_pool, asked.pool, request, now(), key=asked.key_number
     )
-    await _warmed(asked, request)
+    await _compiled(asked, request)
     return made
 
 
-async def _warmed(asked: Asked, request: PoolRequest) -> None:
+async def _compiled(asked: Asked, request: PoolRequest) -> None:
     """Wait until the first match need not wait for kernels to be compiled, but not for long."""
     with suppress(TimeoutError):
         async with asyncio.timeout(0.5 * asked.service.settings.request_seconds):
-            await asyncio.wrap_future(asked.service.background.warm(request))
+            await asyncio.wrap_future(asked.service.background.precompile(request))
 
 
 async def show_pool(asked: Asked) -> PoolMessage:

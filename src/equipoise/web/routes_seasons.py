@@ -39,7 +39,7 @@ async def end_season(asked: Asked) -> SeasonMessage | SeasonPreview:
         seasons.end_season, asked.pool, request, key=asked.key_number, now=now()
     )
     if request.settings.system or request.settings.parameters:
-        asked.service.background.warm(
+        asked.service.background.precompile(
             request_of(await asked.service.read(pool_message, asked.pool))
         )
     return ended
