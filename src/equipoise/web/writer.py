@@ -24,7 +24,7 @@ from equipoise.web.metrics import Metrics
 from equipoise.web.problems import without_lines
 from equipoise.workflows import posting
 from equipoise.workflows.clock import now
-from equipoise.workflows.known_states import KnownStates
+from equipoise.workflows.known_states import StateCache
 from equipoise.workflows.posting import Post
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Writer:
         self._most_posts = queued_posts
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         # Only touched in the thread.
-        self._states = KnownStates()
+        self._cache = StateCache()
         # Both are only touched in the loop.
         self._matches = 0
         self._posts = 0
@@ -170,7 +170,7 @@ class Writer:
         """Yield what became of the posts to one pool, whatever it was."""
         posts = [one.post for one in waiting]
         try:
-            answers = posting.post_matches(self._store, pool, posts, now(), self._states)
+            answers = posting.post_matches(self._store, pool, posts, now(), self._cache)
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
         except DATABASE_ERRORS:

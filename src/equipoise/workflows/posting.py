@@ -16,7 +16,7 @@ from equipoise.store.connection import Store
 from equipoise.store.log import Entry
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.eligibility import Eligibility
-from equipoise.workflows.known_states import KnownStates
+from equipoise.workflows.known_states import StateCache
 from equipoise.workflows.match_history import LoggedMatch, names_of, players_of, without
 from equipoise.workflows.match_messages import Standing, match_message
 from equipoise.workflows.pool_reading import stored_matches
@@ -76,19 +76,19 @@ class _Plan:
 
 
 def post_matches(
-    store: Store, pool: str, posts: Sequence[Post], now: int, states: KnownStates | None = None
+    store: Store, pool: str, posts: Sequence[Post], now: int, cache: StateCache | None = None
 ) -> list[Answer]:
     """Record and rate what was posted, in this order, in one transaction.
 
     now : when it was received, microseconds since 1970
-    states : what the caller has from posts before, and keeps for those to come
+    cache : player states from earlier posts; updated
     Returns : an answer a post; a post that is refused leaves no trace
     Raises : NotFoundError, ConflictError where the pool is the archive of a season
     """
     with store.read() as connection:
         rules = rules_of(get_pool(connection, pool).settings)
     read = [_read(post, rules) for post in posts]
-    states = KnownStates() if states is None else states
+    cache = StateCache() if cache is None else cache
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
@@ -96,10 +96,10 @@ def post_matches(
             # A season has ended in the meantime, and the new one has other rules.
             rules = rules_of(record.settings)
             read = [_read(post, rules) for post in posts]
-        plan, batch = _rated(connection, record, rules, posts, read, states, now)
+        plan, batch = _rated(connection, record, rules, posts, read, cache, now)
         after = _write(connection, record, plan, batch)
         answers = _answers(connection, after, rules, posts, read, plan, batch)
-    states.remember(record, after, None if batch is None else batch.standing)
+    cache.update(record, after, None if batch is None else batch.states)
     return answers
 
 
@@ -109,7 +109,7 @@ def _rated(
     rules: PoolRules,
     posts: Sequence[Post],
     read: Sequence[ReadPost],
-    states: KnownStates,
+    cache: StateCache,
     now: int,
 ) -> tuple[_Plan, RatedBatch | None]:
     """Return what becomes of posts, and what rating their matches gives."""
@@ -124,7 +124,7 @@ def _rated(
         try:
             if not to_rate:
                 return plan, None
-            return plan, rate_batch(connection, record, rules, to_rate, states)
+            return plan, rate_batch(connection, record, rules, to_rate, cache)
         except UnratableMatchError as error:
             seq = to_rate[error.index].seq
             at = seq - record.last_seq - 1
@@ -288,12 +288,12 @@ def _write(
     if batch is not None:
         changes.put(connection, pool.id, pool.generation, batch.changes)
         rows = batch.ratings
-        if pool.amendments and batch.standing.new:
+        if pool.amendments and batch.states.new:
             # Those who have a rating already are marked since they were disqualified.
             eligible = Eligibility.of_players(connection, pool, rows["player"])
             rows = {**rows, "disqualified": eligible.flags(rows["player"])}
         ratings.put(connection, pool.id, pool.generation, rows)
-        columns["players"] = pool.players + batch.standing.new
+        columns["players"] = pool.players + batch.states.new
         columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
         if batch.shared or pool.shared:
             columns["shared"] = batch.shared
