@@ -56,8 +56,8 @@ class Watched(StateCache):
             known_states._read = read
         stored = StateCache().get(connection, pool, rules, players)
         assert pack_players(found.state) == pack_players(stored.state)
-        assert found.trail.time.tolist() == stored.trail.time.tolist()
-        assert found.trail.seq.tolist() == stored.trail.seq.tolist()
+        assert found.last_changes.time.tolist() == stored.last_changes.time.tolist()
+        assert found.last_changes.seq.tolist() == stored.last_changes.seq.tolist()
         assert found.new == stored.new
         assert found.state.shared.keys() == stored.state.shared.keys()
         for name, values in stored.state.shared.items():

@@ -232,7 +232,7 @@ checkpoints = Table(
     Column("participations", BigInteger, nullable=False),
     Column("code", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
-    # Where the last change of each of its players stands: workflows.trail.
+    # Packed positions of the last change of each player: workflows.trail.
     Column("trail", LargeBinary, nullable=False),
 )
 

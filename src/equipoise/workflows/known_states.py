@@ -15,7 +15,7 @@ from equipoise.rating.state_bytes import unpack_players
 from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows.posted_matches import PoolRules
-from equipoise.workflows.trail import Trail
+from equipoise.workflows.trail import LastChanges
 
 #: Bytes that a cache holds at most.
 MOST_BYTES = 128 * 2**20
@@ -34,7 +34,7 @@ class PlayerStates(NamedTuple):
 
     players: Sequence[str]
     state: State
-    trail: Trail
+    last_changes: LastChanges
     new: int
 
 
@@ -42,13 +42,13 @@ class PlayerStates(NamedTuple):
 class _Pool:
     """States of players of a pool in a generation, after a log record.
 
-    rows : of players in state and trail, which have room for more
+    rows : of players in state and last_changes, which have room for more
     """
 
     generation: int
     last_seq: int
     state: State
-    trail: Trail
+    last_changes: LastChanges
     rows: dict[str, int] = field(default_factory=dict)
 
     def holds(self, pool: PoolRecord) -> bool:
@@ -64,10 +64,10 @@ class _Pool:
         if len(rows) > self.state.players:
             room = max(len(rows), 3 * self.state.players // 2)
             self.state.grow(room)
-            self.trail.grow(room)
+            self.last_changes.grow(room)
         at = np.array([rows[player] for player in states.players], np.int64)
         self.state.put(at, states.state)
-        self.trail.put(at, states.trail)
+        self.last_changes.put(at, states.last_changes)
 
     def size(self) -> int:
         """Return the bytes it takes, about."""
@@ -97,16 +97,16 @@ class StateCache:
             known = None
         rows = {} if known is None else known.rows
         at = np.array([rows.get(player, -1) for player in players], np.int64)
-        state, trail = rules.system.initial(len(players)), Trail.empty(len(players))
+        state, last_changes = rules.system.initial(len(players)), LastChanges.empty(len(players))
         here, away = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
         if known is not None and len(here):
             state.put(here, known.state.take(at[here]))
-            trail.put(here, known.trail.take(at[here]))
+            last_changes.put(here, known.last_changes.take(at[here]))
         new = 0
         if len(away):
-            new = _read(connection, pool, rules, players, away, state, trail)
+            new = _read(connection, pool, rules, players, away, state, last_changes)
         state.shared = {name: values.copy() for name, values in pool.shared.items()}
-        return PlayerStates(players, state, trail, new)
+        return PlayerStates(players, state, last_changes, new)
 
     def update(self, before: PoolRecord, after: PoolRecord, states: PlayerStates | None) -> None:
         """Store states that were written and are committed.
@@ -119,7 +119,7 @@ class StateCache:
             if states is None:
                 return
             known = _Pool(
-                before.generation, before.last_seq, states.state.take(_NONE), Trail.empty(0)
+                before.generation, before.last_seq, states.state.take(_NONE), LastChanges.empty(0)
             )
         known.last_seq = after.last_seq
         if states is not None:
@@ -137,7 +137,7 @@ def _read(
     players: Sequence[str],
     rows: Ints,
     state: State,
-    trail: Trail,
+    last_changes: LastChanges,
 ) -> int:
     """Read the states of the players at some rows; return how many have no rating."""
     stored = ratings.states_of(
@@ -148,5 +148,5 @@ def _read(
         at = np.array([row for row, _ in found], np.int64)
         known = [one for _, one in found]
         state.put(at, unpack_players(rules.system, [one.state for one in known]))
-        trail.put(at, Trail.of(known))
+        last_changes.put(at, LastChanges.of(known))
     return len(rows) - len(found)

@@ -66,14 +66,14 @@ def rate_batch(
         changes, _ = rated_changes(
             rules,
             states.state,
-            states.trail,
+            states.last_changes,
             matches,
             row_of,
             object_array(players),
             pool.draws_from,
         )
         every = np.arange(len(players))
-        rows = rating_rows(rules, states.state, every, players, states.trail)
+        rows = rating_rows(rules, states.state, every, players, states.last_changes)
     except (ConvergenceError, InvalidDataError) as error:
         # Rated upon, it is of no further use.
         before = cache.get(connection, pool, rules, players)
@@ -95,7 +95,7 @@ def _culprit(
         history = history_of([match], rows, ids, rules)
         try:
             rules.system.run(state, history, 0, 1)
-            rating_rows(rules, state, every, players, states.trail)
+            rating_rows(rules, state, every, players, states.last_changes)
         except (ConvergenceError, InvalidDataError) as reason:
             return UnratableMatchError(index, reason)
     # One at a time they all pass, although together they did not: slices of a history are

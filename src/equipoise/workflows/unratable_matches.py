@@ -109,7 +109,7 @@ def _copy(running: RunningPool) -> RunningPool:
         players=list(running.players),
         row_of=dict(running.row_of),
         state=running.state.copy(),
-        trail=deepcopy(running.trail),
+        last_changes=deepcopy(running.last_changes),
     )
 
 

@@ -115,7 +115,7 @@ def _compare_ratings(
 ) -> None:
     """Compare what is stored of every player, and what they share."""
     states = pack_players(running.state)
-    last = zip(running.trail.time.tolist(), running.trail.seq.tolist(), strict=True)
+    last = zip(running.last_changes.time.tolist(), running.last_changes.seq.tolist(), strict=True)
     expected = dict(zip(running.players, zip(states, last, strict=True), strict=True))
     for rows in ratings.all_states(connection, pool.id, pool.generation):
         for player, state, *change in rows:
