@@ -1,4 +1,4 @@
-"""Whose a replay is: one process replays a pool at a time, and says in between that it goes on."""
+"""The lease of a replay: one process replays a pool at a time, and renews its lease."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.clock import now
 
-#: How long a replay belongs to whoever began it, unless that one says that it goes on, as it does
-#: every few rows. After a crash a pool waits so long for its replay.
+#: Length of a lease, microseconds. A replay renews it every few rows; after a crash, a pool waits
+#: that long for its replay.
 LEASE = 10_000_000
 
-#: Rows that a replay writes, or takes away, in one transaction, so that no writer waits long.
+#: Rows that a replay writes or deletes in one transaction, so that no writer waits long.
 STEP_ROWS = 2_500
 
 
-def claim_replay(store: Store, pool: str, owner: str) -> PoolRecord | None:
-    """Return the pool if a replay is wanted and nobody is at it."""
+def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
+    """Lease the replay of a pool; None if it needs none, or another process has the lease."""
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         if record.dirty is None:
@@ -26,7 +26,7 @@ def claim_replay(store: Store, pool: str, owner: str) -> PoolRecord | None:
         if record.replay_until is not None and record.replay_until >= now():
             return None
         generation = max(record.generation, record.replay_generation or 0) + 1
-        # A replay that was given up has left rows of its generation, which are to be cleared out.
+        # A replay that was given up has left rows of its generation, which must be deleted.
         given_up = record.replay_generation
         change_pool(
             connection,
@@ -39,26 +39,26 @@ def claim_replay(store: Store, pool: str, owner: str) -> PoolRecord | None:
         return get_pool(connection, pool)
 
 
-def go_on(store: Store, claimed: PoolRecord) -> None:
-    """Say that a replay goes on. Raises : ConflictError where somebody else took it over."""
+def renew(store: Store, claimed: PoolRecord) -> None:
+    """Renew a lease. Raises : ConflictError if another process took the replay over."""
     with store.write() as connection:
-        keep_claim(connection, get_pool(connection, claimed.name, lock=True), claimed)
+        extend_lease(connection, get_pool(connection, claimed.name, lock=True), claimed)
 
 
-def keep_claim(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
-    """Say that a replay goes on; `record` is the pool, locked. Raises : ConflictError."""
-    check_claim(record, (claimed.replay_owner, claimed.replay_generation))
+def extend_lease(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
+    """Renew a lease; `record` is the pool, locked. Raises : ConflictError."""
+    check_lease(record, (claimed.replay_owner, claimed.replay_generation))
     change_pool(connection, record.id, replay_until=now() + LEASE)
 
 
-def leave_replay(store: Store, claimed: PoolRecord) -> None:
-    """Leave a replay to whoever comes next. Raises : ConflictError where that was done already."""
+def release_lease(store: Store, claimed: PoolRecord) -> None:
+    """Give up a lease. Raises : ConflictError if another process took the replay over."""
     with store.write() as connection:
-        keep_claim(connection, get_pool(connection, claimed.name, lock=True), claimed)
+        extend_lease(connection, get_pool(connection, claimed.name, lock=True), claimed)
         change_pool(connection, claimed.id, replay_owner=None, replay_until=None)
 
 
-def check_claim(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
-    """Refuse to go on with a replay that is another's by now. Raises : ConflictError."""
+def check_lease(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
+    """Raise a ConflictError if another process has taken the replay over."""
     if (record.replay_owner, record.replay_generation) != mine:
         raise ConflictError(f"the replay of pool {record.name} was taken over")

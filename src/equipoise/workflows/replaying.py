@@ -34,7 +34,7 @@ from equipoise.workflows.clock import now
 from equipoise.workflows.differences import Numbers, difference, running_numbers, stored_numbers
 from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.pools import code_version, rules_of
-from equipoise.workflows.replay_claims import check_claim, claim_replay, go_on, leave_replay
+from equipoise.workflows.replay_claims import acquire_lease, check_lease, release_lease, renew
 from equipoise.workflows.unratable_matches import void_unratable
 
 #: With at most so many players in the matches left to rate, writers are held up for the rest.
@@ -114,24 +114,22 @@ def replay_pool(
     Raises : ConvergenceError, InvalidDataError where the log cannot be rated and no match is at
         fault
     """
-    claimed = claim_replay(store, pool, owner)
+    claimed = acquire_lease(store, pool, owner)
     if claimed is None:
         return False
     try:
-        return _replay_claimed(store, claimed, owner, stop)
+        return _replay_leased(store, claimed, owner, stop)
     except (ConvergenceError, InvalidDataError):
-        if not void_unratable(store, pool, lambda: go_on(store, claimed)):
+        if not void_unratable(store, pool, lambda: renew(store, claimed)):
             raise
-    leave_replay(store, claimed)
+    release_lease(store, claimed)
     return False
 
 
-def _replay_claimed(
-    store: Store, claimed: PoolRecord, owner: str, stop: Callable[[], bool]
-) -> bool:
-    """Replay a pool that was claimed and swap the result in; return whether that was done."""
+def _replay_leased(store: Store, claimed: PoolRecord, owner: str, stop: Callable[[], bool]) -> bool:
+    """Replay a leased pool and swap the result in; return whether that was done."""
     if not clear(store, claimed.name, stop, claimed):
-        leave_replay(store, claimed)
+        release_lease(store, claimed)
         return False
     replay = _begin(store, claimed, owner, stop)
     if not _catch_up(replay):
@@ -155,7 +153,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
         running = running_before(
-            connection, pool, rules, amendments, begin, lambda: go_on(store, pool)
+            connection, pool, rules, amendments, begin, lambda: renew(store, pool)
         )
     running.matches, running.board_day = 0, pool.board_day
     # Nothing that counts lies between the last match before it and `begin` itself.
@@ -246,7 +244,7 @@ def _step(
 ) -> bool:
     """Write rows and say that the replay goes on; return whether it does."""
     if replay.stop():
-        leave_replay(replay.store, replay.pool)
+        release_lease(replay.store, replay.pool)
         return False
     with replay.store.write() as connection:
         put(connection, _check_ours(connection, replay), replay.generation, rows)
@@ -259,7 +257,7 @@ def _step(
 def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
     """Return the pool, locked. Raises : ConflictError where somebody else took the replay over."""
     record = get_pool(connection, replay.pool.name, lock=True)
-    check_claim(record, (replay.owner, replay.generation))
+    check_lease(record, (replay.owner, replay.generation))
     return record
 
 

@@ -18,7 +18,7 @@ _LEVEL = 1
 
 @dataclass(slots=True, eq=False)
 class LastChanges:
-    """Positions of players' last changes, row by row: times, and numbers of log records, 0 for none."""
+    """Positions of players' last changes by row: time and number of the record, 0 for none."""
 
     time: Ints
     seq: Ints

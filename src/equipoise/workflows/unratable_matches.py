@@ -47,7 +47,7 @@ def void_unratable(store: Store, pool: str, beat: Callable[[], None]) -> bool:
     restored or came late; else the newest one that waits and is rated before it; else the match
     that fails.
 
-    beat : called now and then, for whoever claims the replay to say that it goes on
+    beat : called now and then, to renew the lease of the replay
     Returns : whether a match was voided, so that another replay gets further
     """
     with store.read() as connection:
