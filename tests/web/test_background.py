@@ -25,7 +25,9 @@ class Work:
         self.compiled: list[PoolRequest] = []
         self.done = threading.Event()
 
-    def tend_pool(self, store: object, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
+    def maintain_pool(
+        self, store: object, pool: str, *, owner: str, stop: Callable[[], bool]
+    ) -> bool:
         assert owner
         assert not stop()
         self.tended.append(pool)
@@ -48,7 +50,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     monkeypatch.setattr(
         replaying, "pending_pools", lambda store: list(found.pending) if store is None else []
     )
-    monkeypatch.setattr(replaying, "tend_pool", found.tend_pool)
+    monkeypatch.setattr(replaying, "maintain_pool", found.maintain_pool)
     monkeypatch.setattr(background, "pool_messages", lambda store: [])
     monkeypatch.setattr(background, "precompile", found.precompile)
     monkeypatch.setattr(background, "PAUSE", 0.01)

@@ -26,7 +26,7 @@ from equipoise.workflows.amending import void_match
 from equipoise.workflows.events import forget_delivered
 from equipoise.workflows.pools import create_pool
 from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import tend_pool
+from equipoise.workflows.replaying import maintain_pool
 from equipoise.workflows.seasons import end_season
 from equipoise.workflows.webhooks import create_webhook, disable_webhook, list_webhooks
 from web.inbox import Inbox, Received, eventually
@@ -109,7 +109,7 @@ def test_what_happens_is_told_in_order_and_signed(
     answers = post(store, 1, 2)
     void_match(store, "ladder", "m1", ReasonRequest(), key=None, now=NOW)
     post_matches(store, "ladder", [Post([duel(9, time=5)])], NOW)
-    tend_pool(store, "ladder", owner="me", stop=lambda: False)
+    maintain_pool(store, "ladder", owner="me", stop=lambda: False)
     end_season(store, "ladder", SeasonRequest(season="s1"), key=None, now=NOW)
     post(store, 20)
     start()

@@ -18,7 +18,7 @@ from equipoise.workflows.amending import amendments, disqualify, void_match
 from equipoise.workflows.pool_reading import leaderboard, match, player
 from equipoise.workflows.pools import create_pool, pool_message, pool_messages
 from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import keep_checkpoints, rerate, tend_pool
+from equipoise.workflows.replaying import keep_checkpoints, maintain_pool, rerate
 from equipoise.workflows.seasons import end_season, seasons
 from equipoise.workflows.verifying import verify_pool
 
@@ -52,7 +52,7 @@ def ended(store: Store, season: str, now: int = NOW, **how: object) -> object:
 def settle(store: Store, pool: str) -> None:
     """Do all that a pool waits for."""
     while pool_message(store, pool).pending:
-        tend_pool(store, pool, owner="test", stop=lambda: False)
+        maintain_pool(store, pool, owner="test", stop=lambda: False)
 
 
 def ladder(store: Store, matches: int = 12, **settings: object) -> None:

@@ -73,7 +73,7 @@ def test_writers_readers_and_replays_go_on_beside_one_another(
 
     def replay() -> None:
         while not ended.is_set() or pool_message(store, pool.name).pending:
-            replaying.tend_pool(store, pool.name, owner="one", stop=lambda: False)
+            replaying.maintain_pool(store, pool.name, owner="one", stop=lambda: False)
             keep_checkpoints(store, pool.name)
 
     def read() -> None:

@@ -111,7 +111,7 @@ class Background:
         for pool in pending:
             if self._stop.is_set():
                 return
-            self._guarded(pool, partial(self._tend, pool))
+            self._guarded(pool, partial(self._maintain, pool))
         for number in deleting.pools_to_clear(self._store):
             if self._stop.is_set():
                 return
@@ -122,7 +122,7 @@ class Background:
         if deleting.clear_deleted(self._store, number, stop=self._stop.is_set):
             log.info("cleared deleted pool %d in %.2f s", number, time.perf_counter() - started)
 
-    def _tend(self, pool: str) -> None:
+    def _maintain(self, pool: str) -> None:
         try:
             self._replay(pool)
         except NotFoundError:
@@ -132,7 +132,7 @@ class Background:
 
     def _replay(self, pool: str) -> None:
         started = time.perf_counter()
-        if replaying.tend_pool(self._store, pool, owner=self._owner, stop=self._stop.is_set):
+        if replaying.maintain_pool(self._store, pool, owner=self._owner, stop=self._stop.is_set):
             seconds = time.perf_counter() - started
             self._metrics.replay.observe(seconds)
             log.info("replayed pool %s in %.2f s", pool, seconds)

@@ -63,7 +63,7 @@ async def show_leaderboard(asked: Asked) -> LeaderboardMessage:
     # To count places, or to leave out many, takes longer than to go through an index.
     listed = query.inactive or asked.lists_all
     short = listed and query.around is None and query.limit <= _SHORT
-    read = asked.service.glance if short else asked.service.read
+    read = asked.service.read_inline if short else asked.service.read
     return await read(
         pool_reading.leaderboard,
         asked.pool,

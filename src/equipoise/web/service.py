@@ -102,13 +102,13 @@ class Service:
         """Return what a workflow returns that only reads, and is quick."""
         return await self._readers.run(function, self.store, *args, **kwargs)
 
-    async def glance(
+    async def read_inline(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Return what a workflow returns that reads a few dozen rows of an index.
 
-        From SQLite, which is a file here, they are there sooner than a thread would begin; while
-        one works through rows, Python's lock goes from thread to thread at each of them.
+        With SQLite it runs in the event loop: it takes less time than to start a thread, and
+        threads would pass Python's lock to and fro at each row. With PostgreSQL as `read`.
         """
         if self.store.is_sqlite:
             return function(self.store, *args, **kwargs)

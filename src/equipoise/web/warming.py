@@ -47,7 +47,7 @@ def precompile(request: PoolRequest) -> bool:
             if failed:
                 raise failed[0]
             amending.void_match(store, _POOL, "1", ReasonRequest(), key=None, now=_NOW)
-            replaying.tend_pool(store, _POOL, owner="warm", stop=lambda: False)
+            replaying.maintain_pool(store, _POOL, owner="warm", stop=lambda: False)
         except EquipoiseError as error:
             log.debug("%s could not be precompiled: %s", request.system, error)
             return False

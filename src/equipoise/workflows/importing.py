@@ -49,7 +49,7 @@ from equipoise.workflows.reading import (
     unused_notes,
     unused_of,
 )
-from equipoise.workflows.replaying import tend_pool
+from equipoise.workflows.replaying import maintain_pool
 
 #: Matches of one transaction: many, so that they are rated together; few, so that others who
 #: write need not wait long.
@@ -119,7 +119,7 @@ def import_pool(
     with store.read() as connection:
         waits = get_pool(connection, pool).dirty is not None
     if waits:
-        tend_pool(store, pool, owner=f"import-{os.getpid()}", stop=lambda: False)
+        maintain_pool(store, pool, owner=f"import-{os.getpid()}", stop=lambda: False)
     with store.read() as connection:
         record = get_pool(connection, pool)
     return ImportMessage(

@@ -45,16 +45,16 @@ _HELD = 256 * 2**20
 
 
 def pending_pools(store: Store) -> list[str]:
-    """Return the pools that want something done in the background, which nobody is doing."""
+    """Return the pools with work for the background that no process does yet."""
     with store.read() as connection:
         return [pool.name for pool in pools_with_work(connection, now())]
 
 
-def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
-    """Do what a pool wants done: a replay, a clearing out, a checkpoint, the board.
+def maintain_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
+    """Do the background work of a pool: replay, deletion of old rows, checkpoints, leaderboard.
 
-    owner : name of whoever does it, unlike all others'
-    stop : asked now and then whether to leave it for later
+    owner : unique name of the process that does it
+    stop : called now and then; True leaves the rest for later
     Returns : whether a replay was swapped in
     """
     swapped = replay_pool(store, pool, owner=owner, stop=stop)
@@ -66,9 +66,9 @@ def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) 
 
 
 def rerate(store: Store, pool: str, *, key: int | None = None) -> None:
-    """Want the whole log of a pool rated anew, as after an upgrade of the code.
+    """Request a replay of the whole log of a pool, as after an upgrade of the code.
 
-    key : number of the key with which it is asked for
+    key : number of the key of the request
     """
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
