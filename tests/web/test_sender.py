@@ -21,7 +21,7 @@ from equipoise.store import outbox, webhooks
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.web.metrics import Metrics
-from equipoise.web.sender import Sender, backoff
+from equipoise.web.sender import OutboxSender, backoff
 from equipoise.workflows.amending import void_match
 from equipoise.workflows.events import forget_delivered
 from equipoise.workflows.pools import create_pool
@@ -33,7 +33,7 @@ from web.inbox import Inbox, Received, eventually
 
 NOW = 1_900_000_000_000_000
 
-StartSender = Callable[[], Sender]
+StartSender = Callable[[], OutboxSender]
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def store(database_url: str) -> Iterator[Store]:
 @pytest.fixture
 def start(store: Store) -> Iterator[StartSender]:
     """Give a function that starts a sender of little patience."""
-    started: list[Sender] = []
+    started: list[OutboxSender] = []
 
-    def begin() -> Sender:
-        started.append(Sender(store, Metrics(), seconds=0.4, private=True, first=0.05))
+    def begin() -> OutboxSender:
+        started.append(OutboxSender(store, Metrics(), seconds=0.4, private=True, first=0.05))
         started[-1].start()
         return started[-1]
 

@@ -13,7 +13,7 @@ from equipoise.web.background import Background
 from equipoise.web.errors import OverloadedError
 from equipoise.web.lanes import BoundedExecutor
 from equipoise.web.metrics import Metrics
-from equipoise.web.sender import Sender
+from equipoise.web.sender import OutboxSender
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
 
@@ -37,7 +37,7 @@ class Service:
         self.store: Store
         self.writer: Writer
         self.background: Background
-        self.sender: Sender
+        self.sender: OutboxSender
         self.access: Access
         self._readers: BoundedExecutor
         self._calculators: BoundedExecutor
@@ -67,7 +67,7 @@ class Service:
         )
         self.writer.start()
         self.background.start()
-        self.sender = Sender(
+        self.sender = OutboxSender(
             self.store,
             self.metrics,
             seconds=settings.webhook_seconds,
