@@ -219,7 +219,7 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
         record = get_pool(connection, pool)
         if record.dirty is not None or record.checkpoint_due < record.checkpoint_every:
             return False
-        saved = _standing(connection, record, rules_of(record.settings))
+        saved = _rated_checkpoint(connection, record, rules_of(record.settings))
     with store.write() as connection:
         now = get_pool(connection, pool, lock=True)
         changed = now.id != record.id or now.generation != record.generation
@@ -234,7 +234,7 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
     return True
 
 
-def _standing(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
+def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
     """Return a checkpoint of the stored ratings."""
     pieces = ratings.all_states(connection, pool.id, pool.generation)
     known = [one for rows in pieces for one in rows]

@@ -18,7 +18,7 @@ from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.known_states import StateCache
 from equipoise.workflows.match_history import LoggedMatch, names_of, players_of, without
-from equipoise.workflows.match_messages import Standing, match_message
+from equipoise.workflows.match_messages import MatchState, match_message
 from equipoise.workflows.pool_reading import stored_matches
 from equipoise.workflows.pools import check_open, rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, PostedMatch, read_matches, unused_fields
@@ -358,6 +358,6 @@ def _messages(
     for seq, entry in wanted.items():
         request = plan.requests[seq - first]
         status = "pending" if entry.needs_replay else "rated" if request.rated else "unrated"
-        standing = Standing(request, entry.time, entry.posted_time, status)
-        found[str(request.match)] = match_message(entry, standing, by_seq.get(seq, {}), rules)
+        state = MatchState(request, entry.time, entry.posted_time, status)
+        found[str(request.match)] = match_message(entry, state, by_seq.get(seq, {}), rules)
     return found
