@@ -405,13 +405,13 @@ def test_a_damaged_log_records_nothing(store: Store, tmp_path: Path) -> None:
     whole = path.read_bytes()
     lines = whole.splitlines()
     for content, message in (
-        (whole[:-200], "must be an entry of a log"),
+        (whole[:-200], "must be a log record"),
         (b"\n".join(lines[:-1]) + b"\n", "as its first line says, 5; got 4"),
         (damaged(lines, 3, seq=9), "must be 3: entries are numbered"),
         (damaged(lines, 0, equipoise_log=3), "the versions of logs"),
         (damaged(lines, 0, entries="many"), "must be the head"),
-        (damaged(lines, 2, kind="party"), "must be an entry"),
-        (damaged(lines, 2, received="yesterday"), "must be an entry"),
+        (damaged(lines, 2, kind="party"), "must be a log record"),
+        (damaged(lines, 2, received="yesterday"), "must be a log record"),
         (damaged(lines, 2, content={"teams": 3}), "must be what such an entry holds"),
         (damaged(lines, 2, kind="void", content=[]), "must be what such an entry holds"),
     ):

@@ -19,8 +19,8 @@ Kind: TypeAlias = Literal[
 _PIECE = 2_000
 
 
-class Entry(NamedTuple):
-    """An entry of a pool's log, as the table has it."""
+class LogRecord(NamedTuple):
+    """A record of the log of a pool, as the table has it."""
 
     seq: int
     kind: Kind
@@ -43,25 +43,25 @@ class Entry(NamedTuple):
 LARGE = 16 * 2**20
 _STEP = 250
 
-_NAMES = Entry._fields
+_NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
 #: Written out, not a parameter: the partial indexes are found by it.
 _MATCH = log.c.kind == literal_column("'match'")
 
 
-def append(connection: Connection, pool: int, entries: Sequence[Entry]) -> None:
+def append(connection: Connection, pool: int, entries: Sequence[LogRecord]) -> None:
     """Append entries; their numbers must go on from the last one."""
     insert_rows(connection, log, ("pool", *_NAMES), [(pool, *entry) for entry in entries])
 
 
-def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, Entry]:
+def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, LogRecord]:
     """Return the entries of those matches that are in the log, by id."""
     query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
     query = one_each(query, log.c.match, ids, connection)
     return {cast(str, entry.match): entry for entry in _entries(connection.execute(query))}
 
 
-def match_by_id(connection: Connection, pool: int, match: str) -> Entry | None:
+def match_by_id(connection: Connection, pool: int, match: str) -> LogRecord | None:
     """Return the entry of a match, or None."""
     if not is_name(match):
         return None
@@ -84,14 +84,14 @@ def posted_times(
     return {row[0]: (row[1], row[2]) for row in connection.execute(query)}
 
 
-def entry_at(connection: Connection, pool: int, seq: int) -> Entry | None:
+def entry_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
     """Return the entry of this number, or None."""
     query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)
     found = connection.execute(query).first()
     return None if found is None else _entry(found)
 
 
-def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[Entry]:
+def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[LogRecord]:
     """Return everything in the log that is not a match, oldest first."""
     query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH).order_by(log.c.seq)
     if through is not None:
@@ -101,7 +101,7 @@ def amendments(connection: Connection, pool: int, *, through: int | None = None)
 
 def amendments_about(
     connection: Connection, pool: int, about: Literal["match", "player"], ids: Iterable[str]
-) -> list[Entry]:
+) -> list[LogRecord]:
     """Return everything that amends these matches, or concerns these players, oldest first."""
     query = select(*_COLUMNS).where(
         log.c.pool == pool, ~_MATCH, among(log.c[about], ids, connection)
@@ -112,7 +112,7 @@ def amendments_about(
 
 def amendments_before(
     connection: Connection, pool: int, before: int | None, limit: int
-) -> list[Entry]:
+) -> list[LogRecord]:
     """Return the newest amendments with a number below `before`."""
     query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH)
     if before is not None:
@@ -122,7 +122,7 @@ def amendments_before(
 
 def matches_after(
     connection: Connection, pool: int, after: Position, limit: int = _PIECE
-) -> tuple[list[Entry], bool]:
+) -> tuple[list[LogRecord], bool]:
     """Return the next matches in the order of their original positions, and whether that is all.
 
     They are fewer than `limit` where they are large: contests of thousands.
@@ -145,7 +145,7 @@ def matches_after(
 
 def matches_before(
     connection: Connection, pool: int, before: Position | None, limit: int
-) -> list[Entry]:
+) -> list[LogRecord]:
     """Return the newest matches before a position, newest first."""
     query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
     if before is not None:
@@ -183,7 +183,7 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
     return [int(row[0]) for row in connection.execute(query.order_by(log.c.seq))]
 
 
-def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[Entry]:
+def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[LogRecord]:
     """Give all entries in the order in which they came."""
     while True:
         query = (
@@ -213,13 +213,13 @@ def _literal(position: Position) -> Any:
     return tuple_(literal(position[0]), literal(position[1]))
 
 
-def _entries(rows: Iterable[Row[Any]]) -> Iterator[Entry]:
+def _entries(rows: Iterable[Row[Any]]) -> Iterator[LogRecord]:
     for row in rows:
         yield _entry(row)
 
 
-def _entry(row: Row[Any]) -> Entry:
-    return Entry._make(row)
+def _entry(row: Row[Any]) -> LogRecord:
+    return LogRecord._make(row)
 
 
 _ONE_MATCH = select(*_COLUMNS).where(

@@ -12,7 +12,7 @@ from equipoise.messages.amendments import ReasonRequest
 from equipoise.messages.exchange import LOG_VERSION, OLDEST_LOG_VERSION, LogHead, LogLine
 from equipoise.messages.matches import MatchRequest, Moment
 from equipoise.messages.pools import PoolRequest
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows.pool_settings import content_of
 from equipoise.workflows.pools import iso
@@ -37,7 +37,7 @@ def head_line(pool: PoolRecord, settings: PoolRequest, seed: bytes | None) -> by
     return _encoder.encode(head) + b"\n"
 
 
-def entry_line(entry: Entry) -> bytes:
+def entry_line(entry: LogRecord) -> bytes:
     """Return the line of an entry."""
     line = LogLine(
         seq=entry.seq,
@@ -126,7 +126,7 @@ def log_entries(path: Path) -> Iterator[tuple[int, LogLine]]:
                 line = _lines.decode(text)
                 moment(line.received, "received")
             except (msgspec.MsgspecError, UnicodeDecodeError, InvalidParameterError) as error:
-                raise _broken(path, number, "must be an entry of a log", str(error)) from error
+                raise _broken(path, number, "must be a log record", str(error)) from error
             yield number, line
 
 

@@ -15,7 +15,7 @@ from equipoise.messages.matches import (
     places_of,
 )
 from equipoise.store.changes import ChangeRow
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.workflows.match_history import players_of
 from equipoise.workflows.pools import iso, written
 from equipoise.workflows.posted_matches import PoolRules, unused_fields
@@ -39,7 +39,7 @@ class MatchState:
 
 
 def match_message(
-    entry: Entry, state: MatchState, changes: Mapping[str, ChangeRow], rules: PoolRules
+    entry: LogRecord, state: MatchState, changes: Mapping[str, ChangeRow], rules: PoolRules
 ) -> MatchMessage:
     """Return a match as it is shown; changes : of the players whose rating it changed."""
     request = state.request
@@ -65,7 +65,7 @@ def match_message(
     )
 
 
-def match_line(entry: Entry, state: MatchState, rules: PoolRules) -> MatchLine:
+def match_line(entry: LogRecord, state: MatchState, rules: PoolRules) -> MatchLine:
     """Return a match as a line of a list."""
     return MatchLine(
         match=str(state.request.match),

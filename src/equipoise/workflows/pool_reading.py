@@ -26,7 +26,7 @@ from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, ratings, replays
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.ratings import RatingRow
 from equipoise.workflows.amended_log import Amendments, amendments_of_matches
@@ -331,7 +331,7 @@ def stored_matches(
     return found
 
 
-def match_state(entry: Entry, amendments: Amendments, through: int | None) -> MatchState:
+def match_state(entry: LogRecord, amendments: Amendments, through: int | None) -> MatchState:
     """Return how a match counts now.
 
     through : last entry that ratings take into account; None: all
@@ -396,7 +396,7 @@ def _board_rows(
 def played_times(
     connection: Connection, pool: PoolRecord, seqs: Sequence[int]
 ) -> dict[int, tuple[str, int | None]]:
-    """Return ids of matches and the times given for them, None for none, by entry of the log."""
+    """Return ids of matches and the times given for them, None for none, by log record."""
     posted = log.posted_times(connection, pool.id, seqs)
     amendments = amendments_of_matches(connection, pool, [match for match, _ in posted.values()])
     return {

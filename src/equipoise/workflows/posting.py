@@ -13,7 +13,7 @@ from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.store import changes, log, outbox, ratings
 from equipoise.store.changes import COLUMNS, ChangeRow, change_row
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.known_states import StateCache
@@ -63,12 +63,12 @@ class _Plan:
     """What is to become of the posts of one transaction.
 
     refused : index of a post -> why
-    entries : new entries of the log, and `requests` what they say, and `owner` whose they are
+    entries : new log records, and `requests` what they say, and `owner` whose they are
     known : index of a post -> entries of its matches that were there before
     """
 
     refused: dict[int, EquipoiseError] = field(default_factory=dict)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LogRecord] = field(default_factory=list)
     requests: list[MatchRequest] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
@@ -157,23 +157,23 @@ def _plan(
     rules: PoolRules,
     posts: Sequence[Post],
     read: Sequence[list[PostedMatch]],
-    before: dict[str, Entry],
+    before: dict[str, LogRecord],
     earlier: set[str],
     refused: dict[int, EquipoiseError],
     now: int,
 ) -> _Plan:
     """Return what is recorded: posts are taken in turn, each whole or not at all."""
     plan = _Plan(refused=dict(refused), last_time=pool.last_time)
-    fresh: dict[str, Entry] = {}
+    fresh: dict[str, LogRecord] = {}
     for index, (post, matches) in enumerate(zip(posts, read, strict=True)):
         if index in refused:
             continue
-        taken: list[Entry] = []
+        taken: list[LogRecord] = []
         requests: list[MatchRequest] = []
         problems: list[Problem] = []
         conflicts: list[str] = []
         last, seq = plan.last_time, pool.last_seq + len(plan.entries)
-        mine: dict[str, Entry] = {}
+        mine: dict[str, LogRecord] = {}
         for line, match in enumerate(matches, start=post.first_line):
             there = before.get(match.id) or fresh.get(match.id) or mine.get(match.id)
             if there is not None:
@@ -191,7 +191,7 @@ def _plan(
                 continue
             waits = late and rules.settings.late == "replay" and match.request.rated
             seq += 1
-            entry = Entry(
+            entry = LogRecord(
                 seq, "match", match.id, None, match.content, match.time, time, waits, came, post.key
             )
             taken.append(entry)

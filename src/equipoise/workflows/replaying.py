@@ -82,7 +82,7 @@ class _Replay:
 
     pool : as it stood when the replay was begun
     begin : position from which on changes are written anew
-    through : the last entry of the log whose amendments it takes into account
+    through : the last log record whose amendments it takes into account
     after : position up to which the log was read
     interval : participations between two checkpoints, `held` those made so far
     """
@@ -343,7 +343,7 @@ def _tell_webhooks(connection: Connection, pool: PoolRecord, replay: _Replay) ->
 def _still_wanted(connection: Connection, pool: PoolRecord, replay: _Replay) -> Position | None:
     """Return from where on the pool wants another replay once this one counts, or None."""
     if pool.dirty == START and replay.begin != START:
-        # To rerate all of it was asked for while this went on, and no entry of the log says so.
+        # To rerate all of it was asked for while this went on, and no log record says so.
         return START
     return waiting_from(connection, pool, replay.through)
 

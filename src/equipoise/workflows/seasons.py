@@ -11,7 +11,7 @@ from equipoise.errors import ConflictError
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
 from equipoise.store import audit, log, outbox, ratings, seeds, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import (
     FIRST_GENERATION,
     PoolRecord,
@@ -96,7 +96,7 @@ def _keep_barred(
     reason = f"disqualified when season {old.name} ended"
     content = msgspec.json.encode({"reason": reason}).decode()
     entries = [
-        Entry(
+        LogRecord(
             seq=seq,
             kind="disqualify",
             match=None,

@@ -148,6 +148,6 @@ def _culprit(
     return max(earlier)[1] if earlier else fails
 
 
-def _place(entry: entries.Entry, amendments: Amendments) -> Position:
+def _place(entry: entries.LogRecord, amendments: Amendments) -> Position:
     """Return the position at which a match counts now."""
     return amendments.time(entry), entry.seq
