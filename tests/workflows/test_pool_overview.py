@@ -14,7 +14,7 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store, open_store
 from equipoise.workflows import pool_overview
 from equipoise.workflows.pool_overview import overview
-from equipoise.workflows.pool_people import rating_course
+from equipoise.workflows.pool_people import rating_timeline
 from equipoise.workflows.pool_reading import leaderboard
 from equipoise.workflows.pools import create_pool
 from equipoise.workflows.posting import Post, post_matches
@@ -104,9 +104,9 @@ def test_drift_is_the_mean_of_ratings_after_matches(store: Store) -> None:
     found = overview(store, "pool")
     weeks: dict[int, list[float]] = {}
     for player in range(12):
-        course = rating_course(store, "pool", f"p{player}", most=1000)
-        assert course.times is not None
-        for time, rating in zip(course.times, course.ratings, strict=True):
+        timeline = rating_timeline(store, "pool", f"p{player}", most=1000)
+        assert timeline.times is not None
+        for time, rating in zip(timeline.times, timeline.ratings, strict=True):
             weeks.setdefault(int(time - START // DAY * DAY) // (7 * DAY), []).append(rating)
     assert len(found.drift) == len(weeks)
     for point, (week, values) in zip(found.drift, sorted(weeks.items()), strict=True):

@@ -13,7 +13,7 @@ from equipoise.store.connection import Store, open_store
 from equipoise.web.page.later import OverviewCache
 from equipoise.workflows import pool_reading
 from equipoise.workflows.pool_explaining import explain_player
-from equipoise.workflows.pool_people import rating_course, ratings_of_players
+from equipoise.workflows.pool_people import rating_timeline, ratings_of_players
 from equipoise.workflows.pools import pool_message
 from web.page.invented import DAY, START
 from web.page.markup import Page
@@ -28,7 +28,7 @@ def store(database_url: str) -> Iterator[Store]:
 
 
 def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
-    """Player, history, course, explanation, board and overview, with a replay between any two."""
+    """Player, history, timeline, explanation, board and overview, with a replay between any two."""
     pool = Trial(store, system="elo-mmr")
     for at in range(12):
         pool.post(duel(f"m{at}", f"p{at % 3}", f"p{(at + 1) % 3}", at))
@@ -46,7 +46,7 @@ def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
         changed()
         history = pool_reading.player_history(moment, pool.name, "p0", limit=5)
         changed()
-        course = rating_course(moment, pool.name, "p0", most=100)
+        timeline = rating_timeline(moment, pool.name, "p0", most=100)
         changed()
         why = explain_player(moment, pool.name, "p0", None)
         changed()
@@ -57,9 +57,9 @@ def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
         ratings = ratings_of_players(moment, pool.name, ["p0"])
         overview = overviews.get(moment, pool.name)
         on_board = next(row for row in board.players if row.player == "p0")
-        shown = [player.rating, history.matches[0].rating, course.ratings[-1], why.rating]
+        shown = [player.rating, history.matches[0].rating, timeline.ratings[-1], why.rating]
         found += [*shown, on_board.rating, ratings["p0"][0], board.generation]
-        found += [pool_message(moment, pool.name).generation, len(course.ratings), overview.mean]
+        found += [pool_message(moment, pool.name).generation, len(timeline.ratings), overview.mean]
         return found
 
     before = pool_reading.player(store, pool.name, "p0").rating

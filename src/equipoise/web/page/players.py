@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from starlette.responses import JSONResponse, Response
 
 from equipoise.errors import EquipoiseError, NotFoundError
-from equipoise.messages.overview import RatingCourse
+from equipoise.messages.overview import RatingTimeline
 from equipoise.messages.players import PlayerHistory, PlayerMessage
 from equipoise.messages.pools import PoolMessage
 from equipoise.store.connection import Store
 from equipoise.web.errors import OverloadedError
-from equipoise.web.page.drawing.course import course_chart
+from equipoise.web.page.drawing.course import timeline_chart
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.rendering import HEADERS
@@ -22,10 +22,10 @@ from equipoise.web.page.wording import number, path
 from equipoise.wording import counted
 from equipoise.workflows import pool_reading
 from equipoise.workflows.pool_explaining import explain_player
-from equipoise.workflows.pool_people import rating_course, ratings_of_players
+from equipoise.workflows.pool_people import rating_timeline, ratings_of_players
 from equipoise.workflows.pools import pool_message
 
-MATCHES, COURSE = 25, 5_000
+MATCHES, TIMELINE_MATCHES = 25, 5_000
 #: Seconds that a page waits for an explanation before it is shown without.
 _PATIENCE = 0.3
 
@@ -53,7 +53,7 @@ class PlayerView:
 
     player: PlayerMessage
     history: PlayerHistory
-    course: RatingCourse
+    timeline: RatingTimeline
     why: Why | None = None
     known: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -74,8 +74,8 @@ async def player_page(context: PageContext) -> Response:
     if view is None:
         view = await context.snapshot(lambda store, pool: _view(store, pool, name, cursor=cursor))
     pool = await context.pool()
-    course, history = view.course, view.history
-    label = f"Rating of {name} over {counted(len(course.ratings), 'match', 'matches')}"
+    timeline, history = view.timeline, view.history
+    label = f"Rating of {name} over {counted(len(timeline.ratings), 'match', 'matches')}"
     return context.render(
         "player.html",
         player=view.player,
@@ -83,9 +83,9 @@ async def player_page(context: PageContext) -> Response:
         facts=_facts(view.player),
         history=history,
         next=_next(pool.pool, name, history.next),
-        course=course,
-        with_band=any(course.deviations),
-        chart=course_chart(course, label) if len(course.ratings) > 1 else None,
+        timeline=timeline,
+        with_band=any(timeline.deviations),
+        chart=timeline_chart(timeline, label) if len(timeline.ratings) > 1 else None,
         data=path("pools", pool.pool, "course", name),
         on_scale=pool.system in _ON_SCALE,
         with_expected=any(one.expected is not None for one in history.matches),
@@ -133,7 +133,7 @@ def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -
     return PlayerView(
         pool_reading.player(store, pool.pool, player),
         pool_reading.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
-        rating_course(store, pool.pool, player, most=COURSE),
+        rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
     )
 
 
@@ -166,25 +166,25 @@ def _facts(player: PlayerMessage) -> list[Fact]:
     ]
 
 
-async def player_course(context: PageContext) -> Response:
-    """Return a player's course as JSON for the chart."""
+async def player_timeline(context: PageContext) -> Response:
+    """Return a player's timeline as JSON for the chart."""
     name = context.id_of("player")
-    course = await context.snapshot(
-        lambda store, pool: rating_course(store, pool.pool, name, most=COURSE)
+    timeline = await context.snapshot(
+        lambda store, pool: rating_timeline(store, pool.pool, name, most=TIMELINE_MATCHES)
     )
     pool = await context.pool()
-    performances = course.performances if pool.system in _ON_SCALE else None
+    performances = timeline.performances if pool.system in _ON_SCALE else None
     return JSONResponse(
         {
-            "times": course.times,
-            "played": course.played,
-            "ratings": _rounded(course.ratings),
-            "deviations": _rounded(course.deviations),
-            "changes": _rounded(course.changes),
+            "times": timeline.times,
+            "played": timeline.played,
+            "ratings": _rounded(timeline.ratings),
+            "deviations": _rounded(timeline.deviations),
+            "changes": _rounded(timeline.changes),
             "performances": None if performances is None else _rounded(performances),
-            "matches": course.matches,
-            "ranks": course.ranks,
-            "teams": course.teams,
+            "matches": timeline.matches,
+            "ranks": timeline.ranks,
+            "teams": timeline.teams,
         },
         headers=dict(HEADERS),
     )

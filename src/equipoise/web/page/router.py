@@ -53,7 +53,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/leaderboard", leaderboard.leaderboard_page),
     ("GET", "/pools/{pool}/names", leaderboard.names),
     ("GET", "/pools/{pool}/players/{player:path}", players.player_page),
-    ("GET", "/pools/{pool}/course/{player:path}", players.player_course),
+    ("GET", "/pools/{pool}/course/{player:path}", players.player_timeline),
     ("GET", "/pools/{pool}/matches", matches.matches_page),
     ("GET", "/pools/{pool}/matches/{match:path}", matches.match_page),
     ("GET", "/pools/{pool}/amendments", amendments.amendments_page),
