@@ -180,8 +180,8 @@ def test_a_chart_of_5000_matches_is_drawn_and_explored_at_once(
         with browsing(chromium, site) as page:
             page.goto("/pools/duels/players/ada")
             settle(page)
-            drawn = float(page.locator("#course").get_attribute("data-drawn"))
-            keep(page, "long-course")
+            drawn = float(page.locator("#timeline").get_attribute("data-drawn"))
+            keep(page, "long-timeline")
             assert drawn < DRAWN
             chart = page.get_by_role("slider", name="Rating over time")
             assert chart.get_attribute("aria-valuenow") == "5000"
