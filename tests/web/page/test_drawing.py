@@ -71,7 +71,7 @@ def test_intervals_are_on_one_scale_and_absent_where_unknown() -> None:
     assert found[0] is not None
     assert found[1] is not None
     assert found[0].low < found[1].low < found[1].high
-    assert all(0 <= one <= 100 for one in [*places(found[0].drawing), *places(found[1].drawing)])
+    assert all(0 <= one <= 100 for one in [*places(found[0].svg), *places(found[1].svg)])
     assert intervals([(1500.0, None)]) == [None]
     assert intervals([(1500.0, 0.0)])[0] is not None
 

@@ -27,7 +27,7 @@ def timeline_chart(timeline: RatingTimeline, name: str) -> Markup:
     highs = [mid + WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
     up = around([*lows, *highs], HEIGHT - 8.0, 8.0, [])
     across, names = _across(timeline, kept)
-    return Frame(HEIGHT, up).drawing(name, [], names, _marks(up, across, values, lows, highs))
+    return Frame(HEIGHT, up).svg(name, [], names, _marks(up, across, values, lows, highs))
 
 
 def _marks(

@@ -37,4 +37,4 @@ def drift_chart(name: str, points: Sequence[MeanPoint]) -> Markup:
         element("path", d=f"M{' L'.join([*over, *reversed(under)])} Z", class_="band"),
         element("polyline", points=line, class_="curve"),
     ]
-    return Frame(HEIGHT, up).drawing(name, [], below, stretched)
+    return Frame(HEIGHT, up).svg(name, [], below, stretched)

@@ -17,7 +17,7 @@ _HEIGHT = 18
 class Interval(NamedTuple):
     """A picture, and the ends that it shows."""
 
-    drawing: Markup
+    svg: Markup
     low: float
     high: float
 
@@ -62,7 +62,7 @@ def picture(low: float, middle: float, high: float) -> Markup:
         rx=2,
     )
     dot = element("circle", class_="interval-dot", cx=f"{middle:.2f}%", cy=_HEIGHT // 2, r=4)
-    drawing = element(
+    picture = element(
         "svg", bar, dot, class_="interval", height=_HEIGHT, aria_hidden="true", focusable="false"
     )
-    return Markup(drawing)
+    return Markup(picture)
