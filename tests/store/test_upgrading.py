@@ -50,7 +50,7 @@ def test_a_database_of_the_first_version_goes_on(first_schema_url: str) -> None:
         assert create_pool(store, "old", SETTINGS, NOW + 1) == before
         assert [key.name for key in list_keys(store)] == ["server"]
         more = MatchRequest("new", [TeamRequest(["ana"], 0), TeamRequest(["eva"], 1)])
-        (answer,) = post_matches(store, "old", [Post([more], told=False)], NOW + 2)
+        (answer,) = post_matches(store, "old", [Post([more], detailed=False)], NOW + 2)
         assert answer == PostedMessage(1, 0, before.last_seq + 1)
         assert verify_pool(store, "old").identical
         end_season(store, "old", SeasonRequest(season="one"), key=None, now=NOW + 3)
@@ -195,7 +195,7 @@ def test_a_database_of_the_version_before_goes_on(database_url: str) -> None:
     maintain_pool(store, "ladder", owner="tester", stop=lambda: False)
     change_settings(store, "ladder", PoolChange(late="append", placement_matches=0), NOW)
     more = MatchRequest("new", [TeamRequest(["ben"], 0), TeamRequest(["gus"], 1)], time=1)
-    (answer,) = post_matches(store, "ladder", [Post([more], told=False)], NOW)
+    (answer,) = post_matches(store, "ladder", [Post([more], detailed=False)], NOW)
     assert isinstance(answer, PostedMessage)
     for pool in pools:
         rerate(store, pool)

@@ -50,7 +50,7 @@ def duels(count: int, every: int, timed: bool = True) -> list[MatchRequest]:
 
 def filled(store: Store, matches: list[MatchRequest], **settings: object) -> None:
     create_pool(store, "pool", PoolRequest(system="glicko", **settings), NOW)  # type: ignore[arg-type]
-    post_matches(store, "pool", [Post(matches, told=False)], NOW)
+    post_matches(store, "pool", [Post(matches, detailed=False)], NOW)
 
 
 def test_a_pool_without_matches_has_nothing_to_tell(store: Store) -> None:

@@ -32,9 +32,9 @@ def store(database_url: str) -> Iterator[Store]:
     ]
     create_pool(found, "pool", PoolRequest(system="glicko", placement_matches=9), NOW)
     create_pool(found, "other", PoolRequest(system="elo", times="none"), NOW)
-    post_matches(found, "pool", [Post(matches, told=False)], NOW)
+    post_matches(found, "pool", [Post(matches, detailed=False)], NOW)
     untimed = [MatchRequest(one.match, one.teams) for one in matches[:5]]
-    post_matches(found, "other", [Post(untimed, told=False)], NOW)
+    post_matches(found, "other", [Post(untimed, detailed=False)], NOW)
     yield found
     found.close()
 

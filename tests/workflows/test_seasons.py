@@ -39,7 +39,7 @@ def duels(count: int, begin: int = 0) -> list[MatchRequest]:
 
 
 def post(store: Store, pool: str, matches: list[MatchRequest], now: int = NOW) -> object:
-    (answer,) = post_matches(store, pool, [Post(matches, told=False)], now)
+    (answer,) = post_matches(store, pool, [Post(matches, detailed=False)], now)
     if isinstance(answer, EquipoiseError):
         raise answer
     return answer

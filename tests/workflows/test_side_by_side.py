@@ -113,7 +113,7 @@ def test_writers_in_threads_lose_nothing(store: Store) -> None:
                 # Everybody posts the shared ones too.
                 own = duel(f"{name}{number}", "ada", "bob", 10 + number)
                 shared = duel(f"shared{number}", "ada", "cyd", 10)
-                post_matches(store, pool.name, [Post([own]), Post([shared], told=False)], NOW)
+                post_matches(store, pool.name, [Post([own]), Post([shared], detailed=False)], NOW)
 
         return write
 

@@ -43,7 +43,7 @@ async def post_matches(asked: Asked) -> MatchMessage | PostedMessage | None:
                 f"an array must have at most {settings.list_length} matches; got {len(posted)}; "
                 f"more go in a stream, as {NDJSON}"
             )
-        post = Post(posted, asked.key_number, told=False)
+        post = Post(posted, asked.key_number, detailed=False)
         answer: Any = await asked.service.writer.submit(asked.pool, post)
         return answer  # type: ignore[no-any-return]
     return await asked.service.writer.submit_match(asked.pool, posted, asked.key_number)

@@ -137,7 +137,7 @@ async def _handed_over(asked: Asked, post: Post) -> asyncio.Future[Recorded]:
 def _read_piece(store: Store, pool: str, piece: Piece, key: int | None) -> Post | None:
     """Return the matches of a piece, None for none. Raises : InvalidDataError, NotFoundError."""
     matches = decode_piece(piece)
-    return read_post(store, pool, Post(matches, key, told=False)) if matches else None
+    return read_post(store, pool, Post(matches, key, detailed=False)) if matches else None
 
 
 def decode_piece(piece: Piece) -> list[MatchRequest]:

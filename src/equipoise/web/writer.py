@@ -105,7 +105,7 @@ class Writer:
     async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
         """Return what one match did, once it is committed. Raises : as `submit`."""
         try:
-            answer = await self.enqueue(pool, Post([match], key, told=True))
+            answer = await self.enqueue(pool, Post([match], key, detailed=True))
         except InvalidDataError as error:
             raise without_lines(error) from None
         assert not isinstance(answer, PostedMessage)

@@ -157,7 +157,9 @@ def _import_history(done: _Import) -> None:
     for start, stop in pieces_of(history, PIECE):
         matches = requests_of(history, start, stop)
         _post(
-            done, Post(matches, told=False, first_line=start + 1), _by_match(done, matches, start)
+            done,
+            Post(matches, detailed=False, first_line=start + 1),
+            _by_match(done, matches, start),
         )
         done.show(stop, history.matches)
 
@@ -258,7 +260,7 @@ def _runs(path: Path) -> Iterator[tuple[str, list[tuple[int, LogLine]]]]:
 def _post_lines(done: _Import, path: Path, lines: Sequence[tuple[int, LogLine]]) -> None:
     post = Post(
         [match_of(line) for _, line in lines],
-        told=False,
+        detailed=False,
         first_line=lines[0][0],
         received=[moment(line.received, "received") for _, line in lines],
     )

@@ -31,7 +31,7 @@ class Post:
     """Matches that are recorded together or not at all.
 
     key : number of the key that posted them
-    told : answer with every match and what it changed, not only with how many there were
+    detailed : answer with every match and its changes, not only with counts
     first_line : number of the first one in what was posted, for problems
     received : when each was, microseconds since 1970, where that is not now
     read : what `read_post` makes of them, where that was done before
@@ -39,7 +39,7 @@ class Post:
 
     matches: Sequence[MatchRequest]
     key: int | None = None
-    told: bool = True
+    detailed: bool = True
     first_line: int = 1
     received: Sequence[int] | None = None
     read: ReadPost | None = None
@@ -317,13 +317,13 @@ def _answers(
     batch: RatedBatch | None,
 ) -> list[Answer]:
     """Return every post's answer."""
-    told = {index for index, post in enumerate(posts) if post.told}
-    messages = _messages(rules, plan, batch, told)
+    detailed = {index for index, post in enumerate(posts) if post.detailed}
+    messages = _messages(rules, plan, batch, detailed)
     answers: list[Answer] = []
     for index, matches in enumerate(one.matches for one in read):
         if index in plan.refused:
             answers.append(plan.refused[index])
-        elif index in told:
+        elif index in detailed:
             missing = [match.id for match in matches if match.id not in messages]
             there = stored_matches(connection, pool, rules, missing) if missing else {}
             gone = [match for match in missing if match not in there]
@@ -337,13 +337,13 @@ def _answers(
 
 
 def _messages(
-    rules: PoolRules, plan: _Plan, batch: RatedBatch | None, told: set[int]
+    rules: PoolRules, plan: _Plan, batch: RatedBatch | None, detailed: set[int]
 ) -> dict[str, MatchMessage]:
-    """Return the matches recorded now by posts that want to be told, by id."""
+    """Return the matches recorded now by detailed posts, by id."""
     wanted = {
         entry.seq: entry
         for entry, owner in zip(plan.entries, plan.owners, strict=True)
-        if owner in told
+        if owner in detailed
     }
     if not wanted:
         return {}
