@@ -18,7 +18,7 @@ from equipoise.messages.keys import Role
 from equipoise.messages.pools import PoolMessage
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord, find_key, note_use
-from equipoise.web.endpoints import Asked
+from equipoise.web.endpoints import ApiRequest
 from equipoise.web.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
 from equipoise.web.lanes import BoundedExecutor
 from equipoise.web.limits import RateLimiter
@@ -92,20 +92,20 @@ class Access:
         self._keys.clear()
         self._pools.clear()
 
-    async def admit(self, asked: Asked) -> None:
+    async def admit(self, request: ApiRequest) -> None:
         """Let a request pass and note its key.
 
         Raises : UnauthorisedError, ForbiddenError, NotFoundError, TooManyRequestsError
         """
-        endpoint = asked.endpoint
+        endpoint = request.endpoint
         if endpoint.group == "Operation" and endpoint.right is None:
             return  # whoever watches over the service is never turned away
-        asked.key = await self.identify(asked)
-        self.check_rate(asked.key, _address(asked))
+        request.key = await self.identify(request)
+        self.check_rate(request.key, _address(request))
         if endpoint.of_pool:
-            await self._admit_to_pool(asked)
+            await self._admit_to_pool(request)
         elif endpoint.right is not None:
-            self._admit_to_all(asked)
+            self._admit_to_all(request)
 
     def check_rate(self, key: KeyRecord | None, address: str) -> None:
         """Count a request of a key, or of an address without one. Raises : TooManyRequestsError."""
@@ -113,13 +113,13 @@ class Access:
         if seconds:
             raise TooManyRequestsError("this is more than the rate of requests allowed", seconds)
 
-    async def identify(self, asked: Asked) -> KeyRecord | None:
+    async def identify(self, request: ApiRequest) -> KeyRecord | None:
         """Return the key of a request, None where it has none. Raises : UnauthorisedError."""
-        header = asked.header(b"authorization")
+        header = request.header(b"authorization")
         if header is None:
             return None
         now = self._clock()
-        seconds = self._failures.missing(_address(asked), now)
+        seconds = self._failures.missing(_address(request), now)
         scheme, _, secret = header.partition(" ")
         secret = secret.strip()
         if scheme.lower() == "bearer" and 0 < len(secret) <= _LONGEST_SECRET:
@@ -133,22 +133,22 @@ class Access:
                 return found
         if seconds:
             raise TooManyRequestsError("too many keys were tried that are not valid", seconds)
-        self._failures.take(_address(asked), now)
+        self._failures.take(_address(request), now)
         raise UnauthorisedError("the key must be one that is valid: neither expired nor revoked")
 
-    async def _admit_to_pool(self, asked: Asked) -> None:
-        endpoint, key, pool = asked.endpoint, asked.key, asked.pool
+    async def _admit_to_pool(self, request: ApiRequest) -> None:
+        endpoint, key, pool = request.endpoint, request.key, request.pool
         found = await self._known(pool)
         public, archive_of = (None, None) if found is None else (found.public, found.archive_of)
-        asked.lists_all = found is not None and found.lists_all
+        request.lists_all = found is not None and found.lists_all
         if public and endpoint.right == "reader":
             return
         if key is None:
             raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
         if not is_key_of(key, pool, archive_of):
             raise ForbiddenError("the key is for another pool")
-        _check_all_pools(asked, key)
-        _check_role(asked, key)
+        _check_all_pools(request, key)
+        _check_role(request, key)
         if public is None and not endpoint.new_pool:
             raise NotFoundError(f"no pool {pool!r}")
 
@@ -165,14 +165,14 @@ class Access:
             self._pools.put(pool, found, now)
         return found
 
-    def _admit_to_all(self, asked: Asked) -> None:
-        key = asked.key
-        if asked.endpoint.group == "Calculations" and self._open_calculations:
+    def _admit_to_all(self, request: ApiRequest) -> None:
+        key = request.key
+        if request.endpoint.group == "Calculations" and self._open_calculations:
             return
         if key is None:
             raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
-        _check_all_pools(asked, key)
-        _check_role(asked, key)
+        _check_all_pools(request, key)
+        _check_role(request, key)
 
 
 def valid_key(store: Store, secret: str) -> KeyRecord | None:
@@ -215,18 +215,18 @@ def audited_pool(key: KeyRecord | None, pool: str | None) -> str | None:
     return own or pool
 
 
-def _check_all_pools(asked: Asked, key: KeyRecord) -> None:
-    if asked.endpoint.all_pools and key.pool is not None:
+def _check_all_pools(request: ApiRequest, key: KeyRecord) -> None:
+    if request.endpoint.all_pools and key.pool is not None:
         raise ForbiddenError("this needs a key for all pools")
 
 
-def _check_role(asked: Asked, key: KeyRecord) -> None:
-    needed = asked.endpoint.right
+def _check_role(request: ApiRequest, key: KeyRecord) -> None:
+    needed = request.endpoint.right
     if needed is not None and not has_role(key, needed):
         article = "an" if needed == "admin" else "a"
         raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
 
 
-def _address(asked: Asked) -> str:
-    client = asked.scope.get("client")
+def _address(request: ApiRequest) -> str:
+    client = request.scope.get("client")
     return str(client[0]) if client else ""

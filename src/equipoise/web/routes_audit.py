@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from equipoise.messages.audit import AuditPage
 from equipoise.web.access import audited_pool
-from equipoise.web.endpoints import Asked, Endpoint
+from equipoise.web.endpoints import ApiRequest, Endpoint
 from equipoise.web.parameters import Cursor, IdText, Limit
 from equipoise.workflows import auditing
 
@@ -19,11 +19,11 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     limit: Limit = 50
 
 
-async def list_audit(asked: Asked) -> AuditPage:
+async def list_audit(request: ApiRequest) -> AuditPage:
     """Return a page of the audit log; the key of a pool sees what concerns that pool."""
-    query: AuditQuery = asked.query
-    pool = audited_pool(asked.key, query.pool)
-    return await asked.service.read(
+    query: AuditQuery = request.query
+    pool = audited_pool(request.key, query.pool)
+    return await request.service.read(
         auditing.audit_page, pool=pool, cursor=query.cursor, limit=query.limit
     )
 
