@@ -117,7 +117,7 @@ def test_verify_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["verify", "one", "two"]) == 1
     out = capsys.readouterr().out
-    assert "one: entry 6, player jade-ant: stored rating" in out
+    assert "one: record 6, player jade-ant: stored rating" in out
     found = answer(capsys, "verify", status=1)
     assert [(one["pool"], one["identical"]) for one in found["pools"]] == [
         ("one", False),

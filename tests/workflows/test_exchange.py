@@ -177,7 +177,7 @@ def test_a_season_that_began_with_ratings_begins_with_them_again(
     create_pool(store, "other", PoolRequest(), NOW)
     export_file(store, "league.1", "log", str(tmp_path / "archive.ndjson"))
     import_pool(store, "other", from_file(tmp_path / "archive.ndjson"), NOW)
-    with pytest.raises(ConflictError, match="began with other ratings"):
+    with pytest.raises(ConflictError, match="started with other ratings"):
         import_pool(store, "other", from_file(path), NOW)
     create_pool(store, "elo", PoolRequest(system="elo"), NOW)
     with pytest.raises(InvalidDataError, match="of another system"):
@@ -406,14 +406,14 @@ def test_a_damaged_log_records_nothing(store: Store, tmp_path: Path) -> None:
     lines = whole.splitlines()
     for content, message in (
         (whole[:-200], "must be a log record"),
-        (b"\n".join(lines[:-1]) + b"\n", "as its first line says, 5; got 4"),
-        (damaged(lines, 3, seq=9), "must be 3: entries are numbered"),
+        (b"\n".join(lines[:-1]) + b"\n", "must have 5 records, as its first line says; got 4"),
+        (damaged(lines, 3, seq=9), "must be 3: records are numbered"),
         (damaged(lines, 0, equipoise_log=3), "the versions of logs"),
         (damaged(lines, 0, entries="many"), "must be the head"),
         (damaged(lines, 2, kind="party"), "must be a log record"),
         (damaged(lines, 2, received="yesterday"), "must be a log record"),
-        (damaged(lines, 2, content={"teams": 3}), "must be what such an entry holds"),
-        (damaged(lines, 2, kind="void", content=[]), "must be what such an entry holds"),
+        (damaged(lines, 2, content={"teams": 3}), "must be a valid record of this kind"),
+        (damaged(lines, 2, kind="void", content=[]), "must be a valid record of this kind"),
     ):
         path.write_bytes(content)
         with pytest.raises(InvalidDataError, match=message):
@@ -473,7 +473,7 @@ def test_what_does_not_fit_the_pool_is_refused(store: Store, tmp_path: Path) -> 
     with pytest.raises(InvalidParameterError, match="the pool has times, and the history none"):
         import_pool(store, "contests", from_file(path), NOW)
     path.write_text("match,time,player,rank\n1,1577836800,a,0\n1,1577836800,b,1\n")
-    with pytest.raises(ConflictError, match="recorded before with other content: 1"):
+    with pytest.raises(ConflictError, match="already recorded with different content: 1"):
         import_pool(store, "contests", from_file(path), NOW)
     create_pool(store, "plain", PoolRequest(times="none"), NOW)
     with pytest.raises(InvalidParameterError, match="the pool has no times"):

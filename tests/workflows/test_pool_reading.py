@@ -192,7 +192,7 @@ def test_limits_of_pages_are_bounded(sqlite_store: Store) -> None:
             with pytest.raises(InvalidParameterError, match="limit must be from 1 to 1000"):
                 ask(sqlite_store, pool.name, limit=limit)
     cursor = leaderboard(sqlite_store, pool.name, limit=1).next
-    with pytest.raises(InvalidParameterError, match="either cursor or around"):
+    with pytest.raises(InvalidParameterError, match="around cannot be combined with cursor"):
         leaderboard(sqlite_store, pool.name, cursor=cursor, around="ada")
 
 

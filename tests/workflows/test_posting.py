@@ -321,8 +321,8 @@ def test_the_same_scores_again_change_nothing(store: Store) -> None:
         (
             [TeamRequest(["a"], 1, score=2.0), TeamRequest(["b"], 2, score=1.0)],
             [
-                ("score", "must not stand beside rank", "score 2 and rank 1"),
-                ("score", "must not stand beside rank", "score 1 and rank 2"),
+                ("score", "cannot be combined with rank", "score 2 and rank 1"),
+                ("score", "cannot be combined with rank", "score 1 and rank 2"),
             ],
         ),
         (

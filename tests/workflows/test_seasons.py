@@ -143,10 +143,10 @@ def test_the_same_end_again_gets_the_same_answer(store: Store) -> None:
     told = ended(store, "s1", keep=0.5)
     post(store, "ladder", duels(3, 60))
     assert ended(store, "s1", now=NOW + 5, keep=0.5) == told
-    with pytest.raises(ConflictError, match="has ended otherwise"):
+    with pytest.raises(ConflictError, match="has already ended with different settings"):
         ended(store, "s1", keep=0.4)
     create_pool(store, "ladder.s2", PoolRequest(), NOW)
-    with pytest.raises(ConflictError, match="no season of 'ladder'"):
+    with pytest.raises(ConflictError, match="is not a season of 'ladder'"):
         ended(store, "s2")
     ended(store, "s3", now=NOW + 9, reset="hard")
     listed = seasons(store, "ladder").seasons

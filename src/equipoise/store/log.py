@@ -35,7 +35,7 @@ class LogRecord(NamedTuple):
 
     @property
     def position(self) -> Position:
-        """Where a match stands in the order of rating."""
+        """Position of a match in the order of rating."""
         return self.time, self.seq
 
 

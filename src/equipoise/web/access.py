@@ -99,7 +99,7 @@ class Access:
         """
         endpoint = request.endpoint
         if endpoint.group == "Operation" and endpoint.right is None:
-            return  # whoever watches over the service is never turned away
+            return  # monitoring is never refused
         request.key = await self.identify(request)
         self.check_rate(request.key, _address(request))
         if endpoint.of_pool:
@@ -111,7 +111,7 @@ class Access:
         """Count a request of a key, or of an address without one. Raises : TooManyRequestsError."""
         seconds = self._rates.take(address if key is None else key.id, self._clock())
         if seconds:
-            raise TooManyRequestsError("this is more than the rate of requests allowed", seconds)
+            raise TooManyRequestsError("Rate limit exceeded", seconds)
 
     async def identify(self, request: ApiRequest) -> KeyRecord | None:
         """Return the key of a request, None where it has none. Raises : UnauthorisedError."""
@@ -132,9 +132,9 @@ class Access:
             if found is not None:
                 return found
         if seconds:
-            raise TooManyRequestsError("too many keys were tried that are not valid", seconds)
+            raise TooManyRequestsError("Too many attempts with invalid keys", seconds)
         self._failures.take(_address(request), now)
-        raise UnauthorisedError("the key must be one that is valid: neither expired nor revoked")
+        raise UnauthorisedError("invalid key: unknown, expired or revoked")
 
     async def _admit_to_pool(self, request: ApiRequest) -> None:
         endpoint, key, pool = request.endpoint, request.key, request.pool
@@ -144,7 +144,7 @@ class Access:
         if public and endpoint.right == "reader":
             return
         if key is None:
-            raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
         if not is_key_of(key, pool, archive_of):
             raise ForbiddenError("the key is for another pool")
         _check_all_pools(request, key)
@@ -170,7 +170,7 @@ class Access:
         if request.endpoint.group == "Calculations" and self._open_calculations:
             return
         if key is None:
-            raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
         _check_all_pools(request, key)
         _check_role(request, key)
 

@@ -1,4 +1,4 @@
-"""What is done between requests: replays, checkpoints, the deletion of what is out of date."""
+"""Work between requests: replays, checkpoints, deletion of old rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from equipoise.workflows.pools import pool_messages
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two looks at what there is to do, where nobody says that there is something.
+#: Seconds between two looks for work, unless `wake` is called.
 PAUSE = 1.0
 #: The longest pause after failures of one pool, seconds.
 _LONGEST = 60.0
@@ -59,7 +59,7 @@ class Background:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; a replay under way is left, and taken up again by whoever comes next."""
+        """End; another process continues a replay under way."""
         self._stop.set()
         self._wake.set()
         if self._thread.is_alive():
@@ -73,7 +73,7 @@ class Background:
         return done
 
     def wake(self) -> None:
-        """Look at once what there is to do."""
+        """Look for work at once."""
         self._wake.set()
 
     def _run(self) -> None:
@@ -95,7 +95,7 @@ class Background:
         self._compiled.append(kind)
         started = time.perf_counter()
         if precompile(request):
-            log.info("%s is warm after %.1f s", request.system, time.perf_counter() - started)
+            log.info("%s kernels compiled in %.1f s", request.system, time.perf_counter() - started)
 
     def _round(self) -> None:
         while not self._to_compile.empty():
@@ -103,7 +103,7 @@ class Background:
             try:
                 self._precompile_one(request)
             finally:
-                # Whoever waited for it may have gone, and has then cancelled it.
+                # The request that waited for it may have ended and cancelled it.
                 if done.set_running_or_notify_cancel():
                     done.set_result(None)
         pending = replaying.pending_pools(self._store)
@@ -136,11 +136,11 @@ class Background:
             seconds = time.perf_counter() - started
             self._metrics.replay.observe(seconds)
             log.info("replayed pool %s in %.2f s", pool, seconds)
-            # What was recorded meanwhile may want a replay in its turn.
+            # Matches recorded in the meantime may need another replay.
             self._wake.set()
 
     def _guarded(self, pool: str, work: Callable[[], object]) -> None:
-        """Do something; a failure is logged, and tried again after a pause that grows."""
+        """Run some work; after a failure, log it and try again after a growing pause."""
         if time.monotonic() < self._not_before.get(pool, 0.0):
             return
         try:

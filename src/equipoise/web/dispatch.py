@@ -73,7 +73,7 @@ class Dispatcher:
         if request.endpoint.body is not None and request.body is None:
             raise SlowRequestError(f"the body must arrive within {seconds:g} s")
         raise TimedOutError(
-            f"the answer took longer than {seconds:g} s; what was asked may be done all the same",
+            f"the request took longer than {seconds:g} s; it may still be carried out",
             2.0,
         )
 
@@ -135,7 +135,7 @@ def _path(found: Found) -> dict[str, str]:
     try:
         return found.decoded()
     except UnicodeDecodeError:
-        raise MalformedError("the path must be UTF-8, written with percent signs") from None
+        raise MalformedError("the path must be percent-encoded UTF-8") from None
 
 
 def _check_ids(request: ApiRequest) -> None:

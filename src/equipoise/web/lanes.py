@@ -32,7 +32,7 @@ class BoundedExecutor:
         """
         with self._lock:
             if self._under_way >= self._most:
-                raise OverloadedError(f"too much waits for {self._name}; try again later")
+                raise OverloadedError(f"the queue for {self._name} is full; try again later")
             self._under_way += 1
         future = self._executor.submit(partial(function, *args, **kwargs))
         # Counted until the thread is done with it, whether or not somebody still waits.

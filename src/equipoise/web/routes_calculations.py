@@ -102,7 +102,7 @@ async def performance(request: ApiRequest) -> PerformanceMessage:
         raise TooLargeError(f"a table of games must have at most {_LINES} lines here")
     for magic, name in _PACKED.items():
         if content.startswith(magic):
-            raise MalformedError(f"the games must be text that is not packed; got {name}")
+            raise MalformedError(f"the games must be uncompressed text; got {name}")
     return await request.service.calculate(_rated, content, query)
 
 

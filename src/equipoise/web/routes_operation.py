@@ -1,4 +1,4 @@
-"""For whoever runs the service: whether it lives, whether it can work, what it counts, its API."""
+"""For operators: health, readiness, metrics and the description of the API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def health(request: ApiRequest) -> HealthMessage:
 async def ready(request: ApiRequest) -> HealthMessage:
     """Return whether posts can be recorded and pools read."""
     if not request.service.running:
-        raise OverloadedError("the service is being started or stopped")
+        raise OverloadedError("the service is starting or stopping")
     try:
         await request.service.read(_reach)
     except DATABASE_ERRORS:
@@ -51,11 +51,11 @@ async def metrics(request: ApiRequest) -> Response:
     """Return the metrics, to whom the settings say."""
     said = request.service.settings.metrics
     if said == "off":
-        raise NotFoundError("no metrics are shown")
+        raise NotFoundError("metrics are off")
     if said == "key":
         request.key = await request.service.access.identify(request)
         if request.key is None:
-            raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
         if request.key.pool is not None:
             raise ForbiddenError("this needs a key for all pools")
     page = await request.service.read(lambda _: request.service.metrics.page())

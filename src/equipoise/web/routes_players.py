@@ -59,7 +59,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     """Return a page of the leaderboard."""
     query: LeaderboardQuery = request.query
     if query.cursor is not None and query.around is not None:
-        raise InvalidParameterError("around must stand without cursor; got both")
+        raise InvalidParameterError("around cannot be combined with cursor")
     # To count places, or to leave out many, takes longer than to go through an index.
     listed = query.inactive or request.lists_all
     short = listed and query.around is None and query.limit <= _SHORT

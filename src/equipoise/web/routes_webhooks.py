@@ -46,7 +46,7 @@ async def disable_webhook(request: ApiRequest) -> WebhookMessage:
 
 
 async def try_webhook(request: ApiRequest) -> WebhookTestMessage:
-    """Send a webhook a message that says nothing, and tell what came of it."""
+    """Send a webhook a test message and return the result."""
     return await webhook_trial.try_webhook(request.service, request.pool, _number(request))
 
 

@@ -1,4 +1,4 @@
-"""A service that runs: its store, its threads, what it counts."""
+"""A running service: its store, threads and metrics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXPORTS = 2
 
 
 class Service:
-    """What all endpoints share. Made, and opened and closed, by the application."""
+    """What all endpoints and pages share. The application creates, opens and closes it."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
@@ -77,7 +77,7 @@ class Service:
         self._open = True
 
     async def close(self) -> None:
-        """Commit what was taken, end the threads, close the store."""
+        """Commit accepted posts, end the threads, close the store."""
         if not self._open:
             return
         self._open = False
@@ -115,14 +115,14 @@ class Service:
         return await self.read(function, *args, **kwargs)
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a function returns that takes long; it never holds up reading."""
+        """Return what a function returns that takes long; it does not delay reads."""
         return await self._calculators.run(function, *args, **kwargs)
 
     @contextmanager
     def exporting(self) -> Iterator[BoundedExecutor]:
         """Give the executor for one export; few run at a time. Raises : OverloadedError."""
         if self._exporting >= _EXPORTS:
-            raise OverloadedError("other pools are being exported; try again later", 5.0)
+            raise OverloadedError("too many exports are running; try again later", 5.0)
         self._exporting += 1
         try:
             yield self._exports
@@ -132,9 +132,9 @@ class Service:
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what a workflow returns that writes; such run one after another.
+        """Return what a workflow returns that writes. Changes run one after another.
 
-        Then remembered keys and pools are read again, and the background looks for work.
+        Afterwards cached keys and pools are read again, and the background thread looks for work.
         """
         changed = await self._changes.run(function, self.store, *args, **kwargs)
         self.access.forget()

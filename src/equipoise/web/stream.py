@@ -233,7 +233,7 @@ async def _received(request: ApiRequest) -> tuple[bytes, bool]:
         async with asyncio.timeout(seconds):
             message = await request.receive()
     except TimeoutError:
-        raise SlowRequestError(f"a stream must bring something every {seconds:g} s") from None
+        raise SlowRequestError(f"a stream must send something every {seconds:g} s") from None
     if message["type"] == "http.disconnect":
         raise ClientDisconnect
     return message.get("body", b""), message.get("more_body", False)

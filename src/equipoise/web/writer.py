@@ -1,4 +1,4 @@
-"""The one thread that records matches: what waits is committed together, pool by pool."""
+"""The one thread that records matches; waiting posts are committed together, pool by pool."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from equipoise.workflows.posting import Post
 
 log = logging.getLogger(__name__)
 
-#: What is answered to a post that was recorded.
+#: Answer to a post that was recorded.
 Recorded: TypeAlias = "list[MatchMessage] | PostedMessage"
 #: Seconds after which a post that was refused may be tried again.
 _RETRY = 1.0
@@ -117,11 +117,11 @@ class Writer:
         Raises : OverloadedError where too much waits already, and then nothing is recorded
         """
         if self._stopping:
-            raise OverloadedError("the service is being stopped; try again later", _RETRY)
+            raise OverloadedError("the service is stopping; try again later", _RETRY)
         matches = len(post.matches)
         full = 0 < self._matches < self._matches + matches > self._most_matches
         if full or self._posts >= self._most_posts:
-            raise OverloadedError("too many matches wait to be recorded; try again later", _RETRY)
+            raise OverloadedError("the queue of matches is full; try again later", _RETRY)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Recorded] = loop.create_future()
         self._matches += matches
@@ -140,7 +140,7 @@ class Writer:
             batch[0].loop.call_soon_threadsafe(self._resolve, outcomes)
 
     def _batches(self) -> Iterator[list[_Waiting]]:
-        """Yield what waits, as much as one transaction takes, until the end is asked for."""
+        """Yield batches of waiting posts, each for one transaction, until `stop`."""
         while (first := self._queue.get()) is not None:
             batch = [first]
             matches = len(first.post.matches)
@@ -167,7 +167,7 @@ class Writer:
             yield from self._commit(pool, waiting)
 
     def _commit(self, pool: str, waiting: Sequence[_Waiting]) -> Iterator[_Outcome]:
-        """Yield what became of the posts to one pool, whatever it was."""
+        """Yield the outcome of each post to one pool."""
         posts = [one.post for one in waiting]
         try:
             answers = posting.post_matches(self._store, pool, posts, now(), self._cache)
@@ -189,7 +189,7 @@ class Writer:
             yield from zip(waiting, answers, strict=True)
 
     def _resolve(self, outcomes: Sequence[_Outcome]) -> None:
-        """Hand out what became of posts; runs in the loop."""
+        """Resolve the futures of posts; runs in the event loop."""
         for waiting, answer in outcomes:
             self._matches -= len(waiting.post.matches)
             self._posts -= 1

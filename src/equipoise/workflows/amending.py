@@ -89,7 +89,7 @@ def correct_match(
     """
     rules = _rules(store, pool)
     if str(request.match) != match:
-        rule = f"must be {match}, the match that is corrected"
+        rule = f"must be {match}, the id in the path"
         raise InvalidDataError([Problem("", None, "match", rule, str(request.match)[:200])])
     found, problems = read_matches([request], rules)
     if problems:
@@ -225,7 +225,7 @@ def _about_player(
         raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
     if request.match is not None:
         if request.since is not None:
-            raise InvalidParameterError("give either since or match, not both")
+            raise InvalidParameterError("since cannot be combined with match")
         say_of_match = _of_one_match(kind, player, id_text(request.match), content, key, now)
         return _record(store, pool, say_of_match, now, preview)
     since = None if request.since is None else moment(request.since, "since")

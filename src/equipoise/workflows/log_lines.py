@@ -87,12 +87,14 @@ def check_log(path: Path, head: LogHead) -> None:
         try:
             _check_content(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise _broken(path, number, "must be what such an entry holds", str(error)) from error
+            raise _broken(
+                path, number, "must be a valid record of this kind", str(error)
+            ) from error
         if line.seq != count:
-            rule = f"must be {count}: entries are numbered one by one"
+            rule = f"must be {count}: records are numbered consecutively"
             raise _broken(path, number, rule, str(line.seq), "seq")
     if count != head.entries:
-        rule = f"must have as many entries as its first line says, {head.entries}"
+        rule = f"must have {head.entries} records, as its first line says"
         raise _broken(path, None, rule, str(count))
 
 

@@ -77,7 +77,7 @@ def leaderboard(
     """
     _check_limit(limit)
     if cursor is not None and around is not None:
-        raise InvalidParameterError("give either cursor or around")
+        raise InvalidParameterError("around cannot be combined with cursor")
     place = _place_in(cursor)
     with store.read() as connection:
         record = get_pool(connection, pool)

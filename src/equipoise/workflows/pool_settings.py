@@ -2,7 +2,7 @@
 
 A change is a log record. Matches before it keep what the settings of their time made of them, also
 in an import: the head of an exported log has the settings that the pool began with, and the import
-makes each change where it stands in the log.
+makes each change at its place in the log.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:
     more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
     named = ", ".join(conflicts[:5])
     return ConflictError(
-        f"recorded before with other content: {named}{more}; a match is corrected by PUT"
+        f"already recorded with different content: {named}{more}; to correct a match, use PUT"
     )
 
 
@@ -240,7 +240,9 @@ def _unratable(plan: _Plan, at: int, post: Post, error: UnratableMatchError) -> 
     line = post.first_line + at - first
     match = plan.entries[at].match
     reason = str(error.reason).replace("\n", " ")
-    problem = Problem("", line, "match", "must be one that the pool's system can rate", str(match))
+    problem = Problem(
+        "", line, "match", "must be a match that the system of the pool can rate", str(match)
+    )
     return InvalidDataError([problem], f"match {match} cannot be rated: {reason}")
 
 

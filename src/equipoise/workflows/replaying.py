@@ -207,7 +207,7 @@ def _players_in(piece: Piece) -> int:
 
 
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
-    """Rate a piece and write what came of it, in small transactions."""
+    """Rate a piece and write the result in small transactions."""
     rows, touched = replay.running.rate(piece.matches)
     for low in range(0, len(rows["player"]), replay_claims.STEP_ROWS):
         part = {name: values[low : low + replay_claims.STEP_ROWS] for name, values in rows.items()}

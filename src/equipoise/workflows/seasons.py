@@ -60,7 +60,7 @@ def end_season(
         new = open_pool(connection, pool, settings, now)
         if new is None:
             # Between the renaming and this, on PostgreSQL, somebody made a pool of the name.
-            raise ConflictError(f"a pool {pool!r} was made meanwhile: try again")
+            raise ConflictError(f"pool {pool!r} was created in the meantime; try again")
         _plant(connection, old, new, request, PoolRules(settings))
         if request.disqualified == "stay":
             _keep_barred(connection, old, new, key, now)
@@ -147,11 +147,11 @@ def _again(
     """Return the answer to a request that was carried out before. Raises : ConflictError."""
     after = seeds.seed_after(connection, there.id)
     if there.archive_of != pool or after is None:
-        raise ConflictError(
-            f"there is a pool {there.name!r} already, which is no season of {pool!r}"
-        )
+        raise ConflictError(f"pool {there.name!r} already exists and is not a season of {pool!r}")
     if msgspec.json.decode(after[1].request, type=SeasonRequest) != request:
-        raise ConflictError(f"season {there.season!r} of pool {pool!r} has ended otherwise")
+        raise ConflictError(
+            f"season {there.season!r} of pool {pool!r} has already ended with different settings"
+        )
     return _message(connection, there)
 
 

@@ -116,7 +116,7 @@ def test_all_opponents_are_counted(site: Any) -> None:
         page = client.get(f"/pools/{pool}/players/p03?wait=1").text
     shown = page.partition('id="opponents-caption"')[2].partition("</table>")[0].count("<tr>") - 1
     assert shown == 12
-    assert "and 17 others who mattered less" in page
+    assert "and 17 others with a smaller effect" in page
 
 
 def test_a_match_without_a_time_is_shown_as_received(site: Any) -> None:
@@ -161,7 +161,7 @@ def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
         assert "must be a whole number" in wrong.text
         saved = client.post(where, data=typed)
         assert saved.status_code == 303
-        assert "The settings are saved" in client.get(saved.headers["location"]).text
+        assert "Settings saved." in client.get(saved.headers["location"]).text
         told = site.ask("GET", f"/pools/{pool}").json()
         assert (told["late"], told["times"], told["placement_matches"]) == ("append", "datetime", 2)
         amendment = client.get(f"/pools/{pool}/amendments/{told['last_seq']}").text

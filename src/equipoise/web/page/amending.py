@@ -51,7 +51,7 @@ ACTIONS = {
         "void",
         "match",
         "Void",
-        "The match no longer counts. It stays in the log, and can be restored.",
+        "The match no longer counts. It stays in the log and can be restored.",
         amending.void_match,
     ),
     "restore": Action(
@@ -66,7 +66,7 @@ ACTIONS = {
         "correct",
         "match",
         "Correct",
-        "What was posted is replaced; the log keeps both.",
+        "Replaces the posted match. The log keeps both versions.",
         amending.correct_match,
         danger=False,
     ),
@@ -74,7 +74,7 @@ ACTIONS = {
         "disqualify",
         "player",
         "Disqualify",
-        "Matches of this player from that time on no longer count for anybody's rating.",
+        "Matches of this player from then on no longer count for any rating.",
         amending.disqualify,
     ),
     "reinstate": Action(
@@ -136,7 +136,7 @@ def moment_of(text: str) -> int | str | None:
 def _action(context: PageContext) -> Action:
     found = ACTIONS.get(context.request.url.path.split("/")[3])
     if found is None:
-        raise NotFoundError("nothing is at this path")
+        raise NotFoundError("no such page")
     return found
 
 
@@ -168,7 +168,7 @@ async def _corrected(context: PageContext, form: Form, wanted: str) -> MatchRequ
         return with_places(posted, form.texts("rank"))
     match = match_of_json(form.text("json"))
     if str(match.match) != wanted:
-        rule = "must stay the id of the match"
+        rule = "must be the id of the match"
         raise InvalidDataError([Problem("", None, "match", rule, str(match.match)[:200])])
     return match
 

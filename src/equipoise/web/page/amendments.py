@@ -1,4 +1,4 @@
-"""What was amended: the log of it, and what each amendment changed."""
+"""Amendments: the list, and the changes of one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from equipoise.web.page.wording import path
 from equipoise.workflows import amending
 
 PAGE_SIZE = 50
-#: Seconds after which a browser without scripts looks again whether a replay is done.
+#: Seconds after which a browser without scripts reloads the page of a pending amendment.
 _AGAIN = 2
 
-#: What each kind did, as words.
+#: Kinds of amendments in words.
 KINDS = {
     "void": "voided",
     "restore": "restored",
@@ -41,7 +41,7 @@ async def amendments_page(context: PageContext) -> Response:
 
 
 async def amendment_page(context: PageContext) -> Response:
-    """Return an amendment and what it changed; a pending one looks again by itself."""
+    """Return an amendment and its changes; the page of a pending one reloads itself."""
     await context.pool()
     text = str(context.request.path_params["seq"])
     if not text.isascii() or not text.isdecimal() or len(text) > 18:

@@ -1,4 +1,4 @@
-"""The audit log: what administrators did, newest first."""
+"""The audit log: administrator actions, newest first."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PAGE_SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """Something that was done.
+    """A line of the audit log.
 
-    by : name of the key that did it, where whoever asks may know it
+    by : name of the key that did it, if the sender may know it
     place : the pool in which it is found now, None where that is gone: when a season ends, its log
         goes with the archive
     """
@@ -37,7 +37,7 @@ class AuditLine:
 
 
 async def audit_page(context: PageContext) -> Response:
-    """Return what was done, in one pool or in all; the key of a pool sees its own."""
+    """Return the actions in one pool or in all; the key of a pool sees its own."""
     key = context.need_admin()
     wanted = context.query("pool") or None
     pool = audited_pool(key, wanted)

@@ -73,7 +73,7 @@ async def read_form(request: Request, limit: int) -> Form:
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
-            raise TooLargeError(f"at most {limit:,} bytes are read")
+            raise TooLargeError(f"the form must have at most {limit:,} bytes")
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() == "multipart/form-data":
         # Large uploads are taken apart without holding up others.
@@ -101,7 +101,7 @@ def _multipart(kind: str, body: bytes) -> Form:
     head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     if not message.is_multipart():
-        raise _bad("must be a form with parts", kind)
+        raise _bad("must be multipart/form-data", kind)
     form = Form()
     for part in message.iter_parts():
         name = part.get_param("name", header="content-disposition")

@@ -24,7 +24,7 @@ async def keys_page(context: PageContext) -> Response:
 
 
 async def make_key(context: PageContext) -> Response:
-    """Make a key and tell its secret, this once."""
+    """Create a key and show its secret once."""
     key = context.need_all_pools()
     form = await context.form()
     try:
@@ -50,7 +50,9 @@ async def end_key(context: PageContext) -> Response:
 
 def _name(text: str) -> str:
     if not text or len(text) > 200:
-        raise InvalidDataError([Problem("", None, "name", "must have 1 to 200 letters", text[:50])])
+        raise InvalidDataError(
+            [Problem("", None, "name", "must have 1 to 200 characters", text[:50])]
+        )
     return text
 
 

@@ -29,7 +29,7 @@ class BoardRow:
 
 
 async def leaderboard_page(context: PageContext) -> Response:
-    """Return a page of the leaderboard, or the players in whose names a text stands."""
+    """Return a page of the leaderboard, or the players whose names contain a text."""
     search, around = context.query("search")[:200], context.query("around") or None
     provisional = context.query("provisional") == "1"
     inactive = context.query("inactive") == "1"
@@ -83,7 +83,7 @@ def board_rows(rows: Sequence[LeaderboardRow]) -> list[BoardRow]:
 
 
 async def names(context: PageContext) -> Response:
-    """Return ids in which a text stands, as JSON for fields that suggest them."""
+    """Return ids that contain a text, as JSON for input fields with suggestions."""
     text = context.query("text")[:200]
     found = await context.read(search_players, text, limit=MOST_NAMES) if text else []
     rows = [{"player": row.player, "rating": row.rating} for row in found]

@@ -1,4 +1,4 @@
-"""Matches of a pool: the list, and one match with what it did to everybody in it."""
+"""Matches of a pool: the list, and one match with its changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE_SIZE = 50
 
 
 async def matches_page(context: PageContext) -> Response:
-    """Return matches, newest first, or the way to one that is named."""
+    """Return matches, newest first, or a redirect to the match of the query."""
     wanted = context.query("match")[:200]
     if wanted:
         pool = await context.pool()

@@ -20,9 +20,9 @@ from equipoise.workflows.pool_settings import change_settings
 
 #: What each way with late matches does, as words.
 LATE = {
-    "reject": "refuse them",
-    "append": "rate them as if they came last",
-    "replay": "put them in their place, and rate the pool again",
+    "reject": "reject",
+    "append": "rate as if played last",
+    "replay": "replay in order",
 }
 _TIMES = {"seconds": "seconds since 1970", "datetime": "ISO 8601"}
 _NUMBERS = (
@@ -105,7 +105,7 @@ def change_of(form: Form, pool: PoolMessage) -> PoolChange:
 
 
 def _typed(pool: PoolMessage) -> dict[str, str]:
-    """Return the settings of a pool as they stand in the form."""
+    """Return the settings of a pool as fields of the form."""
     typed = {"late": pool.late, "times": pool.times, "public": "1" if pool.public else ""}
     for name in _NUMBERS:
         value = getattr(pool, name)

@@ -1,4 +1,4 @@
-"""The list of pools, and how one of them does: activity, ratings, drift, what came last."""
+"""The list of pools, and the overview of one: activity, ratings, drift, latest matches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATEST, AMENDED, BEST = 8, 5, 5
 
 
 async def pools_page(context: PageContext) -> Response:
-    """Return the pools that whoever asks may read."""
+    """Return the pools that the sender may read."""
     every = await context.service.read(pool_messages)
     shown = [one for one in every if context.may_read(one)]
     ended = [one for one in shown if one.closed is not None]
@@ -29,7 +29,7 @@ async def pools_page(context: PageContext) -> Response:
 
 
 async def pool_page(context: PageContext) -> Response:
-    """Return how a pool does."""
+    """Return the overview of a pool."""
     await context.pool()
     overviews = context.state.overviews
     board, overview, matches, amendments = await context.snapshot(
@@ -46,7 +46,7 @@ async def pool_page(context: PageContext) -> Response:
         overview=overview,
         activity=_activity(overview),
         ratings=_ratings(overview),
-        drift=drift_chart("Mean rating of those who played, over time", overview.drift)
+        drift=drift_chart("Mean rating of active players over time", overview.drift)
         if len(overview.drift) > 1
         else None,
         best=board.players,

@@ -1,4 +1,4 @@
-"""Posting a match by hand: what it would do is shown before it is done."""
+"""Posting a match with a form; a preview comes first."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ async def post_page(context: PageContext) -> Response:
 
 
 async def admin_page(context: PageContext) -> Response:
-    """Return what an organiser of a pool can do."""
+    """Return the page with the tasks of an administrator."""
     await context.need("admin")
     found = await context.read(amending.amendments, limit=10)
     return context.render("admin.html", amendments=found.amendments)
 
 
 async def post_match(context: PageContext) -> Response:
-    """Show what a match would do; or record it, once that was seen."""
+    """Preview a match; record it if the form is of a preview."""
     pool = await context.need("writer")
     form = await context.form()
     try:

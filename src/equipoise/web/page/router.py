@@ -1,4 +1,4 @@
-"""Which page stands where."""
+"""Paths of the pages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ View = Callable[[PageContext], Awaitable[Response]]
 
 log = logging.getLogger(__name__)
 
-#: Ids stand last, as they may hold slashes.
+#: Ids come last, as they may contain slashes.
 _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", pools.pools_page),
     ("GET", "/pools/{pool}", pools.pool_page),
@@ -111,7 +111,7 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
         except EquipoiseError as error:
             return error_page(context, error)
         except TimeoutError:
-            return error_page(context, TimedOutError("the answer took longer than it may"))
+            return error_page(context, TimedOutError("the request took too long"))
         except DATABASE_ERRORS:
             log.exception("the database does not answer")
             return error_page(context, UnavailableError("the database does not answer"))

@@ -1,4 +1,4 @@
-"""Seasons of a pool: those that have ended, and the end of one, shown before it is done."""
+"""Seasons of a pool: the list of past ones, and the end of one after a preview."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from equipoise.workflows.pools import pool_messages
 from equipoise.workflows.season_preview import preview_season
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-_NAME_RULE = "must be small letters, digits, '-', '_', at most 40, a letter or digit first"
+_NAME_RULE = (
+    "must have at most 40 lower-case letters, digits, '-' and '_', starting with a letter or digit"
+)
 #: What the form begins with.
 _DEFAULTS = {"reset": "soft", "keep": "50", "towards": "mean", "disqualified": "stay"}
 _FIELDS = ("season", "reset", "keep", "widen", "towards", "disqualified")
@@ -50,7 +52,7 @@ async def end_page(context: PageContext) -> Response:
 
 
 async def end_season(context: PageContext) -> Response:
-    """Show what the end of a season would do; or end it, once that was seen."""
+    """Preview the end of a season; end it if the form is of a preview."""
     pool = await context.need("admin")
     form = await context.form()
     try:

@@ -29,7 +29,7 @@ async def sign_in(context: PageContext) -> Response:
     if secret.isascii() and secret.isprintable() and 0 < len(secret) <= LONGEST_SECRET:
         key = await context.service.read(valid_key, secret)
     if key is None:
-        told = ["this is no key, or it has expired or was revoked"]
+        told = ["invalid key: unknown, expired or revoked"]
         return context.render("sign_in.html", 401, next=target, problems=told)
     answer = context.redirect(target)
     answer.set_cookie(

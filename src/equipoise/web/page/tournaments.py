@@ -129,10 +129,10 @@ def _games(form: Form) -> tuple[bytes, str, str]:
     if upload is not None and upload.content:
         name, content = upload.name, upload.content
     if not content.strip():
-        raise _wrong("games", "must be chosen, dropped or pasted", "nothing")
+        raise _wrong("games", "must be uploaded or pasted", "nothing")
     for magic, packed in _PACKED.items():
         if content.startswith(magic):
-            raise _wrong("games", "must be text that is not packed", packed)
+            raise _wrong("games", "must be uncompressed text", packed)
     kind = form.text("format")
     if kind and kind not in FORMATS:
         raise _wrong("format", f"must be one of {', '.join(FORMATS)}", kind[:50])

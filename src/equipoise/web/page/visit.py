@@ -172,8 +172,8 @@ class PageContext:
 
     def _refused(self) -> UnauthorisedError | ForbiddenError:
         if self.key is None:
-            return UnauthorisedError("this is not public: sign in with a key that may see it")
-        return ForbiddenError(f"the key {self.key.name} does not allow this")
+            return UnauthorisedError("this page is not public: sign in with a key that can read it")
+        return ForbiddenError(f"the key {self.key.name!r} does not allow this")
 
     async def form(self) -> Form:
         """Return the form in the body, posted from a page of ours.
@@ -186,7 +186,7 @@ class PageContext:
             if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):
-                    raise ForbiddenError("the form is of another session: load its page again")
+                    raise ForbiddenError("the form is from another session: reload the page")
             self._form = form
         return self._form
 
@@ -198,10 +198,10 @@ class PageContext:
         return hmac.new(secret.encode(), b"equipoise form", hashlib.sha256).hexdigest()
 
     def id_of(self, name: str) -> str:
-        """Return an id from the path, or from the query where it cannot stand in a path."""
+        """Return an id from the path, or from the query if it cannot be part of a path."""
         found = self.request.path_params.get(name) or self.request.query_params.get("id", "")
         if not found:
-            raise NotFoundError(f"no {name} is named")
+            raise NotFoundError(f"the id of the {name} is missing")
         return str(found)
 
     def query(self, name: str, otherwise: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Webhooks of a pool: how they do; made, tried, disabled."""
+"""Webhooks of a pool: list, create, test, disable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def webhooks_page(context: PageContext) -> Response:
 
 
 async def make_webhook(context: PageContext) -> Response:
-    """Make a webhook and tell its secret, this once."""
+    """Create a webhook and show its secret once."""
     await context.need("admin")
     form = await context.form()
     try:
@@ -60,7 +60,7 @@ async def end_webhook(context: PageContext) -> Response:
 
 
 async def try_webhook(context: PageContext) -> Response:
-    """Send a webhook a test message and tell what came of it."""
+    """Send a webhook a test message and show the result."""
     pool = await context.need("admin")
     number = (await context.form()).whole("webhook")
     found = await webhook_trial.try_webhook(context.service, pool.pool, number)
