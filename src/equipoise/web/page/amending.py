@@ -17,7 +17,7 @@ from equipoise.messages.amendments import (
     ReasonRequest,
 )
 from equipoise.messages.matches import MatchRequest
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.forms import Form
 from equipoise.web.page.match_form import json_of, match_of_json, team_lines, with_places
 from equipoise.web.page.problems import problems_of
@@ -114,8 +114,6 @@ async def perform(context: PageContext) -> Response:
         preview = await context.calculate(
             action.workflow, wanted, request, key=key, now=now(), preview=True
         )
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         return await _shown(context, action, wanted, form, error=error)
     return await _shown(context, action, wanted, form, difference=preview.difference, seen=seen)

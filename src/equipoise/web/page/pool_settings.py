@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.pools import LatePolicy, PoolChange, PoolMessage, PoolTimes
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.forms import Form
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
@@ -51,8 +51,6 @@ async def save_settings(context: PageContext) -> Response:
     try:
         request = change_of(form, pool)
         await context.write(change_settings, request, now(), key=context.key_number)
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         typed = {name: form.text(name) for name in (*_NUMBERS, "late", "times", "reason")}
         typed["public"] = form.text("public")
@@ -67,8 +65,6 @@ async def delete_pool(context: PageContext) -> Response:
     form = await context.form()
     try:
         await context.write(deleting.delete_pool, form.text("confirm"), key=key.id, now=now())
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         return _shown(context, _typed(pool), http_status(error), problems=problems_of(error))
     return context.redirect("/")

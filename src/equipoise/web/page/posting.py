@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.amending import digest
 from equipoise.web.page.forms import Form
 from equipoise.web.page.match_form import TeamEntry, blanks, match_of_form, match_of_json
@@ -42,8 +42,6 @@ async def post_match(context: PageContext) -> Response:
             done = await writer.submit_match(pool.pool, match, context.key_number)
             return context.redirect(path("pools", pool.pool, "matches", done.match))
         preview = await context.calculate(preview_match, match, now())
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         return _shown(context, form, http_status(error), problems=problems_of(error))
     return _shown(context, form, preview=preview, seen=seen)

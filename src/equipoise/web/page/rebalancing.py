@@ -12,7 +12,7 @@ from starlette.responses import Response
 from equipoise.data.rebalanced import Method
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.rebalance import ComparedMessage, RebalanceMessage, rebalance_message
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
 
@@ -68,8 +68,6 @@ async def rebalance(context: PageContext) -> Response:
         found, rows = await context.service.calculate(
             lambda: rebalanced(text.encode("utf-8", "replace"), chosen, form.flag("compare"))
         )
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         return _shown(
             context,

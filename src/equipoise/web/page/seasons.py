@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.seasons import Centre, Disqualified, Reset, SeasonRequest
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.amending import digest
 from equipoise.web.page.forms import Form
 from equipoise.web.page.problems import problems_of
@@ -63,8 +63,6 @@ async def end_season(context: PageContext) -> Response:
             done = await context.write(seasons.end_season, request, key=key, now=now())
             return context.redirect(path("pools", pool.pool, "seasons", ended=done.season))
         preview = await context.calculate(preview_season, request)
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         return _shown(context, form, http_status(error), problems=problems_of(error))
     return _shown(context, form, preview=preview, seen=seen)

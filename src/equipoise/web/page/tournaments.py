@@ -13,7 +13,7 @@ from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale, around
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.cross_table import MOST_PLAYERS as MOST_CROSSED
 from equipoise.web.page.cross_table import CrossLine, cross_lines
 from equipoise.web.page.forms import Form
@@ -98,8 +98,6 @@ async def tournament(context: PageContext) -> Response:
         found = await context.service.calculate(
             lambda: performance_of(content, kind, confidence, average)
         )
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         return _shown(context, form, http_status(error), problems=problems_of(error))
     return _shown(context, form, table=table_of(found), name=name)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.webhooks import EventKind, WebhookRequest
 from equipoise.web import webhook_trial
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.forms import Form
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
@@ -43,8 +43,6 @@ async def make_webhook(context: PageContext) -> Response:
             now=now(),
             private=context.service.settings.private_webhooks,
         )
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         status, told = http_status(error), problems_of(error)
         return await _shown(context, status, problems=told, typed=form)
