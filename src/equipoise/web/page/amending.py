@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
+from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.amendments import (
     AmendmentMessage,
     DifferenceMessage,
@@ -18,7 +18,7 @@ from equipoise.messages.amendments import (
 )
 from equipoise.messages.matches import MatchRequest
 from equipoise.web.errors import http_status
-from equipoise.web.page.forms import Form
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.match_form import json_of, match_of_json, team_lines, with_places
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
@@ -166,8 +166,7 @@ async def _corrected(context: PageContext, form: Form, wanted: str) -> MatchRequ
         return with_places(posted, form.texts("rank"))
     match = match_of_json(form.text("json"))
     if str(match.match) != wanted:
-        rule = "must be the id of the match"
-        raise InvalidDataError([Problem("", None, "match", rule, str(match.match)[:200])])
+        raise wrong("match", "must be the id of the match", str(match.match)[:200])
     return match
 
 

@@ -6,11 +6,12 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.keys import KeyMessage, KeyRequest, Role
 from equipoise.messages.pools import PoolMessage
 from equipoise.store.connection import Store
 from equipoise.web.errors import http_status
+from equipoise.web.page.forms import wrong
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
 from equipoise.workflows import keys
@@ -30,7 +31,7 @@ async def make_key(context: PageContext) -> Response:
     try:
         request = KeyRequest(
             name=_name(form.text("name")),
-            role=_role(form.text("role")),
+            role=form.choice("role", get_args(Role)),
             pool=form.text("pool") or None,
             expires=form.text("expires") or None,
         )
@@ -50,19 +51,8 @@ async def end_key(context: PageContext) -> Response:
 
 def _name(text: str) -> str:
     if not text or len(text) > 200:
-        raise InvalidDataError(
-            [Problem("", None, "name", "must have 1 to 200 characters", text[:50])]
-        )
+        raise wrong("name", "must have 1 to 200 characters", text[:50])
     return text
-
-
-def _role(text: str) -> Role:
-    for role in get_args(Role):
-        if role == text:
-            found: Role = role
-            return found
-    rule = f"must be one of {', '.join(get_args(Role))}"
-    raise InvalidDataError([Problem("", None, "role", rule, text[:50])])
 
 
 async def _shown(context: PageContext, status: int = 200, **more: object) -> Response:

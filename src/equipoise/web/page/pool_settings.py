@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast, get_args
+from typing import get_args
 
 from msgspec import UNSET
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import LatePolicy, PoolChange, PoolMessage, PoolTimes
 from equipoise.web.errors import http_status
-from equipoise.web.page.forms import Form
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
@@ -72,15 +72,8 @@ async def delete_pool(context: PageContext) -> Response:
 
 def change_of(form: Form, pool: PoolMessage) -> PoolChange:
     """Return the settings that a form asks for. Raises : InvalidDataError."""
-    late = form.text("late", pool.late)
-    times = form.text("times", pool.times)
-    for name, text, choices in (
-        ("late", late, get_args(LatePolicy)),
-        ("times", times, get_args(PoolTimes)),
-    ):
-        if text not in choices:
-            rule = f"must be one of {', '.join(choices)}"
-            raise InvalidDataError([Problem("", None, name, rule, text[:50])])
+    late = form.choice("late", get_args(LatePolicy), pool.late)
+    times = form.choice("times", get_args(PoolTimes), pool.times)
     numbers = {}
     for name in _NUMBERS:
         value = form.number(name, -_MOST, _MOST)
@@ -88,11 +81,11 @@ def change_of(form: Form, pool: PoolMessage) -> PoolChange:
             numbers[name] = value
     placing = numbers.pop("placement_matches", None)
     if placing is not None and placing != int(placing):
-        rule, got = "must be a whole number", form.text("placement_matches")[:50]
-        raise InvalidDataError([Problem("", None, "placement_matches", rule, got)])
+        got = form.text("placement_matches")[:50]
+        raise wrong("placement_matches", "must be a whole number", got)
     return PoolChange(
-        late=cast(LatePolicy, late),
-        times=cast(PoolTimes, times),
+        late=late,
+        times=times,
         public=form.text("public") == "1",
         placement_matches=UNSET if placing is None else int(placing),
         reason=form.text("reason"),

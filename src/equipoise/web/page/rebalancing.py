@@ -10,7 +10,7 @@ from typing import Any, get_args
 from starlette.responses import Response
 
 from equipoise.data.rebalanced import Method
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.rebalance import ComparedMessage, RebalanceMessage, rebalance_message
 from equipoise.web.errors import http_status
 from equipoise.web.page.problems import problems_of
@@ -64,7 +64,7 @@ async def rebalance(context: PageContext) -> Response:
     form = await context.form()
     text, method = form.text("request"), form.text("method")
     try:
-        chosen = _method(method)
+        chosen = form.choice("method", get_args(Method)) if method else None
         found, rows = await context.service.calculate(
             lambda: rebalanced(text.encode("utf-8", "replace"), chosen, form.flag("compare"))
         )
@@ -104,17 +104,6 @@ def rebalanced(
         return found, []
     plain = RebalanceOrder(source=content, time_limit=_SECONDS)
     return found, comparison_message(compare_methods(plain)).methods
-
-
-def _method(text: str) -> Method | None:
-    if not text:
-        return None
-    for method in get_args(Method):
-        if method == text:
-            found: Method = method
-            return found
-    rule = f"must be one of {', '.join(get_args(Method))}"
-    raise InvalidDataError([Problem("", None, "method", rule, text[:50])])
 
 
 def _values_of(text: str) -> dict[str, str]:

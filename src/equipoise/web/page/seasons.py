@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import cast, get_args
+from typing import get_args
 
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.seasons import Centre, Disqualified, Reset, SeasonRequest
 from equipoise.web.errors import http_status
 from equipoise.web.page.amending import digest
-from equipoise.web.page.forms import Form
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
@@ -72,9 +72,9 @@ def season_of(form: Form) -> SeasonRequest:
     """Return what a form asks for. Raises : InvalidDataError."""
     name = form.text("season")
     if not _NAME.fullmatch(name):
-        raise _wrong("name of the season", _NAME_RULE, name[:50] or "nothing")
-    reset = cast(Reset, _choice(form, "reset", get_args(Reset)))
-    barred = cast(Disqualified, _choice(form, "disqualified", get_args(Disqualified)))
+        raise wrong("name of the season", _NAME_RULE, name[:50] or "nothing")
+    reset = form.choice("reset", get_args(Reset), _DEFAULTS["reset"])
+    barred = form.choice("disqualified", get_args(Disqualified), _DEFAULTS["disqualified"])
     if reset == "hard":
         # What is only of a soft reset is left as it is by default.
         return SeasonRequest(season=name, reset=reset, disqualified=barred)
@@ -84,20 +84,9 @@ def season_of(form: Form) -> SeasonRequest:
         reset=reset,
         keep=0.5 if keep is None else keep / 100,
         widen=form.number("widen", 0, _MOST_WIDENING),
-        towards=cast(Centre, _choice(form, "towards", get_args(Centre))),
+        towards=form.choice("towards", get_args(Centre), _DEFAULTS["towards"]),
         disqualified=barred,
     )
-
-
-def _choice(form: Form, field: str, choices: tuple[str, ...]) -> str:
-    text = form.text(field, _DEFAULTS[field])
-    if text not in choices:
-        raise _wrong(field, f"must be one of {', '.join(choices)}", text[:50])
-    return text
-
-
-def _wrong(field: str, rule: str, got: str) -> InvalidDataError:
-    return InvalidDataError([Problem("", None, field, rule, got)])
 
 
 def _shown(context: PageContext, form: Form, status: int = 200, **more: object) -> Response:

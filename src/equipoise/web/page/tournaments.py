@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale, around
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
 from equipoise.web.errors import http_status
 from equipoise.web.page.cross_table import MOST_PLAYERS as MOST_CROSSED
 from equipoise.web.page.cross_table import CrossLine, cross_lines
-from equipoise.web.page.forms import Form
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
 
@@ -127,13 +127,11 @@ def _games(form: Form) -> tuple[bytes, str, str]:
     if upload is not None and upload.content:
         name, content = upload.name, upload.content
     if not content.strip():
-        raise _wrong("games", "must be uploaded or pasted", "nothing")
+        raise wrong("games", "must be uploaded or pasted", "nothing")
     for magic, packed in _PACKED.items():
         if content.startswith(magic):
-            raise _wrong("games", "must be uncompressed text", packed)
-    kind = form.text("format")
-    if kind and kind not in FORMATS:
-        raise _wrong("format", f"must be one of {', '.join(FORMATS)}", kind[:50])
+            raise wrong("games", "must be uncompressed text", packed)
+    kind = form.choice("format", list(FORMATS)) if form.text("format") else ""
     return content, kind or guessed(name, content), name
 
 
@@ -159,12 +157,8 @@ def _share(form: Form) -> float:
     value = form.number("confidence", 0, 100)
     if value is None or not 0 < value < 100:
         rule = "must be a percentage between 0 and 100"
-        raise _wrong("confidence", rule, form.text("confidence")[:50])
+        raise wrong("confidence", rule, form.text("confidence")[:50])
     return value / 100
-
-
-def _wrong(field: str, rule: str, got: str) -> InvalidDataError:
-    return InvalidDataError([Problem("", None, field, rule, got)])
 
 
 def table_of(rated: Rated) -> Table:

@@ -6,11 +6,11 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.webhooks import EventKind, WebhookRequest
 from equipoise.web import webhook_trial
 from equipoise.web.errors import http_status
-from equipoise.web.page.forms import Form
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
@@ -69,13 +69,12 @@ def webhook_of(form: Form) -> WebhookRequest:
     """Return what a form asks for. Raises : InvalidDataError."""
     url, events = form.text("url"), form.texts("event")
     if not 0 < len(url) <= _LONGEST:
-        rule = f"must have 1 to {_LONGEST} characters"
-        raise InvalidDataError([Problem("", None, "address", rule, url[:50] or "nothing")])
+        raise wrong("address", f"must have 1 to {_LONGEST} characters", url[:50] or "nothing")
     kinds = [kind for kind in get_args(EventKind) if kind in events]
     if not kinds or len(kinds) < len(set(events)):
         rule = f"must be some of {', '.join(get_args(EventKind))}"
         got = ", ".join(events)[:100] or "nothing"
-        raise InvalidDataError([Problem("", None, "events", rule, got)])
+        raise wrong("events", rule, got)
     return WebhookRequest(url=url, events=kinds)
 
 
