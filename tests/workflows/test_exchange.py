@@ -462,7 +462,7 @@ def test_a_pool_is_made_as_it_is_asked_for(store: Store, tmp_path: Path) -> None
 def test_what_does_not_fit_the_pool_is_refused(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "more.csv"
     path.write_text("match,time,player,rank\nold,5,a,0\nold,5,b,1\n")
-    with pytest.raises(NotFoundError, match="no pool 'none', and it is not to be made"):
+    with pytest.raises(NotFoundError, match="no pool 'none'; add --create to create it"):
         import_pool(store, "none", from_file(path), NOW)
     with pytest.raises(InvalidDataError, match="no such file or directory"):
         import_pool(store, "none", from_file(tmp_path / "no.csv", create=True), NOW)

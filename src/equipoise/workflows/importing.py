@@ -107,7 +107,7 @@ def import_pool(
     started = working_time()
     there = _rules(store, pool) is not None
     if not there and not request.create:
-        raise NotFoundError(f"no pool {pool!r}, and it is not to be made")
+        raise NotFoundError(f"no pool {pool!r}; add --create to create it")
     done = _Import(store, pool, request, now, progress or (lambda done, total: None))
     source = request.history.source
     path = Path(source) if isinstance(source, str | os.PathLike) else None
@@ -222,12 +222,12 @@ def _refuse_choices(asked: HistoryRequest) -> None:
     named = [name for name, value in given.items() if value]
     if named:
         raise InvalidParameterError(
-            f"leave out {', '.join(named)}: a log of `equipoise export` is imported as it is"
+            f"leave out {', '.join(named)}: a log of `equipoise export` is imported unchanged"
         )
 
 
 def _import_log(done: _Import, path: Path) -> None:
-    """Check a log to its end, then record its entries in their order."""
+    """Check a whole log, then write its records in order."""
     head = read_head(path)
     check_log(path, head)
     _made(done, _rules(done.store, done.pool), head.settings, at_first=True)
@@ -292,8 +292,9 @@ def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> N
     if isinstance(answer, InvalidDataError):
         raise InvalidDataError(
             [located(problem) for problem in answer.problems],
-            f"pool {done.pool!r} refuses what comes after "
-            f"{counted(done.matches, 'match', 'matches')}; problems: {len(answer.problems)}",
+            f"pool {done.pool!r} rejected the next matches after "
+            f"{counted(done.matches, 'match', 'matches')}: "
+            f"{counted(len(answer.problems), 'problem')}",
         )
     if isinstance(answer, EquipoiseError):
         raise answer
