@@ -43,7 +43,7 @@ def test_a_player_is_found_and_the_change_is_explained(
         assert "mio-fox" in said
         assert "points" in said
         assert why.get_by_role("row", name="Change of rating").is_visible()
-        assert "the change would have been between" in why.inner_text()
+        assert "the change lies between" in why.inner_text()
         keep(page, f"journey-why-{'phone' if screen is PHONE else 'wide'}")
         older = page.get_by_role("link", name="Why match").nth(3)
         match = (older.get_attribute("aria-label") or "").split()[2]
@@ -59,7 +59,7 @@ def test_ten_players_with_two_parties_are_split(chromium: Any, site: Any, screen
     """Pasted into rows, one pair kept apart; parties stay whole, and what they cost is said."""
     with browsing(chromium, site, screen=screen) as page:
         page.goto("/pools/arena/balance")
-        page.get_by_label("One a line").fill(LOBBY)
+        page.get_by_label("One player per line").fill(LOBBY)
         page.get_by_role("button", name="Add to the list").click()
         page.get_by_text("10 players", exact=True).wait_for()
         page.get_by_text("Players to separate").click()

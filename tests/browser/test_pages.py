@@ -187,7 +187,7 @@ def test_pages_do_their_work_without_scripts(chromium: Any, site: Any) -> None:
     page.get_by_role("link", name="mio-fox", exact=True).click()
     assert page.get_by_role("img", name="Rating of mio-fox").is_visible()
     page.goto("/pools/arena/balance")
-    page.get_by_label("One a line").fill("ada-fox\nbo-otter\ncleo_77\ndag_77")
+    page.get_by_label("One player per line").fill("ada-fox\nbo-otter\ncleo_77\ndag_77")
     page.get_by_role("button", name="Make teams").click()
     assert page.get_by_role("heading", name="Team 2").is_visible()
     context.close()
