@@ -36,7 +36,7 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.application import Application, create_application
 from equipoise.web.dispatch import Dispatcher
-from equipoise.web.endpoints import Asked, Endpoint
+from equipoise.web.endpoints import ApiRequest, Endpoint
 from equipoise.web.logs import configure_logs
 from equipoise.web.routing import PathTable, sent_path
 from equipoise.web.settings import ServiceSettings
@@ -59,7 +59,7 @@ class Answer(msgspec.Struct):
     numbers: tuple[float, ...] = tuple(1500.0 + number / 7 for number in range(12))
 
 
-async def ours(asked: Asked) -> Answer:
+async def ours(asked: ApiRequest) -> Answer:
     """Answer as an endpoint of the service."""
     return Answer(asked.pool, asked.path["player"], asked.query.at)
 

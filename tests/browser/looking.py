@@ -65,8 +65,8 @@ def keep(page: Any, name: str) -> None:
 def settle(page: Any) -> None:
     """Wait until the page is there with its chart, and a frame was drawn."""
     page.wait_for_load_state("load")
-    if page.locator("#course").count():
-        page.wait_for_selector("#course[data-drawn]")
+    if page.locator("#timeline").count():
+        page.wait_for_selector("#timeline[data-drawn]")
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 

@@ -43,7 +43,7 @@ def test_a_player_is_found_and_the_change_is_explained(
         assert "mio-fox" in said
         assert "points" in said
         assert why.get_by_role("row", name="Change of rating").is_visible()
-        assert "the change would have been between" in why.inner_text()
+        assert "the change lies between" in why.inner_text()
         keep(page, f"journey-why-{'phone' if screen is PHONE else 'wide'}")
         older = page.get_by_role("link", name="Why match").nth(3)
         match = (older.get_attribute("aria-label") or "").split()[2]
@@ -59,13 +59,13 @@ def test_ten_players_with_two_parties_are_split(chromium: Any, site: Any, screen
     """Pasted into rows, one pair kept apart; parties stay whole, and what they cost is said."""
     with browsing(chromium, site, screen=screen) as page:
         page.goto("/pools/arena/balance")
-        page.get_by_label("One a line").fill(LOBBY)
-        page.get_by_role("button", name="Put them into rows").click()
+        page.get_by_label("One player per line").fill(LOBBY)
+        page.get_by_role("button", name="Add to the list").click()
         page.get_by_text("10 players", exact=True).wait_for()
-        page.get_by_text("Who must not play together").click()
+        page.get_by_text("Players to separate").click()
         page.get_by_label("Pair 1, one").fill("gus_77")
         page.get_by_label("Pair 1, the other").fill("hana-fox")
-        page.get_by_role("button", name="Split them").click()
+        page.get_by_role("button", name="Make teams").click()
         teams = [page.get_by_role("region", name=f"Team {number}") for number in (1, 2)]
         teams[1].wait_for()
         found = [set(team.locator("li bdi").all_inner_texts()) for team in teams]
@@ -74,7 +74,7 @@ def test_ten_players_with_two_parties_are_split(chromium: Any, site: Any, screen
             assert any(party <= team for team in found)
         assert not any({"gus_77", "hana-fox"} <= team for team in found)
         assert page.get_by_text("team 1 wins").is_visible()
-        costs = page.get_by_role("table", name="What had to be kept, and what it costs")
+        costs = page.get_by_role("table", name="Constraints and their costs")
         assert costs.get_by_role("row").count() >= 4
         assert page.get_by_role("heading", name="Next best").is_visible()
         keep(page, f"journey-teams-{'phone' if screen is PHONE else 'wide'}")
@@ -133,19 +133,19 @@ def test_a_match_is_voided_by_keyboard_alone(chromium: Any, site: Any) -> None:
         page.wait_for_url("**/void/m0150")
         reach(page, "#reason")
         page.keyboard.insert_text("played with a broken map")
-        reach(page, "Show what would change")
+        reach(page, "Preview")
         page.keyboard.press("Enter")
-        would = page.get_by_role("region", name="What would change")
+        would = page.get_by_role("region", name="Preview of the changes")
         would.wait_for()
         first = would.get_by_role("row").nth(1)
         player = first.get_by_role("rowheader").inner_text()
         after = first.get_by_role("cell").nth(1).inner_text().split()[0]
         keep(page, "journey-difference")
-        reach(page, "Void it")
+        reach(page, "Void")
         page.keyboard.press("Enter")
         page.wait_for_url("**/amendments/**")
         page.get_by_role("region", name="What changed").wait_for(timeout=60_000)
-        reach(page, "To the leaderboard")
+        reach(page, "Open the leaderboard")
         page.keyboard.press("Enter")
         page.wait_for_url("**/leaderboard")
         page.goto(f"/pools/arena/leaderboard?provisional=1&inactive=1&search={player}")
@@ -180,8 +180,8 @@ def test_a_chart_of_5000_matches_is_drawn_and_explored_at_once(
         with browsing(chromium, site) as page:
             page.goto("/pools/duels/players/ada")
             settle(page)
-            drawn = float(page.locator("#course").get_attribute("data-drawn"))
-            keep(page, "long-course")
+            drawn = float(page.locator("#timeline").get_attribute("data-drawn"))
+            keep(page, "long-timeline")
             assert drawn < DRAWN
             chart = page.get_by_role("slider", name="Rating over time")
             assert chart.get_attribute("aria-valuenow") == "5000"

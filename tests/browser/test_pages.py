@@ -112,19 +112,19 @@ def faults(page: Any, name: str, screen: Any, scheme: str) -> list[str]:
 def _end_season(page: Any) -> None:
     page.goto("/pools/hostile/seasons/end")
     page.get_by_label("Name of the season").fill("2026-1")
-    page.get_by_role("button", name="Show what would happen").click()
-    page.get_by_role("region", name="What would happen").wait_for()
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("region", name="Preview of the next season").wait_for()
 
 
 def _void(page: Any) -> None:
     page.goto("/pools/arena/void/m0390")
-    page.get_by_role("button", name="Show what would change").click()
-    page.get_by_role("region", name="What would change").wait_for()
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("region", name="Preview of the changes").wait_for()
 
 
 def _split(page: Any) -> None:
     page.goto("/pools/arena/balance?player=ada-fox&player=bo-otter&player=cleo_77&player=dag_77")
-    page.get_by_role("button", name="Split them").click()
+    page.get_by_role("button", name="Make teams").click()
     page.get_by_role("heading", name="Next best").wait_for()
 
 
@@ -144,13 +144,13 @@ def _tournament(page: Any) -> None:
     beaten = [f"ana,{name},1-0" for name in names]
     page.get_by_label("Games").fill("\n".join(["white,black,result", *lines, *beaten]))
     page.get_by_role("button", name="Rate the tournament").click()
-    page.get_by_role("table", name="Points of every player against every other").wait_for()
+    page.get_by_role("table", name="Points of each player against each other").wait_for()
 
 
 def _refuse(page: Any) -> None:
     page.goto("/pools/league/webhooks")
     page.get_by_label("Address").fill("ftp://example.org/hook")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create").click()
     page.get_by_role("alert").wait_for()
 
 
@@ -170,7 +170,7 @@ def test_the_theme_is_chosen_and_kept(chromium: Any, site: Any) -> None:
     with browsing(chromium, site, scheme="light") as page:
         page.goto("/pools/arena")
         light = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        page.get_by_role("button", name="Light or dark").click()
+        page.get_by_role("button", name="Switch between light and dark").click()
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert dark != light
         page.goto("/pools/arena/leaderboard")
@@ -183,12 +183,12 @@ def test_pages_do_their_work_without_scripts(chromium: Any, site: Any) -> None:
     page = context.new_page()
     page.goto("/pools/arena/leaderboard")
     page.get_by_role("searchbox").fill("mio-f")
-    page.get_by_role("button", name="Show").click()
+    page.get_by_role("button", name="Apply").click()
     page.get_by_role("link", name="mio-fox", exact=True).click()
     assert page.get_by_role("img", name="Rating of mio-fox").is_visible()
     page.goto("/pools/arena/balance")
-    page.get_by_label("One a line").fill("ada-fox\nbo-otter\ncleo_77\ndag_77")
-    page.get_by_role("button", name="Split them").click()
+    page.get_by_label("One player per line").fill("ada-fox\nbo-otter\ncleo_77\ndag_77")
+    page.get_by_role("button", name="Make teams").click()
     assert page.get_by_role("heading", name="Team 2").is_visible()
     context.close()
 

@@ -117,7 +117,7 @@ def test_verify_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["verify", "one", "two"]) == 1
     out = capsys.readouterr().out
-    assert "one: entry 6, player jade-ant: stored rating" in out
+    assert "one: record 6, player jade-ant: stored rating" in out
     found = answer(capsys, "verify", status=1)
     assert [(one["pool"], one["identical"]) for one in found["pools"]] == [
         ("one", False),
@@ -144,13 +144,13 @@ def test_the_environment_names_the_database(
         (["keys", "create", "--name", ""], 2, "name must be 1 to 200 characters"),
         (["keys", "create", "--name", "a", "--pool", "none"], 1, "no pool 'none'"),
         (["keys", "create", "--name", "a", "--expires", "soon"], 2, "expires must be"),
-        (["keys", "create", "--name", "a", "--expires", "2001-01-01"], 2, "a time to come"),
+        (["keys", "create", "--name", "a", "--expires", "2001-01-01"], 2, "must be in the future"),
         (["keys", "create", "--name", "a", "--role", "king"], 2, "king"),
         (["keys", "revoke", "7"], 1, "no database"),
         (["export", "x", "--output", "x.txt"], 2, "must end in .csv, .parquet, .ndjson"),
         (["export", "x", "--output", "x.csv"], 1, "no database"),
         (["import", SAMPLE, "--pool", "a"], 1, "no database"),
-        (["import", SAMPLE, "--pool", "A", "--create"], 1, "must be small letters"),
+        (["import", SAMPLE, "--pool", "A", "--create"], 1, "lower-case letters"),
         (["import", SAMPLE, "--pool", "a", "--system", "elo"], 2, "they need --create"),
         (["import", "no.csv", "--pool", "a", "--create"], 1, "no such file or directory"),
         (["import", SAMPLE, "--pool", "a", "--create", "--system", "chess"], 1, "no system"),

@@ -52,7 +52,7 @@ class Writer:
             teams = [TeamRequest([one], 0), TeamRequest([two if two != one else "other"], 1)]
             match = MatchRequest(match=f"m{self.posted}", teams=teams)
             (answer,) = post_matches(
-                self._store, "league", [Post([match], told=False)], NOW + self.posted
+                self._store, "league", [Post([match], detailed=False)], NOW + self.posted
             )
             assert isinstance(answer, PostedMessage)
             self.posted += 1

@@ -28,7 +28,7 @@ from equipoise.workflows.pool_reading import leaderboard, player_history
 from equipoise.workflows.pool_settings import change_settings
 from equipoise.workflows.pools import create_pool, pool_message, pool_messages
 from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import rerate, tend_pool
+from equipoise.workflows.replaying import maintain_pool, rerate
 from equipoise.workflows.seasons import end_season
 from equipoise.workflows.verifying import verify_pool
 from trials.first_schema import NOW, SETTINGS, make_schema
@@ -53,7 +53,7 @@ def test_a_database_of_the_first_version_goes_on(first_schema_url: str) -> None:
         assert create_pool(store, "old", SETTINGS, NOW + 1) == before
         assert [key.name for key in list_keys(store)] == ["server"]
         more = MatchRequest("new", [TeamRequest(["ana"], 0), TeamRequest(["eva"], 1)])
-        (answer,) = post_matches(store, "old", [Post([more], told=False)], NOW + 2)
+        (answer,) = post_matches(store, "old", [Post([more], detailed=False)], NOW + 2)
         assert answer == PostedMessage(1, 0, before.last_seq + 1)
         assert verify_pool(store, "old").identical
         end_season(store, "old", SeasonRequest(season="one"), key=None, now=NOW + 3)
@@ -134,13 +134,13 @@ def test_pools_in_every_condition_are_upgraded(database_url: str, tmp_path: Path
     for pool in before:
         assert verify_pool(store, pool).identical
     for pool in before:
-        tend_pool(store, pool, owner="tester", stop=lambda: False)
+        maintain_pool(store, pool, owner="tester", stop=lambda: False)
         assert verify_pool(store, pool).identical
     assert _told(database_url)["replayed"] == before["replayed"]
     assert _told(database_url)["given-up"] != before["given-up"]
     for pool in before:
         rerate(store, pool)
-        tend_pool(store, pool, owner="tester", stop=lambda: False)
+        maintain_pool(store, pool, owner="tester", stop=lambda: False)
         assert verify_pool(store, pool).identical
     store.close()
 
@@ -190,14 +190,14 @@ def test_a_database_of_the_version_before_goes_on(database_url: str) -> None:
         *listed, last = leaderboard(store, pool).players
         assert {row.player for row in listed if row.place} == others
         assert (last.player, last.place, last.disqualified) == ("ana", None, True)
-    tend_pool(store, "ladder", owner="tester", stop=lambda: False)
+    maintain_pool(store, "ladder", owner="tester", stop=lambda: False)
     change_settings(store, "ladder", PoolChange(late="append", placement_matches=0), NOW)
     more = MatchRequest("new", [TeamRequest(["ben"], 0), TeamRequest(["gus"], 1)], time=1)
-    (answer,) = post_matches(store, "ladder", [Post([more], told=False)], NOW)
+    (answer,) = post_matches(store, "ladder", [Post([more], detailed=False)], NOW)
     assert isinstance(answer, PostedMessage)
     for pool in pools:
         rerate(store, pool)
-        tend_pool(store, pool, owner="tester", stop=lambda: False)
+        maintain_pool(store, pool, owner="tester", stop=lambda: False)
         found = verify_pool(store, pool)
         assert found.identical, found.differences
     store.close()
@@ -277,7 +277,7 @@ def test_a_database_of_schema_0003_counts_draws_from_its_upgrade_on(
         assert record.draws_from == record.last_seq + 1
         assert verify_pool(store, name).identical
         assert _draws(store, name) == []
-        tend_pool(store, name, owner="tester", stop=lambda: False)
+        maintain_pool(store, name, owner="tester", stop=lambda: False)
         assert verify_pool(store, name).identical
         assert _draws(store, name) == []
     duels = Trial.__new__(Trial)
@@ -289,7 +289,7 @@ def test_a_database_of_schema_0003_counts_draws_from_its_upgrade_on(
     assert (matches, drawn) == (60, 20)
     assert verify_pool(store, "duels").identical
     # A replay from a checkpoint that has seen them.
-    tend_pool(store, "duels", owner="tester", stop=lambda: False)
+    maintain_pool(store, "duels", owner="tester", stop=lambda: False)
     duels.post(duel("extra", "ana", "ben", 2000))
     with store.read() as connection:
         seen = checkpoints.last_before(connection, 1, (2_000_000_000, 0))
@@ -313,7 +313,7 @@ def test_a_database_of_schema_0003_counts_draws_from_its_upgrade_on(
     assert verify_pool(store, "duels").identical
     stored = _draws(store, "duels")
     rerate(store, "duels")
-    tend_pool(store, "duels", owner="tester", stop=lambda: False)
+    maintain_pool(store, "duels", owner="tester", stop=lambda: False)
     assert _draws(store, "duels") == stored
     assert verify_pool(store, "duels").identical
     store.close()

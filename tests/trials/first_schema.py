@@ -21,7 +21,7 @@ from equipoise.store.schema import changes
 from equipoise.workflows.amending import void_match
 from equipoise.workflows.pools import create_pool
 from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import tend_pool
+from equipoise.workflows.replaying import maintain_pool
 
 NOW = 1_900_000_000_000_000
 
@@ -122,5 +122,5 @@ def _fill(url: str) -> None:
     ]
     post_matches(store, "old", [Post(matches)], NOW)
     void_match(store, "old", matches[3].match, ReasonRequest("no show"), key=1, now=NOW)  # type: ignore[arg-type]
-    tend_pool(store, "old", owner="made", stop=lambda: False)
+    maintain_pool(store, "old", owner="made", stop=lambda: False)
     store.close()

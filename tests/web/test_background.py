@@ -1,4 +1,4 @@
-"""The background thread tends pools that want it, warms up systems, and outlives failures."""
+"""The background thread tends pools that want it, precompiles kernels, and outlives failures."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ class Work:
     def __init__(self) -> None:
         self.pending: list[str] = []
         self.tended: list[str] = []
-        self.warmed: list[PoolRequest] = []
+        self.compiled: list[PoolRequest] = []
         self.done = threading.Event()
 
-    def tend_pool(self, store: object, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
+    def maintain_pool(
+        self, store: object, pool: str, *, owner: str, stop: Callable[[], bool]
+    ) -> bool:
         assert owner
         assert not stop()
         self.tended.append(pool)
@@ -35,8 +37,8 @@ class Work:
         self.done.set()
         return True
 
-    def warm_up(self, request: PoolRequest) -> bool:
-        self.warmed.append(request)
+    def precompile(self, request: PoolRequest) -> bool:
+        self.compiled.append(request)
         self.done.set()
         return True
 
@@ -48,9 +50,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     monkeypatch.setattr(
         replaying, "pending_pools", lambda store: list(found.pending) if store is None else []
     )
-    monkeypatch.setattr(replaying, "tend_pool", found.tend_pool)
+    monkeypatch.setattr(replaying, "maintain_pool", found.maintain_pool)
     monkeypatch.setattr(background, "pool_messages", lambda store: [])
-    monkeypatch.setattr(background, "warm_up", found.warm_up)
+    monkeypatch.setattr(background, "precompile", found.precompile)
     return found
 
 
@@ -87,7 +89,7 @@ def test_a_system_is_warmed_up_once(work: Work, thread: Background) -> None:
     """For each set of parameters, however many pools there are."""
     assert thread.running
     requests = [PoolRequest(system="elo", parameters={"k": k}) for k in (16, 16, 32)]
-    for done in [thread.warm(request) for request in requests]:
+    for done in [thread.precompile(request) for request in requests]:
         done.result(5)
-    assert [one.parameters["k"] for one in work.warmed] == [16, 32]
+    assert [one.parameters["k"] for one in work.compiled] == [16, 32]
     assert thread.ready

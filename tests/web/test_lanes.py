@@ -1,4 +1,4 @@
-"""Lanes run work in their threads and refuse what would wait for too long."""
+"""Executors run work in their threads and refuse what would wait for too long."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ import threading
 import pytest
 
 from equipoise.web.errors import OverloadedError
-from equipoise.web.lanes import Lane
+from equipoise.web.lanes import BoundedExecutor
 
 
 def test_work_runs_in_another_thread_and_its_errors_come_back() -> None:
-    lane = Lane("test", 1, 1)
+    executor = BoundedExecutor("test", 1, 1)
 
     async def go() -> tuple[bool, int]:
-        other = await lane.run(threading.current_thread) is not threading.current_thread()
+        other = await executor.run(threading.current_thread) is not threading.current_thread()
         with pytest.raises(ZeroDivisionError):
-            await lane.run(divmod, 1, 0)
-        return other, await lane.run(int, "ff", base=16)
+            await executor.run(divmod, 1, 0)
+        return other, await executor.run(int, "ff", base=16)
 
     assert asyncio.run(go()) == (True, 255)
-    lane.close()
+    executor.close()
 
 
 def test_more_than_may_wait_is_refused() -> None:
     """Also when those who waited have gone: their work is still under way."""
-    lane = Lane("test", 1, 1)
+    executor = BoundedExecutor("test", 1, 1)
     free = threading.Event()
 
     async def go() -> None:
-        under_way = [asyncio.create_task(lane.run(free.wait, 10)) for _ in range(2)]
+        under_way = [asyncio.create_task(executor.run(free.wait, 10)) for _ in range(2)]
         await asyncio.sleep(0.02)
         with pytest.raises(OverloadedError):
-            await lane.run(int)
+            await executor.run(int)
         under_way[0].cancel()
         await asyncio.sleep(0)
         with pytest.raises(OverloadedError):
-            await lane.run(int)
+            await executor.run(int)
         free.set()
         await under_way[1]
-        assert await lane.run(int) == 0
+        assert await executor.run(int) == 0
 
     asyncio.run(go())
-    lane.close()
+    executor.close()

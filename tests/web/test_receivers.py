@@ -72,7 +72,7 @@ def test_only_2xx_has_arrived_and_no_redirect_is_followed(status: int) -> None:
     ("content", "failure"),
     [
         (b"", "bytes read"),
-        (b"SSH-2.0-nothing\r\n\r\n", "no HTTP"),
+        (b"SSH-2.0-nothing\r\n\r\n", "not HTTP"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 40_000, "limit"),
         (b"HTTP/1.1 100 Continue\r\n\r\n" * 9, "does not end"),
     ],

@@ -21,19 +21,19 @@ from equipoise.store import outbox, webhooks
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.web.metrics import Metrics
-from equipoise.web.sender import Sender, backoff
+from equipoise.web.sender import OutboxSender, backoff
 from equipoise.workflows.amending import void_match
 from equipoise.workflows.events import forget_delivered
 from equipoise.workflows.pools import create_pool
 from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import tend_pool
+from equipoise.workflows.replaying import maintain_pool
 from equipoise.workflows.seasons import end_season
 from equipoise.workflows.webhooks import create_webhook, disable_webhook, list_webhooks
 from web.inbox import Inbox, Received, eventually
 
 NOW = 1_900_000_000_000_000
 
-StartSender = Callable[[], Sender]
+StartSender = Callable[[], OutboxSender]
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def store(database_url: str) -> Iterator[Store]:
 @pytest.fixture
 def start(store: Store) -> Iterator[StartSender]:
     """Give a function that starts a sender of little patience."""
-    started: list[Sender] = []
+    started: list[OutboxSender] = []
 
-    def begin() -> Sender:
-        started.append(Sender(store, Metrics(), seconds=0.4, private=True, first=0.05))
+    def begin() -> OutboxSender:
+        started.append(OutboxSender(store, Metrics(), seconds=0.4, private=True, first=0.05))
         started[-1].start()
         return started[-1]
 
@@ -109,7 +109,7 @@ def test_what_happens_is_told_in_order_and_signed(
     answers = post(store, 1, 2)
     void_match(store, "ladder", "m1", ReasonRequest(), key=None, now=NOW)
     post_matches(store, "ladder", [Post([duel(9, time=5)])], NOW)
-    tend_pool(store, "ladder", owner="me", stop=lambda: False)
+    maintain_pool(store, "ladder", owner="me", stop=lambda: False)
     end_season(store, "ladder", SeasonRequest(season="s1"), key=None, now=NOW)
     post(store, 20)
     start()

@@ -27,10 +27,10 @@ def cut(chunks: list[bytes], **settings: Any) -> list[Piece]:
         return {"type": "http.request", "body": body, "more_body": bool(left)}
 
     service = SimpleNamespace(settings=ServiceSettings(**settings))
-    asked = cast("Any", SimpleNamespace(receive=receive, service=service))
+    request = cast("Any", SimpleNamespace(receive=receive, service=service))
 
     async def go() -> list[Piece]:
-        return [piece async for piece in pieces(asked)]
+        return [piece async for piece in pieces(request)]
 
     return asyncio.run(go())
 
@@ -77,10 +77,10 @@ def test_a_stream_that_brings_nothing_for_long_is_given_up() -> None:
         raise AssertionError
 
     service = SimpleNamespace(settings=ServiceSettings(idle_seconds=0.01))
-    asked = cast("Any", SimpleNamespace(receive=receive, service=service))
+    request = cast("Any", SimpleNamespace(receive=receive, service=service))
 
     async def go() -> list[Piece]:
-        return [piece async for piece in pieces(asked)]
+        return [piece async for piece in pieces(request)]
 
     with pytest.raises(SlowRequestError):
         asyncio.run(go())

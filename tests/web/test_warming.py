@@ -1,9 +1,9 @@
-"""Warming up rates in a pool that nobody sees."""
+"""Precompiling rates a throw-away pool."""
 
 from __future__ import annotations
 
 from equipoise.messages.pools import PoolRequest
-from equipoise.web.warming import request_of, warm_up
+from equipoise.web.warming import precompile, request_of
 from web.conftest import Served
 
 
@@ -15,8 +15,8 @@ def test_a_system_is_warmed_up_with_the_parameters_of_a_pool(served: Served) -> 
 
     request = request_of(pool_message(told.store, pool))
     assert request.parameters["k"] == 20.0
-    assert warm_up(request)
+    assert precompile(request)
 
 
 def test_what_cannot_be_warmed_up_does_no_harm() -> None:
-    assert not warm_up(PoolRequest(system="nothing"))
+    assert not precompile(PoolRequest(system="nothing"))

@@ -22,7 +22,7 @@ Batches = list[tuple[str, list[str]]]
 
 
 def post(*names: str) -> Post:
-    return Post([MatchRequest(name, []) for name in names], None, told=False)
+    return Post([MatchRequest(name, []) for name in names], None, detailed=False)
 
 
 class Database:

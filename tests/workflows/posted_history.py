@@ -23,7 +23,7 @@ def fill(
     create_pool(store, name, request, NOW)
     for start, stop in pieces_of(history, size):
         (answer,) = post_matches(
-            store, name, [Post(requests_of(history, start, stop), told=False)], NOW
+            store, name, [Post(requests_of(history, start, stop), detailed=False)], NOW
         )
         if isinstance(answer, EquipoiseError):
             raise answer

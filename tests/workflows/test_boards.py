@@ -11,7 +11,7 @@ from equipoise.store.connection import Store
 from equipoise.workflows.boards import refresh_board
 from equipoise.workflows.pool_reading import leaderboard, player
 from equipoise.workflows.pools import create_pool, pool_message
-from equipoise.workflows.replaying import pending_pools, rerate, tend_pool
+from equipoise.workflows.replaying import maintain_pool, pending_pools, rerate
 from equipoise.workflows.seasons import end_season
 from equipoise.workflows.verifying import verify_pool
 from workflows.pool_trials import NOW, Trial, duel
@@ -43,7 +43,7 @@ def test_whoever_stays_away_falls_on_the_board_and_keeps_the_rating(store: Store
     trial.post(duel("2", "cyd", "dee", 12 * DAY + 5))
     assert shown(trial)["ana"] == top
     assert pending_pools(store) == ["trial"]
-    tend_pool(store, "trial", owner="me", stop=lambda: False)
+    maintain_pool(store, "trial", owner="me", stop=lambda: False)
     assert pending_pools(store) == []
     assert shown(trial)["ana"] == top - 8.0
     assert list(shown(trial)) == ["cyd", "ana", "dee", "ben"]
@@ -59,7 +59,7 @@ def test_whoever_stays_away_falls_on_the_board_and_keeps_the_rating(store: Store
 def test_a_replay_keeps_the_order_of_the_board(store: Store) -> None:
     trial = Trial(store, display_decay_per_day=1.0, display_decay_after_days=0.0, late="replay")
     trial.post(*(duel(str(n), "ana" if n < 3 else "cyd", f"p{n}", n * DAY) for n in range(30)))
-    tend_pool(store, "trial", owner="me", stop=lambda: False)
+    maintain_pool(store, "trial", owner="me", stop=lambda: False)
     before = shown(trial)
     assert before["ana"] == trial.ratings()["ana"] - 27.0
     rerate(store, "trial")
@@ -105,7 +105,7 @@ def test_the_settings_of_the_board_are_checked_and_kept_over_a_season(store: Sto
     request = SeasonRequest(season="s", reset="hard", settings=settings)
     end_season(store, "trial", request, key=None, now=NOW)
     trial.post(duel("1", "ana", "ben", 0), duel("2", "cyd", "dee", 5 * DAY))
-    tend_pool(store, "trial", owner="me", stop=lambda: False)
+    maintain_pool(store, "trial", owner="me", stop=lambda: False)
     assert shown(trial)["ana"] == trial.ratings()["ana"] - 10.0
     assert pool_message(store, "trial").display_floor == 1000.0
 

@@ -174,7 +174,7 @@ def test_a_season_that_began_with_ratings_begins_with_them_again(
     create_pool(store, "other", PoolRequest(), NOW)
     export_file(store, "league.1", "log", str(tmp_path / "archive.ndjson"))
     import_pool(store, "other", from_file(tmp_path / "archive.ndjson"), NOW)
-    with pytest.raises(ConflictError, match="began with other ratings"):
+    with pytest.raises(ConflictError, match="started with other ratings"):
         import_pool(store, "other", from_file(path), NOW)
     create_pool(store, "elo", PoolRequest(system="elo"), NOW)
     with pytest.raises(InvalidDataError, match="of another system"):
@@ -402,15 +402,15 @@ def test_a_damaged_log_records_nothing(store: Store, tmp_path: Path) -> None:
     whole = path.read_bytes()
     lines = whole.splitlines()
     for content, message in (
-        (whole[:-200], "must be an entry of a log"),
-        (b"\n".join(lines[:-1]) + b"\n", "as its first line says, 5; got 4"),
-        (damaged(lines, 3, seq=9), "must be 3: entries are numbered"),
+        (whole[:-200], "must be a log record"),
+        (b"\n".join(lines[:-1]) + b"\n", "must have 5 records, as its first line says; got 4"),
+        (damaged(lines, 3, seq=9), "must be 3: records are numbered"),
         (damaged(lines, 0, equipoise_log=3), "the versions of logs"),
         (damaged(lines, 0, entries="many"), "must be the head"),
-        (damaged(lines, 2, kind="party"), "must be an entry"),
-        (damaged(lines, 2, received="yesterday"), "must be an entry"),
-        (damaged(lines, 2, content={"teams": 3}), "must be what such an entry holds"),
-        (damaged(lines, 2, kind="void", content=[]), "must be what such an entry holds"),
+        (damaged(lines, 2, kind="party"), "must be a log record"),
+        (damaged(lines, 2, received="yesterday"), "must be a log record"),
+        (damaged(lines, 2, content={"teams": 3}), "must be a valid record of this kind"),
+        (damaged(lines, 2, kind="void", content=[]), "must be a valid record of this kind"),
     ):
         path.write_bytes(content)
         with pytest.raises(InvalidDataError, match=message):
@@ -459,7 +459,7 @@ def test_a_pool_is_made_as_it_is_asked_for(store: Store, tmp_path: Path) -> None
 def test_what_does_not_fit_the_pool_is_refused(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "more.csv"
     path.write_text("match,time,player,rank\nold,5,a,0\nold,5,b,1\n")
-    with pytest.raises(NotFoundError, match="no pool 'none', and it is not to be made"):
+    with pytest.raises(NotFoundError, match="no pool 'none'; add --create to create it"):
         import_pool(store, "none", from_file(path), NOW)
     with pytest.raises(InvalidDataError, match="no such file or directory"):
         import_pool(store, "none", from_file(tmp_path / "no.csv", create=True), NOW)
@@ -470,7 +470,7 @@ def test_what_does_not_fit_the_pool_is_refused(store: Store, tmp_path: Path) -> 
     with pytest.raises(InvalidParameterError, match="the pool has times, and the history none"):
         import_pool(store, "contests", from_file(path), NOW)
     path.write_text("match,time,player,rank\n1,1577836800,a,0\n1,1577836800,b,1\n")
-    with pytest.raises(ConflictError, match="recorded before with other content: 1"):
+    with pytest.raises(ConflictError, match="already recorded with different content: 1"):
         import_pool(store, "contests", from_file(path), NOW)
     create_pool(store, "plain", PoolRequest(times="none"), NOW)
     with pytest.raises(InvalidParameterError, match="the pool has no times"):

@@ -21,7 +21,7 @@ from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows import known_states, posting
 from equipoise.workflows.boards import refresh_board
-from equipoise.workflows.known_states import KnownStates, PlayersStanding
+from equipoise.workflows.known_states import PlayerStates, StateCache
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.posting import Post, post_matches
 from equipoise.workflows.replaying import rerate
@@ -31,16 +31,16 @@ from workflows.pool_trials import NOW, Trial, duel
 PLAYERS = [f"p{number}" for number in range(7)]
 
 
-class Watched(KnownStates):
+class Watched(StateCache):
     """Remembers, and compares what it remembers with what is stored; notes who was read."""
 
     def __init__(self, *given: int) -> None:
         super().__init__(*given)
         self.read: list[set[str]] = []
 
-    def standing(
+    def get(
         self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]
-    ) -> PlayersStanding:
+    ) -> PlayerStates:
         """Return how players stand, after a look at the table."""
         reading: set[str] = set()
         read = known_states._read
@@ -51,13 +51,13 @@ class Watched(KnownStates):
 
         known_states._read = noted
         try:
-            found = super().standing(connection, pool, rules, players)
+            found = super().get(connection, pool, rules, players)
         finally:
             known_states._read = read
-        stored = KnownStates().standing(connection, pool, rules, players)
+        stored = StateCache().get(connection, pool, rules, players)
         assert pack_players(found.state) == pack_players(stored.state)
-        assert found.trail.time.tolist() == stored.trail.time.tolist()
-        assert found.trail.seq.tolist() == stored.trail.seq.tolist()
+        assert found.last_changes.time.tolist() == stored.last_changes.time.tolist()
+        assert found.last_changes.seq.tolist() == stored.last_changes.seq.tolist()
         assert found.new == stored.new
         assert found.state.shared.keys() == stored.state.shared.keys()
         for name, values in stored.state.shared.items():
@@ -69,7 +69,7 @@ class Watched(KnownStates):
 class Written(Trial):
     """A pool to which one writer posts, that remembers."""
 
-    def __init__(self, store: Store, states: KnownStates, name: str = "trial", **more: Any) -> None:
+    def __init__(self, store: Store, states: StateCache, name: str = "trial", **more: Any) -> None:
         super().__init__(store, name, **more)
         self.states = states
 
@@ -194,7 +194,7 @@ def test_a_commit_whose_answer_is_lost_is_seen(
         def lost(*_: Any) -> None:
             raise ConnectionError
 
-        patch.setattr(states, "remember", lost)
+        patch.setattr(states, "update", lost)
         with pytest.raises(ConnectionError):
             pool.post(duel("b", "ana", "bob", 2))
     pool.post(duel("c", "bob", "ana", 3))

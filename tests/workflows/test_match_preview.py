@@ -40,7 +40,7 @@ def pool(database_url: str) -> Iterator[Pool]:
         )
         for at in range(4)
     ]
-    post_matches(store, "pool", [Post(matches[:3], told=False)], NOW)
+    post_matches(store, "pool", [Post(matches[:3], detailed=False)], NOW)
     yield Pool(store, matches)
     store.close()
 

@@ -13,7 +13,7 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store, open_store
 from equipoise.workflows.pool_overview import overview
-from equipoise.workflows.pool_people import rating_course
+from equipoise.workflows.pool_people import rating_timeline
 from equipoise.workflows.pool_reading import leaderboard
 from equipoise.workflows.pools import create_pool
 from equipoise.workflows.posting import Post, post_matches
@@ -49,7 +49,7 @@ def duels(count: int, every: int, timed: bool = True) -> list[MatchRequest]:
 
 def filled(store: Store, matches: list[MatchRequest], **settings: object) -> None:
     create_pool(store, "pool", PoolRequest(system="glicko", **settings), NOW)  # type: ignore[arg-type]
-    post_matches(store, "pool", [Post(matches, told=False)], NOW)
+    post_matches(store, "pool", [Post(matches, detailed=False)], NOW)
 
 
 def test_a_pool_without_matches_has_nothing_to_tell(store: Store) -> None:
@@ -103,9 +103,9 @@ def test_drift_is_the_mean_of_ratings_after_matches(store: Store) -> None:
     found = overview(store, "pool")
     weeks: dict[int, list[float]] = {}
     for player in range(12):
-        course = rating_course(store, "pool", f"p{player}", most=1000)
-        assert course.times is not None
-        for time, rating in zip(course.times, course.ratings, strict=True):
+        timeline = rating_timeline(store, "pool", f"p{player}", most=1000)
+        assert timeline.times is not None
+        for time, rating in zip(timeline.times, timeline.ratings, strict=True):
             weeks.setdefault(int(time - START // DAY * DAY) // (7 * DAY), []).append(rating)
     assert len(found.drift) == len(weeks)
     for point, (week, values) in zip(found.drift, sorted(weeks.items()), strict=True):

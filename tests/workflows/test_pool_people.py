@@ -10,7 +10,7 @@ from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store, open_store
-from equipoise.workflows.pool_people import rating_course, ratings_of_players, search_players
+from equipoise.workflows.pool_people import rating_timeline, ratings_of_players, search_players
 from equipoise.workflows.pool_reading import leaderboard, player_history
 from equipoise.workflows.pools import create_pool
 from equipoise.workflows.posting import Post, post_matches
@@ -32,9 +32,9 @@ def store(database_url: str) -> Iterator[Store]:
     ]
     create_pool(found, "pool", PoolRequest(system="glicko", placement_matches=9), NOW)
     create_pool(found, "other", PoolRequest(system="elo", times="none"), NOW)
-    post_matches(found, "pool", [Post(matches, told=False)], NOW)
+    post_matches(found, "pool", [Post(matches, detailed=False)], NOW)
     untimed = [MatchRequest(one.match, one.teams) for one in matches[:5]]
-    post_matches(found, "other", [Post(untimed, told=False)], NOW)
+    post_matches(found, "other", [Post(untimed, detailed=False)], NOW)
     yield found
     found.close()
 
@@ -93,24 +93,24 @@ def test_ratings_are_looked_up_together(store: Store) -> None:
 def test_a_course_is_the_history_the_other_way_round(store: Store) -> None:
     """Oldest first; the oldest are left out where there are too many."""
     history = player_history(store, "pool", "bo", limit=100).matches[::-1]
-    course = rating_course(store, "pool", "bo", most=100)
-    assert course.matches == [one.match for one in history]
-    assert course.times == [float(one.time or 0) for one in history]
-    assert course.ratings == [one.rating for one in history]
-    assert course.deviations == [one.deviation for one in history]
-    assert course.changes == [one.change for one in history]
-    assert course.ranks == [one.rank for one in history]
-    assert course.left_out == 0
-    short = rating_course(store, "pool", "bo", most=3)
-    assert short.matches == course.matches[-3:]
-    assert short.left_out == len(course.matches) - 3
+    timeline = rating_timeline(store, "pool", "bo", most=100)
+    assert timeline.matches == [one.match for one in history]
+    assert timeline.times == [float(one.time or 0) for one in history]
+    assert timeline.ratings == [one.rating for one in history]
+    assert timeline.deviations == [one.deviation for one in history]
+    assert timeline.changes == [one.change for one in history]
+    assert timeline.ranks == [one.rank for one in history]
+    assert timeline.left_out == 0
+    short = rating_timeline(store, "pool", "bo", most=3)
+    assert short.matches == timeline.matches[-3:]
+    assert short.left_out == len(timeline.matches) - 3
     with pytest.raises(NotFoundError):
-        rating_course(store, "pool", "nobody", most=3)
+        rating_timeline(store, "pool", "nobody", most=3)
 
 
 def test_a_pool_without_times_has_a_course_without_times(store: Store) -> None:
     """The matches are then in the order of the log."""
-    course = rating_course(store, "other", "annabel", most=100)
-    assert course.times is None
-    assert course.matches == ["m0", "m1"]
-    assert course.deviations == [None, None]
+    timeline = rating_timeline(store, "other", "annabel", most=100)
+    assert timeline.times is None
+    assert timeline.matches == ["m0", "m1"]
+    assert timeline.deviations == [None, None]

@@ -11,7 +11,7 @@ from equipoise.store.connection import Store
 from equipoise.workflows.cursors import cursor_out
 from equipoise.workflows.match_preview import posted_match
 from equipoise.workflows.pool_explaining import explain_player
-from equipoise.workflows.pool_people import rating_course
+from equipoise.workflows.pool_people import rating_timeline
 from equipoise.workflows.pool_reading import (
     leaderboard,
     match,
@@ -192,7 +192,7 @@ def test_limits_of_pages_are_bounded(sqlite_store: Store) -> None:
             with pytest.raises(InvalidParameterError, match="limit must be from 1 to 1000"):
                 ask(sqlite_store, pool.name, limit=limit)
     cursor = leaderboard(sqlite_store, pool.name, limit=1).next
-    with pytest.raises(InvalidParameterError, match="either cursor or around"):
+    with pytest.raises(InvalidParameterError, match="around cannot be combined with cursor"):
         leaderboard(sqlite_store, pool.name, cursor=cursor, around="ada")
 
 
@@ -280,7 +280,7 @@ def test_a_match_without_a_time_says_that_it_was_received(store: Store) -> None:
     assert match(store, pool.name, "b").played is None
     history = player_history(store, pool.name, "ana").matches
     assert {one.match: (one.time, one.played) for one in history} == lines
-    assert rating_course(store, pool.name, "ana", most=10).played == [True, False, True]
+    assert rating_timeline(store, pool.name, "ana", most=10).played == [True, False, True]
     assert explain_player(store, pool.name, "ana", "b").played is None
     assert explain_player(store, pool.name, "ana", "a").played == 100
     # A correction without a time leaves it so, one with a time gives it one.

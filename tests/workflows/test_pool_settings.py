@@ -20,7 +20,7 @@ from equipoise.workflows.pool_reading import leaderboard
 from equipoise.workflows.pool_settings import change_settings
 from equipoise.workflows.pools import create_pool, pool_message
 from equipoise.workflows.reading import HistoryRequest
-from equipoise.workflows.replaying import pending_pools, rerate, tend_pool
+from equipoise.workflows.replaying import maintain_pool, pending_pools, rerate
 from workflows.pool_trials import NOW, Trial, duel
 
 DAY = 86_400
@@ -34,7 +34,7 @@ def change(trial: Trial, **settings: Any) -> PoolMessage:
 def tended(trial: Trial) -> Trial:
     """Return a pool once nothing waits in the background."""
     while pending_pools(trial.store):
-        tend_pool(trial.store, trial.name, owner="tester", stop=lambda: False)
+        maintain_pool(trial.store, trial.name, owner="tester", stop=lambda: False)
     return trial
 
 

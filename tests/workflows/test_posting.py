@@ -50,7 +50,7 @@ def test_the_same_again_changes_nothing_and_gets_the_same_answer(store: Store) -
         teams=[TeamRequest([7], 0), TeamRequest([ParticipationRequest(player=8)], 1)],
     )
     assert pool.post(same, first, same) == [seen, seen, seen]
-    told = pool.answer(same, duel("2", "7", "8", 1_600_000_001), told=False)
+    told = pool.answer(same, duel("2", "7", "8", 1_600_000_001), detailed=False)
     assert told == PostedMessage(new=1, known=1, seq=2)
     assert pool_message(store, pool.name).last_seq == 2
     pool.post(duel("3", "7", "9", 1_600_000_001), duel("3", "7", "9", 1_600_000_001))
@@ -104,7 +104,7 @@ def test_a_post_that_is_refused_leaves_the_others_alone(store: Store) -> None:
         Post([good]),
         Post([duel("c", "ada", "cyd", 7), bad], first_line=11),
         Post([duel("a", "cyd", "bob", 5)]),
-        Post([duel("c", "cyd", "ada", 8), good], told=False),
+        Post([duel("c", "cyd", "ada", 8), good], detailed=False),
         Post([duel("d", "bob", "ada", 6)]),
         Post([]),
     ]
@@ -321,8 +321,8 @@ def test_the_same_scores_again_change_nothing(store: Store) -> None:
         (
             [TeamRequest(["a"], 1, score=2.0), TeamRequest(["b"], 2, score=1.0)],
             [
-                ("score", "must not stand beside rank", "score 2 and rank 1"),
-                ("score", "must not stand beside rank", "score 1 and rank 2"),
+                ("score", "cannot be combined with rank", "score 2 and rank 1"),
+                ("score", "cannot be combined with rank", "score 1 and rank 2"),
             ],
         ),
         (
@@ -368,7 +368,7 @@ def test_what_the_system_does_not_use_of_a_match_is_told(store: Store) -> None:
     assert seen.unused == unused
     assert match(store, pool.name, "odd").unused == unused
     plain = duel("plain", "a", "b", 2)
-    assert pool.answer(odd, plain, told=False) == PostedMessage(1, 1, 2, unused)
+    assert pool.answer(odd, plain, detailed=False) == PostedMessage(1, 1, 2, unused)
     (seen,) = pool.post(plain)
     assert seen.unused == []
     assert b"unused" not in msgspec.json.encode(seen)

@@ -18,7 +18,7 @@ from equipoise.workflows.amending import amendments, disqualify, void_match
 from equipoise.workflows.pool_reading import leaderboard, match, player
 from equipoise.workflows.pools import create_pool, pool_message, pool_messages
 from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import keep_checkpoints, rerate, tend_pool
+from equipoise.workflows.replaying import keep_checkpoints, maintain_pool, rerate
 from equipoise.workflows.seasons import end_season, seasons
 from equipoise.workflows.verifying import verify_pool
 
@@ -39,7 +39,7 @@ def duels(count: int, begin: int = 0) -> list[MatchRequest]:
 
 
 def post(store: Store, pool: str, matches: list[MatchRequest], now: int = NOW) -> object:
-    (answer,) = post_matches(store, pool, [Post(matches, told=False)], now)
+    (answer,) = post_matches(store, pool, [Post(matches, detailed=False)], now)
     if isinstance(answer, EquipoiseError):
         raise answer
     return answer
@@ -52,7 +52,7 @@ def ended(store: Store, season: str, now: int = NOW, **how: object) -> object:
 def settle(store: Store, pool: str) -> None:
     """Do all that a pool waits for."""
     while pool_message(store, pool).pending:
-        tend_pool(store, pool, owner="test", stop=lambda: False)
+        maintain_pool(store, pool, owner="test", stop=lambda: False)
 
 
 def ladder(store: Store, matches: int = 12, **settings: object) -> None:
@@ -143,10 +143,10 @@ def test_the_same_end_again_gets_the_same_answer(store: Store) -> None:
     told = ended(store, "s1", keep=0.5)
     post(store, "ladder", duels(3, 60))
     assert ended(store, "s1", now=NOW + 5, keep=0.5) == told
-    with pytest.raises(ConflictError, match="has ended otherwise"):
+    with pytest.raises(ConflictError, match="has already ended with different settings"):
         ended(store, "s1", keep=0.4)
     create_pool(store, "ladder.s2", PoolRequest(), NOW)
-    with pytest.raises(ConflictError, match="no season of 'ladder'"):
+    with pytest.raises(ConflictError, match="is not a season of 'ladder'"):
         ended(store, "s2")
     ended(store, "s3", now=NOW + 9, reset="hard")
     listed = seasons(store, "ladder").seasons

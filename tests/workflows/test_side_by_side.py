@@ -68,7 +68,7 @@ def test_writers_readers_and_replays_go_on_beside_one_another(store: Store) -> N
 
     def replay() -> None:
         while not ended.is_set() or pool_message(store, pool.name).pending:
-            replaying.tend_pool(store, pool.name, owner="one", stop=lambda: False)
+            replaying.maintain_pool(store, pool.name, owner="one", stop=lambda: False)
             keep_checkpoints(store, pool.name)
 
     def read() -> None:
@@ -108,7 +108,7 @@ def test_writers_in_threads_lose_nothing(store: Store) -> None:
                 # Everybody posts the shared ones too.
                 own = duel(f"{name}{number}", "ada", "bob", 10 + number)
                 shared = duel(f"shared{number}", "ada", "cyd", 10)
-                post_matches(store, pool.name, [Post([own]), Post([shared], told=False)], NOW)
+                post_matches(store, pool.name, [Post([own]), Post([shared], detailed=False)], NOW)
 
         return write
 

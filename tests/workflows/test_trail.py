@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError
-from equipoise.workflows.trail import Trail
+from equipoise.workflows.trail import LastChanges
 
 PLAYERS = 6
 MOMENTS = st.integers(-(2**62), 2**62)
@@ -33,17 +33,17 @@ def test_each_change_says_where_the_one_before_it_stands(
     pieces: list[list[tuple[int, int]]],
 ) -> None:
     """Within a piece and from one to the next; 0 where there is none."""
-    trail, last, seq = Trail.empty(PLAYERS), {}, 0
+    last_changes, last, seq = LastChanges.empty(PLAYERS), {}, 0
     for piece in pieces:
         players, times, seqs = arrays(piece, seq + 1)
-        found = trail.follow(players, times, seqs)
+        found = last_changes.follow(players, times, seqs)
         expected = []
         for player, time in piece:
             seq += 1
             expected.append(last.get(player, (0, 0)))
             last[player] = (time, seq)
         assert list(zip(*(one.tolist() for one in found), strict=True)) == expected
-        kept = list(zip(trail.time.tolist(), trail.seq.tolist(), strict=True))
+        kept = list(zip(last_changes.time.tolist(), last_changes.seq.tolist(), strict=True))
         assert kept == [last.get(player, (0, 0)) for player in range(PLAYERS)]
 
 
@@ -52,7 +52,7 @@ def test_what_is_followed_in_pieces_is_what_is_followed_at_once(
     pieces: list[list[tuple[int, int]]],
 ) -> None:
     """So that a batch may be of any size."""
-    apart, together, seq = Trail.empty(PLAYERS), Trail.empty(PLAYERS), 1
+    apart, together, seq = LastChanges.empty(PLAYERS), LastChanges.empty(PLAYERS), 1
     found = []
     for piece in pieces:
         found.append(apart.follow(*arrays(piece, seq)))
@@ -66,10 +66,10 @@ def test_what_is_followed_in_pieces_is_what_is_followed_at_once(
 @given(st.lists(st.tuples(MOMENTS, st.integers(0, 2**62)), max_size=20))
 def test_bytes_come_back_as_they_were(places: list[tuple[int, int]]) -> None:
     """And can be followed on: they are no view of what cannot be written."""
-    trail = Trail(*(np.array([one[at] for one in places], np.int64) for at in (0, 1)))
-    back = Trail.from_bytes(trail.to_bytes(), len(places))
-    assert back.time.tolist() == trail.time.tolist()
-    assert back.seq.tolist() == trail.seq.tolist()
+    last_changes = LastChanges(*(np.array([one[at] for one in places], np.int64) for at in (0, 1)))
+    back = LastChanges.from_bytes(last_changes.to_bytes(), len(places))
+    assert back.time.tolist() == last_changes.time.tolist()
+    assert back.seq.tolist() == last_changes.seq.tolist()
     back.grow(len(places) + 1)
     back.follow(np.array([len(places)]), np.array([5]), np.array([7]))
     assert (back.time[-1], back.seq[-1]) == (5, 7)
@@ -77,7 +77,7 @@ def test_bytes_come_back_as_they_were(places: list[tuple[int, int]]) -> None:
 
 def test_no_bytes_are_players_without_a_change() -> None:
     """As in the seed of a season."""
-    found = Trail.from_bytes(b"", 3)
+    found = LastChanges.from_bytes(b"", 3)
     assert found.time.tolist() == found.seq.tolist() == [0, 0, 0]
 
 
@@ -85,9 +85,9 @@ def test_no_bytes_are_players_without_a_change() -> None:
     "content",
     [
         b"no trail",
-        Trail.empty(3).to_bytes()[:-2],
-        Trail.empty(2).to_bytes(),
-        Trail.empty(4).to_bytes(),
+        LastChanges.empty(3).to_bytes()[:-2],
+        LastChanges.empty(2).to_bytes(),
+        LastChanges.empty(4).to_bytes(),
         zlib.compress(b"\x00" * 47),
         zlib.compress(b""),
     ],
@@ -95,14 +95,14 @@ def test_no_bytes_are_players_without_a_change() -> None:
 def test_damaged_bytes_are_refused(content: bytes) -> None:
     """Cut off, or of another number of players."""
     with pytest.raises(InvalidDataError, match="checkpoint"):
-        Trail.from_bytes(content, 3)
+        LastChanges.from_bytes(content, 3)
 
 
 def test_a_part_is_a_copy_until_it_is_put_back() -> None:
-    trail = Trail(np.array([1, 2, 3]), np.array([4, 5, 6]))
+    last_changes = LastChanges(np.array([1, 2, 3]), np.array([4, 5, 6]))
     rows = np.array([2, 0])
-    part = trail.take(rows)
+    part = last_changes.take(rows)
     part.follow(np.array([0]), np.array([9]), np.array([9]))
-    assert trail.seq.tolist() == [4, 5, 6]
-    trail.put(rows, part)
-    assert (trail.time.tolist(), trail.seq.tolist()) == ([1, 2, 9], [4, 5, 9])
+    assert last_changes.seq.tolist() == [4, 5, 6]
+    last_changes.put(rows, part)
+    assert (last_changes.time.tolist(), last_changes.seq.tolist()) == ([1, 2, 9], [4, 5, 9])

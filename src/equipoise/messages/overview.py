@@ -1,4 +1,4 @@
-"""Shapes of how a pool does as a whole, and of a player's course as columns for a chart."""
+"""Shapes of how a pool does as a whole, and of a player's timeline as columns for a chart."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class OverviewMessage(msgspec.Struct, frozen=True):
     covered: int
 
 
-class RatingCourse(msgspec.Struct, frozen=True):
-    """A player's course as columns, oldest match first.
+class RatingTimeline(msgspec.Struct, frozen=True):
+    """A player's timeline as columns, oldest match first.
 
     times : at which they count, seconds since 1970, or null in pools without times
     played : whether a time was posted with each; otherwise its time is that of its receipt

@@ -17,8 +17,8 @@ Kind: TypeAlias = Literal[
 ]
 
 
-class Entry(NamedTuple):
-    """An entry of a pool's log, as the table has it."""
+class LogRecord(NamedTuple):
+    """A record of the log of a pool, as the table has it."""
 
     seq: int
     kind: Kind
@@ -33,29 +33,29 @@ class Entry(NamedTuple):
 
     @property
     def position(self) -> Position:
-        """Where a match stands in the order of rating."""
+        """Position of a match in the order of rating."""
         return self.time, self.seq
 
 
-_NAMES = Entry._fields
+_NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
 #: Written out, not a parameter: the partial indexes are found by it.
 _MATCH = log.c.kind == literal_column("'match'")
 
 
-def append(connection: Connection, pool: int, entries: Sequence[Entry]) -> None:
+def append(connection: Connection, pool: int, entries: Sequence[LogRecord]) -> None:
     """Append entries; their numbers must go on from the last one."""
     insert_rows(connection, log, ("pool", *_NAMES), [(pool, *entry) for entry in entries])
 
 
-def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, Entry]:
+def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, LogRecord]:
     """Return the entries of those matches that are in the log, by id."""
     query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
     query = one_each(query, log.c.match, ids, connection)
     return {cast(str, entry.match): entry for entry in _entries(connection.execute(query))}
 
 
-def match_by_id(connection: Connection, pool: int, match: str) -> Entry | None:
+def match_by_id(connection: Connection, pool: int, match: str) -> LogRecord | None:
     """Return the entry of a match, or None."""
     if not is_name(match):
         return None
@@ -78,14 +78,14 @@ def posted_times(
     return {row[0]: (row[1], row[2]) for row in connection.execute(query)}
 
 
-def entry_at(connection: Connection, pool: int, seq: int) -> Entry | None:
+def entry_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
     """Return the entry of this number, or None."""
     query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)
     found = connection.execute(query).first()
     return None if found is None else _entry(found)
 
 
-def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[Entry]:
+def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[LogRecord]:
     """Return everything in the log that is not a match, oldest first."""
     query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH).order_by(log.c.seq)
     if through is not None:
@@ -95,7 +95,7 @@ def amendments(connection: Connection, pool: int, *, through: int | None = None)
 
 def amendments_about(
     connection: Connection, pool: int, about: Literal["match", "player"], ids: Iterable[str]
-) -> list[Entry]:
+) -> list[LogRecord]:
     """Return everything that amends these matches, or concerns these players, oldest first."""
     query = select(*_COLUMNS).where(
         log.c.pool == pool, ~_MATCH, among(log.c[about], ids, connection)
@@ -106,7 +106,7 @@ def amendments_about(
 
 def amendments_before(
     connection: Connection, pool: int, before: int | None, limit: int
-) -> list[Entry]:
+) -> list[LogRecord]:
     """Return the newest amendments with a number below `before`."""
     query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH)
     if before is not None:
@@ -114,7 +114,9 @@ def amendments_before(
     return list(_entries(connection.execute(query.order_by(log.c.seq.desc()).limit(limit))))
 
 
-def matches_after(connection: Connection, pool: int, after: Position) -> tuple[list[Entry], bool]:
+def matches_after(
+    connection: Connection, pool: int, after: Position
+) -> tuple[list[LogRecord], bool]:
     """Return the next matches in the order of their original positions, and whether that is all.
 
     They are fewer than usual where they are large: contests of thousands.
@@ -138,7 +140,7 @@ def matches_after(connection: Connection, pool: int, after: Position) -> tuple[l
 
 def matches_before(
     connection: Connection, pool: int, before: Position | None, limit: int
-) -> list[Entry]:
+) -> list[LogRecord]:
     """Return the newest matches before a position, newest first."""
     query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
     if before is not None:
@@ -176,7 +178,7 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
     return [int(row[0]) for row in connection.execute(query.order_by(log.c.seq))]
 
 
-def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[Entry]:
+def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[LogRecord]:
     """Give all entries in the order in which they came."""
     limit = sizes_of(connection).matches
     while True:
@@ -207,13 +209,13 @@ def _literal(position: Position) -> Any:
     return tuple_(literal(position[0]), literal(position[1]))
 
 
-def _entries(rows: Iterable[Row[Any]]) -> Iterator[Entry]:
+def _entries(rows: Iterable[Row[Any]]) -> Iterator[LogRecord]:
     for row in rows:
         yield _entry(row)
 
 
-def _entry(row: Row[Any]) -> Entry:
-    return Entry._make(row)
+def _entry(row: Row[Any]) -> LogRecord:
+    return LogRecord._make(row)
 
 
 _ONE_MATCH = select(*_COLUMNS).where(

@@ -15,7 +15,7 @@ from equipoise.store.schema import replays
 class ReplayRecord:
     """A replay.
 
-    through_seq : last entry of the log whose amendments it took into account
+    through_seq : last log record whose amendments it took into account
     begins : position from which on it rated anew
     difference : JSON of what it changed, empty until that is known
     """
@@ -54,7 +54,7 @@ def tell(connection: Connection, pool: int, generation: int, difference: str) ->
 
 
 def last_through(connection: Connection, pool: int) -> int:
-    """Return the last entry of the log that a replay took into account; 0 before the first."""
+    """Return the last log record that a replay took into account; 0 before the first."""
     found = connection.execute(
         select(func.max(replays.c.through_seq)).where(replays.c.pool == pool)
     )

@@ -232,7 +232,7 @@ checkpoints = Table(
     Column("participations", BigInteger, nullable=False),
     Column("code", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
-    # Where the last change of each of its players stands: workflows.trail.
+    # Packed positions of the last change of each player: workflows.trail.
     Column("trail", LargeBinary, nullable=False),
 )
 
@@ -241,7 +241,7 @@ replays = Table(
     metadata,
     _of_pool(),
     Column("generation", BigInteger, primary_key=True),
-    # The last entry of the log that it took into account, and where it began.
+    # The last log record that it took into account, and where it began.
     Column("through_seq", BigInteger, nullable=False),
     Column("from_time", BigInteger, nullable=False),
     Column("from_seq", BigInteger, nullable=False),
@@ -312,7 +312,7 @@ outbox = Table(
     Column("id", BigInteger, primary_key=True),
     Column("kind", Text, nullable=False),
     # The pool that it tells of, another than `pool` where a season has ended since, and where
-    # in it: an entry of the log, a generation, or for the end of a season itself.
+    # in it: a log record, a generation, or for the end of a season itself.
     Column("source", Integer, nullable=False),
     Column("reference", BigInteger, nullable=False),
     Column("created", BigInteger, nullable=False),

@@ -15,11 +15,12 @@ from typing import Generic, NamedTuple, TypeVar, get_args
 
 from equipoise.errors import NotFoundError
 from equipoise.messages.keys import Role
+from equipoise.messages.pools import PoolMessage
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord, find_key, note_use
-from equipoise.web.endpoints import Asked
+from equipoise.web.endpoints import ApiRequest
 from equipoise.web.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
-from equipoise.web.lanes import Lane
+from equipoise.web.lanes import BoundedExecutor
 from equipoise.web.limits import RateLimiter
 from equipoise.web.settings import ServiceSettings
 from equipoise.workflows import pools as pools_workflow
@@ -74,11 +75,11 @@ class Access:
         self,
         store: Store,
         settings: ServiceSettings,
-        lane: Lane,
+        executor: BoundedExecutor,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
-        self._lane = lane
+        self._executor = executor
         self._clock = clock
         self._keys: Remembered[KeyRecord] = Remembered(settings.key_seconds)
         self._pools: Remembered[_Pool] = Remembered(settings.key_seconds)
@@ -91,64 +92,63 @@ class Access:
         self._keys.clear()
         self._pools.clear()
 
-    async def admit(self, asked: Asked) -> None:
+    async def admit(self, request: ApiRequest) -> None:
         """Let a request pass and note its key.
 
         Raises : UnauthorisedError, ForbiddenError, NotFoundError, TooManyRequestsError
         """
-        endpoint = asked.endpoint
+        endpoint = request.endpoint
         if endpoint.group == "Operation" and endpoint.right is None:
-            return  # whoever watches over the service is never turned away
-        asked.key = await self.identify(asked)
-        self._keep_rate(asked)
+            return  # monitoring is never refused
+        request.key = await self.identify(request)
+        self.check_rate(request.key, _address(request))
         if endpoint.of_pool:
-            await self._admit_to_pool(asked)
+            await self._admit_to_pool(request)
         elif endpoint.right is not None:
-            self._admit_to_all(asked)
+            self._admit_to_all(request)
 
-    def _keep_rate(self, asked: Asked) -> None:
-        who: object = _address(asked) if asked.key is None else asked.key.id
-        seconds = self._rates.take(who, self._clock())
+    def check_rate(self, key: KeyRecord | None, address: str) -> None:
+        """Count a request of a key, or of an address without one. Raises : TooManyRequestsError."""
+        seconds = self._rates.take(address if key is None else key.id, self._clock())
         if seconds:
-            raise TooManyRequestsError("this is more than the rate of requests allowed", seconds)
+            raise TooManyRequestsError("Rate limit exceeded", seconds)
 
-    async def identify(self, asked: Asked) -> KeyRecord | None:
+    async def identify(self, request: ApiRequest) -> KeyRecord | None:
         """Return the key of a request, None where it has none. Raises : UnauthorisedError."""
-        header = asked.header(b"authorization")
+        header = request.header(b"authorization")
         if header is None:
             return None
         now = self._clock()
-        seconds = self._failures.missing(_address(asked), now)
+        seconds = self._failures.missing(_address(request), now)
         scheme, _, secret = header.partition(" ")
         secret = secret.strip()
         if scheme.lower() == "bearer" and 0 < len(secret) <= _LONGEST_SECRET:
             digest = hashlib.sha256(secret.encode("latin-1")).digest()
             found = self._keys.get(digest, now)
             if found is None and not seconds:
-                found = await self._lane.run(_find, self._store, secret)
+                found = await self._executor.run(valid_key, self._store, secret)
                 if found is not None:
                     self._keys.put(digest, found, now)
             if found is not None:
                 return found
         if seconds:
-            raise TooManyRequestsError("too many keys were tried that are not valid", seconds)
-        self._failures.take(_address(asked), now)
-        raise UnauthorisedError("the key must be one that is valid: neither expired nor revoked")
+            raise TooManyRequestsError("Too many attempts with invalid keys", seconds)
+        self._failures.take(_address(request), now)
+        raise UnauthorisedError("invalid key: unknown, expired or revoked")
 
-    async def _admit_to_pool(self, asked: Asked) -> None:
-        endpoint, key, pool = asked.endpoint, asked.key, asked.pool
+    async def _admit_to_pool(self, request: ApiRequest) -> None:
+        endpoint, key, pool = request.endpoint, request.key, request.pool
         found = await self._known(pool)
         public, archive_of = (None, None) if found is None else (found.public, found.archive_of)
-        asked.lists_all = found is not None and found.lists_all
+        request.lists_all = found is not None and found.lists_all
         if public and endpoint.right == "reader":
             return
         if key is None:
-            raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
-        # The key of a pool is good for its earlier seasons as well.
-        if key.pool is not None and key.pool not in (pool, archive_of):
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+        if not is_key_of(key, pool, archive_of):
             raise ForbiddenError("the key is for another pool")
-        _check_all_pools(asked, key)
-        _check_role(asked, key)
+        _check_all_pools(request, key)
+        _check_role(request, key)
         if public is None and not endpoint.new_pool:
             raise NotFoundError(f"no pool {pool!r}")
 
@@ -158,24 +158,25 @@ class Access:
         found = self._pools.get(pool, now)
         if found is None:
             try:
-                message = await self._lane.run(pools_workflow.pool_message, self._store, pool)
+                message = await self._executor.run(pools_workflow.pool_message, self._store, pool)
             except NotFoundError:
                 return None
             found = _Pool(message.public, message.archive_of, message.inactive_days is None)
             self._pools.put(pool, found, now)
         return found
 
-    def _admit_to_all(self, asked: Asked) -> None:
-        key = asked.key
-        if asked.endpoint.group == "Calculations" and self._open_calculations:
+    def _admit_to_all(self, request: ApiRequest) -> None:
+        key = request.key
+        if request.endpoint.group == "Calculations" and self._open_calculations:
             return
         if key is None:
-            raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
-        _check_all_pools(asked, key)
-        _check_role(asked, key)
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+        _check_all_pools(request, key)
+        _check_role(request, key)
 
 
-def _find(store: Store, secret: str) -> KeyRecord | None:
+def valid_key(store: Store, secret: str) -> KeyRecord | None:
+    """Return the key of a secret and note its use; None if unknown, expired or revoked."""
     at = now()
     found = find_key(store, secret, at)
     if found is not None:
@@ -183,18 +184,49 @@ def _find(store: Store, secret: str) -> KeyRecord | None:
     return found
 
 
-def _check_all_pools(asked: Asked, key: KeyRecord) -> None:
-    if asked.endpoint.all_pools and key.pool is not None:
+def has_role(key: KeyRecord | None, role: Role) -> bool:
+    """Return whether a key allows what a role may do, in whatever pool."""
+    return key is not None and _RANK[key.role] >= _RANK[role]
+
+
+def is_key_of(key: KeyRecord | None, pool: str, archive_of: str | None = None) -> bool:
+    """Return whether a key is for a pool; that of a pool is also for its earlier seasons."""
+    return key is not None and key.pool in (None, pool, archive_of)
+
+
+def rules_all_pools(key: KeyRecord | None) -> bool:
+    """Return whether a key may make keys and pools."""
+    return key is not None and key.pool is None and key.role == "admin"
+
+
+def may_read(key: KeyRecord | None, pool: PoolMessage) -> bool:
+    """Return whether a pool is public, or a key is for it."""
+    return pool.public or is_key_of(key, pool.pool, pool.archive_of)
+
+
+def audited_pool(key: KeyRecord | None, pool: str | None) -> str | None:
+    """Return the pool whose audit log is shown for a request for `pool`, None for all pools.
+
+    Raises : ForbiddenError if the key is for another pool
+    """
+    own = None if key is None else key.pool
+    if own is not None and pool not in (None, own):
+        raise ForbiddenError("the key is for another pool")
+    return own or pool
+
+
+def _check_all_pools(request: ApiRequest, key: KeyRecord) -> None:
+    if request.endpoint.all_pools and key.pool is not None:
         raise ForbiddenError("this needs a key for all pools")
 
 
-def _check_role(asked: Asked, key: KeyRecord) -> None:
-    needed = asked.endpoint.right
-    if needed is not None and _RANK[key.role] < _RANK[needed]:
+def _check_role(request: ApiRequest, key: KeyRecord) -> None:
+    needed = request.endpoint.right
+    if needed is not None and not has_role(key, needed):
         article = "an" if needed == "admin" else "a"
         raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
 
 
-def _address(asked: Asked) -> str:
-    client = asked.scope.get("client")
+def _address(request: ApiRequest) -> str:
+    client = request.scope.get("client")
     return str(client[0]) if client else ""

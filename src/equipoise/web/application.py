@@ -23,7 +23,7 @@ from equipoise.web.gate import RequestMiddleware
 from equipoise.web.logs import configure_logs
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import page_routes
-from equipoise.web.page.service_backend import page_settings
+from equipoise.web.page.visit import PageState
 from equipoise.web.routing import PathTable, sent_path
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
@@ -80,7 +80,7 @@ def create_application(
     async def lifespan(app: Application) -> AsyncIterator[None]:
         await service.open()
         if service.settings.page:
-            app.state.page = page_settings(service)
+            app.state.page = PageState(service)
         try:
             yield
         finally:

@@ -1,4 +1,4 @@
-"""What is done between requests: replays, checkpoints, the deletion of what is out of date."""
+"""Work between requests: replays, checkpoints, deletion of old rows."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from equipoise.errors import NotFoundError
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import Store
 from equipoise.web.metrics import Metrics
-from equipoise.web.warming import request_of, warm_up
+from equipoise.web.warming import precompile, request_of
 from equipoise.workflows import deleting, replaying
 from equipoise.workflows.pools import pool_messages
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two looks at what there is to do, where nobody says that there is something.
+#: Seconds between two looks for work, unless `wake` is called.
 PAUSE = 1.0
 #: The longest pause after failures of one pool, seconds.
 _LONGEST = 60.0
 
 
 class Background:
-    """A thread that does what pools want done, and warms up systems before they are used."""
+    """A thread that maintains the pools, and compiles the kernels of their systems beforehand."""
 
     def __init__(self, store: Store, metrics: Metrics, pause: float = PAUSE) -> None:
         self._pause = pause
@@ -38,8 +38,8 @@ class Background:
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._cold: queue.SimpleQueue[tuple[PoolRequest, Future[None]]] = queue.SimpleQueue()
-        self._warmed: list[tuple[str, dict[str, object]]] = []
+        self._to_compile: queue.SimpleQueue[tuple[PoolRequest, Future[None]]] = queue.SimpleQueue()
+        self._compiled: list[tuple[str, dict[str, object]]] = []
         self._failures: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
         self._ready = threading.Event()
@@ -52,7 +52,7 @@ class Background:
 
     @property
     def ready(self) -> bool:
-        """Return whether the systems of all pools that there were at the start are warm."""
+        """Return whether the kernels of all pools present at the start are compiled."""
         return self._ready.is_set()
 
     def start(self) -> None:
@@ -60,51 +60,51 @@ class Background:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; a replay under way is left, and taken up again by whoever comes next."""
+        """End; another process continues a replay under way."""
         self._stop.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
 
-    def warm(self, request: PoolRequest) -> Future[None]:
-        """Warm up the system of a new pool; the future tells when that is done."""
+    def precompile(self, request: PoolRequest) -> Future[None]:
+        """Compile the kernels of a new pool; the future tells when that is done."""
         done: Future[None] = Future()
-        self._cold.put((request, done))
+        self._to_compile.put((request, done))
         self._wake.set()
         return done
 
     def wake(self) -> None:
-        """Look at once what there is to do."""
+        """Look for work at once."""
         self._wake.set()
 
     def _run(self) -> None:
-        self._guarded("", self._warm_all)
+        self._guarded("", self._precompile_all)
         self._ready.set()
         while not self._stop.is_set():
             self._wake.clear()
             self._guarded("", self._round)
             self._wake.wait(self._pause)
 
-    def _warm_all(self) -> None:
+    def _precompile_all(self) -> None:
         for pool in pool_messages(self._store):
-            self._warm_one(request_of(pool))
+            self._precompile_one(request_of(pool))
 
-    def _warm_one(self, request: PoolRequest) -> None:
+    def _precompile_one(self, request: PoolRequest) -> None:
         kind = (request.system, request.parameters)
-        if kind in self._warmed or self._stop.is_set():
+        if kind in self._compiled or self._stop.is_set():
             return
-        self._warmed.append(kind)
+        self._compiled.append(kind)
         started = time.perf_counter()
-        if warm_up(request):
-            log.info("%s is warm after %.1f s", request.system, time.perf_counter() - started)
+        if precompile(request):
+            log.info("%s kernels compiled in %.1f s", request.system, time.perf_counter() - started)
 
     def _round(self) -> None:
-        while not self._cold.empty():
-            request, done = self._cold.get()
+        while not self._to_compile.empty():
+            request, done = self._to_compile.get()
             try:
-                self._warm_one(request)
+                self._precompile_one(request)
             finally:
-                # Whoever waited for it may have gone, and has then cancelled it.
+                # The request that waited for it may have ended and cancelled it.
                 if done.set_running_or_notify_cancel():
                     done.set_result(None)
         pending = replaying.pending_pools(self._store)
@@ -112,7 +112,7 @@ class Background:
         for pool in pending:
             if self._stop.is_set():
                 return
-            self._guarded(pool, partial(self._tend, pool))
+            self._guarded(pool, partial(self._maintain, pool))
         for number in deleting.pools_to_clear(self._store):
             if self._stop.is_set():
                 return
@@ -123,7 +123,7 @@ class Background:
         if deleting.clear_deleted(self._store, number, stop=self._stop.is_set):
             log.info("cleared deleted pool %d in %.2f s", number, time.perf_counter() - started)
 
-    def _tend(self, pool: str) -> None:
+    def _maintain(self, pool: str) -> None:
         try:
             self._replay(pool)
         except NotFoundError:
@@ -133,15 +133,15 @@ class Background:
 
     def _replay(self, pool: str) -> None:
         started = time.perf_counter()
-        if replaying.tend_pool(self._store, pool, owner=self._owner, stop=self._stop.is_set):
+        if replaying.maintain_pool(self._store, pool, owner=self._owner, stop=self._stop.is_set):
             seconds = time.perf_counter() - started
             self._metrics.replay.observe(seconds)
             log.info("replayed pool %s in %.2f s", pool, seconds)
-            # What was recorded meanwhile may want a replay in its turn.
+            # Matches recorded in the meantime may need another replay.
             self._wake.set()
 
     def _guarded(self, pool: str, work: Callable[[], object]) -> None:
-        """Do something; a failure is logged, and tried again after a pause that grows."""
+        """Run some work; after a failure, log it and try again after a growing pause."""
         if time.monotonic() < self._not_before.get(pool, 0.0):
             return
         try:

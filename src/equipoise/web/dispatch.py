@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
-from equipoise.web.endpoints import Asked, Endpoint
+from equipoise.web.endpoints import ApiRequest, Endpoint
 from equipoise.web.errors import (
     DATABASE_ERRORS,
     MalformedError,
@@ -48,8 +48,8 @@ class Dispatcher:
         try:
             endpoint = _endpoint(found, scope["method"])
             scope["equipoise.route"] = endpoint.path
-            asked = Asked(self._service, endpoint, scope, receive, send, _path(found))
-            response = await self._answer(asked)
+            request = ApiRequest(self._service, endpoint, scope, receive, send, _path(found))
+            response = await self._answer(request)
         except ClientDisconnect:
             return  # nobody is there to be answered
         except EquipoiseError as error:
@@ -62,54 +62,54 @@ class Dispatcher:
         if response is not None:
             await response(scope, receive, send)
 
-    async def _answer(self, asked: Asked) -> Response | None:
-        seconds = self._service.settings.request_seconds if _is_timed(asked) else None
+    async def _answer(self, request: ApiRequest) -> Response | None:
+        seconds = self._service.settings.request_seconds if _is_timed(request) else None
         try:
             async with asyncio.timeout(seconds) as limit:
-                return await self._steps(asked)
+                return await self._steps(request)
         except TimeoutError:
             if not limit.expired():
                 raise
-        if asked.endpoint.body is not None and asked.body is None:
+        if request.endpoint.body is not None and request.body is None:
             raise SlowRequestError(f"the body must arrive within {seconds:g} s")
         raise TimedOutError(
-            f"the answer took longer than {seconds:g} s; what was asked may be done all the same",
+            f"the request took longer than {seconds:g} s; it may still be carried out",
             2.0,
         )
 
-    async def _steps(self, asked: Asked) -> Response | None:
+    async def _steps(self, request: ApiRequest) -> Response | None:
         """Go through the checks in their order, then let the endpoint work."""
-        await self._service.access.admit(asked)
-        if asked.key is not None:
-            asked.scope["equipoise.key"] = asked.key.id
-        _check_ids(asked)
-        if asked.endpoint.group != "Operation":
-            asked.query = read_query(asked.endpoint.query, asked.scope["query_string"])
-        body = asked.endpoint.body
+        await self._service.access.admit(request)
+        if request.key is not None:
+            request.scope["equipoise.key"] = request.key.id
+        _check_ids(request)
+        if request.endpoint.group != "Operation":
+            request.query = read_query(request.endpoint.query, request.scope["query_string"])
+        body = request.endpoint.body
         if body is not None and not body.raw:
-            content = await read_body(asked, self._service.settings.body_bytes)
-            asked.body = decode_body(body, content)
-        answer = await asked.endpoint.handler(asked)
+            content = await read_body(request, self._service.settings.body_bytes)
+            request.body = decode_body(body, content)
+        answer = await request.endpoint.handler(request)
         if answer is None or isinstance(answer, Response):
             return answer
-        return message_response(asked, answer)
+        return message_response(request, answer)
 
 
-def _is_timed(asked: Asked) -> bool:
-    body = asked.endpoint.body
+def _is_timed(request: ApiRequest) -> bool:
+    body = request.endpoint.body
     if body is not None and body.lines:
-        return media_of(asked) not in body.lines
-    return asked.endpoint.timed
+        return media_of(request) not in body.lines
+    return request.endpoint.timed
 
 
-def message_response(asked: Asked, message: Any) -> Response:
+def message_response(request: ApiRequest, message: Any) -> Response:
     """Return a message as JSON, with a tag by its content where the endpoint says so."""
     content = _encoder.encode(message)
-    if not asked.endpoint.tagged:
+    if not request.endpoint.tagged:
         return Response(content, headers=_PRIVATE, media_type="application/json")
     tag = f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
     headers = {**_TAGGED, "ETag": tag}
-    if _matches(asked.header(b"if-none-match"), tag):
+    if _matches(request.header(b"if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type="application/json")
 
@@ -135,12 +135,12 @@ def _path(found: Found) -> dict[str, str]:
     try:
         return found.decoded()
     except UnicodeDecodeError:
-        raise MalformedError("the path must be UTF-8, written with percent signs") from None
+        raise MalformedError("the path must be percent-encoded UTF-8") from None
 
 
-def _check_ids(asked: Asked) -> None:
+def _check_ids(request: ApiRequest) -> None:
     """Refuse parts of the path that can be no id. Raises : InvalidDataError."""
-    for name, value in asked.path.items():
+    for name, value in request.path.items():
         if len(value) > _LONGEST_ID or (not value.isprintable() and _has_control(value)):
             rule = f"must have 1 to {_LONGEST_ID} characters and no control characters"
             raise InvalidDataError([Problem("", None, name, rule, repr(value[:50]))])

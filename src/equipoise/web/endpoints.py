@@ -57,8 +57,8 @@ class Body:
 
 
 @dataclass(slots=True)
-class Asked:
-    """A request to an endpoint, as far as it has been understood.
+class ApiRequest:
+    """A request to an endpoint of the API: route, key, parsed query and body.
 
     path : parts of the path by name, decoded; key : None where it came without one
     query, body : as the endpoint declares them
@@ -95,7 +95,7 @@ class Asked:
 
 
 #: An endpoint's work: a message to be encoded, a Response, or None if it has answered by itself.
-Handler: TypeAlias = Callable[[Asked], Awaitable[Any]]
+Handler: TypeAlias = Callable[[ApiRequest], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

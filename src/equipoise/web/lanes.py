@@ -1,4 +1,4 @@
-"""Threads for what would hold up the loop: one lane for reading, others for what takes long."""
+"""Thread pools with a bounded queue, for work that would block the event loop."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Lane:
-    """A few threads, and how much may wait for them; what is beyond that is refused at once."""
+class BoundedExecutor:
+    """A pool of threads; work beyond the bound of its queue is refused at once."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
         self._name = name
@@ -32,7 +32,7 @@ class Lane:
         """
         with self._lock:
             if self._under_way >= self._most:
-                raise OverloadedError(f"too much waits for {self._name}; try again later")
+                raise OverloadedError(f"the queue for {self._name} is full; try again later")
             self._under_way += 1
         future = self._executor.submit(partial(function, *args, **kwargs))
         # Counted until the thread is done with it, whether or not somebody still waits.

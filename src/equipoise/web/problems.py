@@ -78,7 +78,7 @@ def _said(text: str, path: str) -> _Said:
         field = f"{path}.{found['name']}" if path else found["name"]
         if found["what"] == "missing required":
             return _Said(field, "must be given", "nothing")
-        return _Said(field, "must be a field that is known here", found["name"])
+        return _Said(field, "unknown field", found["name"])
     found = _CHOICE.match(text)
     if found:
         choices = _CHOICES.get(path.rpartition(".")[2])
@@ -90,7 +90,7 @@ def _said(text: str, path: str) -> _Said:
         got = "another value" if found["got"] is None else _kinds(found["got"])
         return _Said(path, rule, got)
     if "out of range" in text:
-        return _Said(path, "must be a number that is not too large", "a larger one")
+        return _Said(path, "must be a smaller number", "a larger one")
     return _Said(path, "must be valid", text)
 
 

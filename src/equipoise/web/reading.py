@@ -11,7 +11,7 @@ import msgspec
 from starlette.requests import ClientDisconnect
 
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.web.endpoints import Asked, Body
+from equipoise.web.endpoints import ApiRequest, Body
 from equipoise.web.errors import MalformedError, MediaTypeError, TooLargeError
 from equipoise.web.problems import problem, refused_json
 
@@ -90,19 +90,19 @@ def _bare(shape: Any) -> Any:
     return get_args(shape)[0] if get_origin(shape) is Annotated else shape
 
 
-async def read_body(asked: Asked, most: int) -> bytes:
+async def read_body(request: ApiRequest, most: int) -> bytes:
     """Return the whole body.
 
     Raises : MediaTypeError, TooLargeError, ClientDisconnect
     """
-    check_media(asked)
-    length = asked.header(b"content-length")
+    check_media(request)
+    length = request.header(b"content-length")
     if length is not None and length.isdecimal() and int(length[:20]) > most:
         raise TooLargeError(f"the body must have at most {most} bytes; got {length[:20]}")
     chunks: list[bytes] = []
     size = 0
     while True:
-        message = await asked.receive()
+        message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         chunk = message.get("body", b"")
@@ -114,21 +114,21 @@ async def read_body(asked: Asked, most: int) -> bytes:
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def check_media(asked: Asked) -> str:
+def check_media(request: ApiRequest) -> str:
     """Return the media type of the body, "" where none is said. Raises : MediaTypeError."""
-    encoding = asked.header(b"content-encoding")
+    encoding = request.header(b"content-encoding")
     if encoding is not None and encoding.strip().lower() != "identity":
         raise MediaTypeError(f"the body must not be compressed; got {encoding[:50]}")
-    media = media_of(asked)
-    taken = asked.endpoint.body.media if asked.endpoint.body else ()
+    media = media_of(request)
+    taken = request.endpoint.body.media if request.endpoint.body else ()
     if media and taken and media not in taken and "*/*" not in taken:
         raise MediaTypeError(f"the body must be {' or '.join(taken)}; got {media[:100]}")
     return media
 
 
-def media_of(asked: Asked) -> str:
+def media_of(request: ApiRequest) -> str:
     """Return the media type that a request says its body has, "" where it says none."""
-    said = asked.header(b"content-type") or ""
+    said = request.header(b"content-type") or ""
     return said.partition(";")[0].strip().lower()
 
 

@@ -30,7 +30,7 @@ _INTERIM = 5
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a post.
+    """Result of a post.
 
     status : of the answer, None where there was none; failure : why it did not arrive
     after : seconds that the receiver wants to be left alone
@@ -74,7 +74,7 @@ class Receiver:
         self._writer: asyncio.StreamWriter | None = None
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Outcome:
-        """Post JSON, and return what came of it; nothing is raised."""
+        """Post JSON and return the result; nothing is raised."""
         started = time.monotonic()
         status, after, failure = None, None, None
         try:
@@ -145,7 +145,7 @@ class Receiver:
         addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
         if not self._private and not all(is_public(address) for address in addresses):
             raise _RefusedError("the address is not public")
-        failed: OSError = ConnectionError("the name has no address")
+        failed: OSError = ConnectionError("the host name has no address")
         for address in addresses:
             try:
                 return await asyncio.open_connection(
@@ -180,7 +180,7 @@ def _read_head(head: bytes) -> tuple[int, bool, dict[str, str]]:
     """Return status, whether the connection goes on, and headers by name in small letters."""
     found = _STATUS.match(head)
     if found is None:
-        raise _RefusedError("the answer is no HTTP/1.1")
+        raise _RefusedError("the answer is not HTTP/1.1")
     lines = head.decode("latin-1").split("\r\n")[1:]
     pairs = (line.partition(":") for line in lines if ":" in line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}

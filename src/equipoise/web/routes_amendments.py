@@ -16,7 +16,7 @@ from equipoise.messages.amendments import (
     ReasonRequest,
 )
 from equipoise.messages.matches import MatchRequest
-from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.parameters import PageQuery
 from equipoise.web.problems import without_lines
 from equipoise.web.routes_matches import MATCH
@@ -40,75 +40,73 @@ class AmendQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ] = 0.0
 
 
-async def void_match(asked: Asked) -> AmendmentMessage:
+async def void_match(request: ApiRequest) -> AmendmentMessage:
     """Void a match."""
-    return await _amend(asked, amending.void_match, "match")
+    return await _amend(request, amending.void_match, "match")
 
 
-async def restore_match(asked: Asked) -> AmendmentMessage:
+async def restore_match(request: ApiRequest) -> AmendmentMessage:
     """Let a voided match count again."""
-    return await _amend(asked, amending.restore_match, "match")
+    return await _amend(request, amending.restore_match, "match")
 
 
-async def correct_match(asked: Asked) -> AmendmentMessage:
+async def correct_match(request: ApiRequest) -> AmendmentMessage:
     """Put another content in a match's place."""
     try:
-        return await _amend(asked, amending.correct_match, "match")
+        return await _amend(request, amending.correct_match, "match")
     except InvalidDataError as error:
         raise without_lines(error) from None
 
 
-async def disqualify(asked: Asked) -> AmendmentMessage:
+async def disqualify(request: ApiRequest) -> AmendmentMessage:
     """Rate a player no longer from a time on."""
-    return await _amend(asked, amending.disqualify, "player")
+    return await _amend(request, amending.disqualify, "player")
 
 
-async def reinstate(asked: Asked) -> AmendmentMessage:
+async def reinstate(request: ApiRequest) -> AmendmentMessage:
     """Rate a player again from a time on."""
-    return await _amend(asked, amending.reinstate, "player")
+    return await _amend(request, amending.reinstate, "player")
 
 
-async def _amend(asked: Asked, workflow: Callable[..., Any], part: str) -> AmendmentMessage:
-    service, query = asked.service, asked.query
-    key = None if asked.key is None else asked.key.id
-    about = (asked.pool, asked.path[part], asked.body)
+async def _amend(request: ApiRequest, workflow: Callable[..., Any], part: str) -> AmendmentMessage:
+    service, query, key = request.service, request.query, request.key_number
+    about = (request.pool, request.path[part], request.body)
     if query.preview:
         shown: AmendmentMessage = await service.calculate(
             workflow, service.store, *about, key=key, now=now(), preview=True
         )
         return shown
     made: AmendmentMessage = await service.change(workflow, *about, key=key, now=now())
-    service.background.wake()
     longest = min(service.settings.wait_seconds, 0.8 * service.settings.request_seconds)
-    return await _waited(asked, made, min(query.wait, longest))
+    return await _waited(request, made, min(query.wait, longest))
 
 
-async def _waited(asked: Asked, made: AmendmentMessage, seconds: float) -> AmendmentMessage:
+async def _waited(request: ApiRequest, made: AmendmentMessage, seconds: float) -> AmendmentMessage:
     """Return an amendment when its replay is done, or as it is when the time is over."""
     pause = _FIRST_PAUSE
     while seconds > 0 and made.status == "pending" and made.seq is not None:
         await asyncio.sleep(min(pause, seconds))
         seconds -= pause
         pause = min(2 * pause, _LONGEST_PAUSE)
-        made = await asked.service.read(amending.amendment, asked.pool, made.seq)
+        made = await request.service.read(amending.amendment, request.pool, made.seq)
     return made
 
 
-async def list_amendments(asked: Asked) -> AmendmentPage:
+async def list_amendments(request: ApiRequest) -> AmendmentPage:
     """Return a page of amendments."""
-    query: PageQuery = asked.query
-    return await asked.service.read(
-        amending.amendments, asked.pool, cursor=query.cursor, limit=query.limit
+    query: PageQuery = request.query
+    return await request.service.read(
+        amending.amendments, request.pool, cursor=query.cursor, limit=query.limit
     )
 
 
-async def show_amendment(asked: Asked) -> AmendmentMessage:
+async def show_amendment(request: ApiRequest) -> AmendmentMessage:
     """Return an amendment."""
-    text = asked.path["seq"]
+    text = request.path["seq"]
     seq = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
     if not 0 < seq <= _LARGEST_SEQ:
-        raise NotFoundError(f"no amendment {text!r} in pool {asked.pool!r}")
-    return await asked.service.read(amending.amendment, asked.pool, seq)
+        raise NotFoundError(f"no amendment {text!r} in pool {request.pool!r}")
+    return await request.service.read(amending.amendment, request.pool, seq)
 
 
 def _endpoint(

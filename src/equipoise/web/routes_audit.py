@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from equipoise.messages.audit import AuditPage
-from equipoise.web.endpoints import Asked, Endpoint
-from equipoise.web.errors import ForbiddenError
+from equipoise.web.access import audited_pool
+from equipoise.web.endpoints import ApiRequest, Endpoint
 from equipoise.web.parameters import Cursor, IdText, Limit
 from equipoise.workflows import auditing
 
@@ -19,14 +19,12 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     limit: Limit = 50
 
 
-async def list_audit(asked: Asked) -> AuditPage:
+async def list_audit(request: ApiRequest) -> AuditPage:
     """Return a page of the audit log; the key of a pool sees what concerns that pool."""
-    query: AuditQuery = asked.query
-    own = None if asked.key is None else asked.key.pool
-    if own is not None and query.pool not in (None, own):
-        raise ForbiddenError("the key is for another pool")
-    return await asked.service.read(
-        auditing.audit_page, pool=own or query.pool, cursor=query.cursor, limit=query.limit
+    query: AuditQuery = request.query
+    pool = audited_pool(request.key, query.pool)
+    return await request.service.read(
+        auditing.audit_page, pool=pool, cursor=query.cursor, limit=query.limit
     )
 
 

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from equipoise.data.request_rules import MOST_MEGABYTES
 from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.rebalance import RebalanceMessage, rebalance_message
-from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.errors import MalformedError, TooLargeError
 from equipoise.web.reading import read_body
 from equipoise.workflows.performance import PerformanceRequest, message_of, rate_performance
@@ -93,22 +93,22 @@ class RebalanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ) = None
 
 
-async def performance(asked: Asked) -> PerformanceMessage:
+async def performance(request: ApiRequest) -> PerformanceMessage:
     """Return the performance table of the games in the body."""
-    query: PerformanceQuery = asked.query
-    content = await read_body(asked, asked.service.settings.body_bytes)
-    asked.body = content
+    query: PerformanceQuery = request.query
+    content = await read_body(request, request.service.settings.body_bytes)
+    request.body = content
     if content.count(b"\n") > _LINES and query.format not in ("pgn", "trf"):
         raise TooLargeError(f"a table of games must have at most {_LINES} lines here")
     for magic, name in _PACKED.items():
         if content.startswith(magic):
-            raise MalformedError(f"the games must be text that is not packed; got {name}")
-    return await asked.service.calculate(_rated, content, query)
+            raise MalformedError(f"the games must be uncompressed text; got {name}")
+    return await request.service.calculate(_rated, content, query)
 
 
 def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
     average, held = anchors_of(query.anchor, "anchor")
-    request = PerformanceRequest(
+    order = PerformanceRequest(
         games=io.BytesIO(content),
         format=query.format,
         columns=assignments(query.column, "column"),
@@ -129,16 +129,16 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
         also=extra_columns(query.also, "also"),
         strict=query.strict,
     )
-    return message_of(rate_performance(request))
+    return message_of(rate_performance(order))
 
 
-async def rebalance(asked: Asked) -> RebalanceMessage:
+async def rebalance(request: ApiRequest) -> RebalanceMessage:
     """Return the teams of the request in the body."""
-    query: RebalanceQuery = asked.query
-    most = min(asked.service.settings.body_bytes, MOST_MEGABYTES * 1_000_000)
-    content = await read_body(asked, most)
-    asked.body = content
-    return await asked.service.calculate(_rebalanced, content, query)
+    query: RebalanceQuery = request.query
+    most = min(request.service.settings.body_bytes, MOST_MEGABYTES * 1_000_000)
+    content = await read_body(request, most)
+    request.body = content
+    return await request.service.calculate(_rebalanced, content, query)
 
 
 def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:

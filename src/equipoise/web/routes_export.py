@@ -9,8 +9,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from starlette.types import Message
 
-from equipoise.web.endpoints import Asked, Endpoint
-from equipoise.web.lanes import Lane
+from equipoise.web.endpoints import ApiRequest, Endpoint
+from equipoise.web.lanes import BoundedExecutor
 from equipoise.workflows.exchange import Format, What, export_bytes
 
 _MEDIA: dict[Format, str] = {
@@ -32,30 +32,32 @@ class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     ] = "ndjson"
 
 
-async def export(asked: Asked) -> None:
+async def export(request: ApiRequest) -> None:
     """Answer with a pool as a file, which is made while it is sent.
 
     A moment of the database is held for so long, so only few do this at a time, and who does not
     fetch what comes is not waited for.
     """
-    with asked.service.exporting() as lane:
-        await _send_pieces(asked, lane)
+    with request.service.exporting() as executor:
+        await _send_pieces(request, executor)
 
 
-async def _send_pieces(asked: Asked, lane: Lane) -> None:
-    query: ExportQuery = asked.query
-    pieces = await lane.run(export_bytes, asked.service.store, asked.pool, query.what, query.format)
+async def _send_pieces(request: ApiRequest, executor: BoundedExecutor) -> None:
+    query: ExportQuery = request.query
+    pieces = await executor.run(
+        export_bytes, request.service.store, request.pool, query.what, query.format
+    )
     try:
         # Whatever goes wrong before the first piece is there is still answered as an error.
-        piece = await lane.run(next, pieces, b"")
-        await asked.send(_start(asked, query))
+        piece = await executor.run(next, pieces, b"")
+        await request.send(_start(request, query))
         while piece:
-            async with asyncio.timeout(asked.service.settings.idle_seconds):
-                await asked.send({"type": "http.response.body", "body": piece, "more_body": True})
-            piece = await lane.run(next, pieces, b"")
-        await asked.send({"type": "http.response.body", "body": b"", "more_body": False})
+            async with asyncio.timeout(request.service.settings.idle_seconds):
+                await request.send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await executor.run(next, pieces, b"")
+        await request.send({"type": "http.response.body", "body": b"", "more_body": False})
     finally:
-        await lane.run(_close, pieces)
+        await executor.run(_close, pieces)
 
 
 def _close(pieces: Iterator[bytes]) -> None:
@@ -64,8 +66,8 @@ def _close(pieces: Iterator[bytes]) -> None:
         pieces.close()
 
 
-def _start(asked: Asked, query: ExportQuery) -> Message:
-    name = f"{asked.pool}-{query.what}.{query.format}"
+def _start(request: ApiRequest, query: ExportQuery) -> Message:
+    name = f"{request.pool}-{query.what}.{query.format}"
     headers = {
         "content-type": _MEDIA[query.format],
         "content-disposition": f'attachment; filename="{name}"',

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from equipoise.errors import NotFoundError
 from equipoise.messages.keys import KeyList, KeyMessage, KeyRequest, NewKeyMessage
-from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.endpoints import ApiRequest, Body, Endpoint
 from equipoise.workflows import keys
 from equipoise.workflows.clock import now
 
 _LARGEST = 2**31 - 1
 
 
-async def show_keys(asked: Asked) -> KeyList:
+async def show_keys(request: ApiRequest) -> KeyList:
     """Return all keys."""
-    return await asked.service.read(keys.all_keys)
+    return await request.service.read(keys.all_keys)
 
 
-async def make_key(asked: Asked) -> NewKeyMessage:
+async def make_key(request: ApiRequest) -> NewKeyMessage:
     """Make a key."""
-    request: KeyRequest = asked.body
-    return await asked.service.change(keys.make_key, request, now(), by=asked.key_number)
+    body: KeyRequest = request.body
+    return await request.service.change(keys.make_key, body, now(), by=request.key_number)
 
 
-async def take_key(asked: Asked) -> KeyMessage:
+async def take_key(request: ApiRequest) -> KeyMessage:
     """Revoke a key."""
-    text = asked.path["key"]
+    text = request.path["key"]
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
     if not 0 < number <= _LARGEST:
         raise NotFoundError(f"no key {text!r}")
-    revoked = await asked.service.change(keys.end_key, number, now(), by=asked.key_number)
-    asked.service.access.forget()
-    return revoked
+    return await request.service.change(keys.end_key, number, now(), by=request.key_number)
 
 
 ENDPOINTS = (

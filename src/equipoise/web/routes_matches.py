@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidParameterError
 from equipoise.messages.matches import MatchMessage, MatchPage, MatchRequest, PostedMessage
-from equipoise.web.endpoints import JSON, NDJSON, Asked, Body, Endpoint
+from equipoise.web.endpoints import JSON, NDJSON, ApiRequest, Body, Endpoint
 from equipoise.web.parameters import PageQuery
-from equipoise.web.problems import without_lines
 from equipoise.web.reading import check_media, decode_body, read_body
 from equipoise.web.stream import LINE_MEDIA, take_stream
 from equipoise.workflows import pool_reading
@@ -29,42 +28,38 @@ _BODY = Body(
 )
 
 
-async def post_matches(asked: Asked) -> MatchMessage | PostedMessage | None:
+async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | None:
     """Record what was posted, once it is committed."""
-    media = check_media(asked)
+    media = check_media(request)
     if media in LINE_MEDIA:
-        await take_stream(asked)
+        await take_stream(request)
         return None
-    settings = asked.service.settings
-    content = await read_body(asked, settings.body_bytes)
-    asked.body = posted = decode_body(_BODY, content)
-    key = None if asked.key is None else asked.key.id
+    settings = request.service.settings
+    content = await read_body(request, settings.body_bytes)
+    request.body = posted = decode_body(_BODY, content)
     if isinstance(posted, list):
         if len(posted) > settings.list_length:
             raise InvalidParameterError(
                 f"an array must have at most {settings.list_length} matches; got {len(posted)}; "
                 f"more go in a stream, as {NDJSON}"
             )
-        answer: Any = await asked.service.writer.submit(asked.pool, Post(posted, key, told=False))
+        post = Post(posted, request.key_number, detailed=False)
+        answer: Any = await request.service.writer.submit(request.pool, post)
         return answer  # type: ignore[no-any-return]
-    try:
-        answer = await asked.service.writer.submit(asked.pool, Post([posted], key, told=True))
-    except InvalidDataError as error:
-        raise without_lines(error) from None
-    return answer[0]  # type: ignore[no-any-return]
+    return await request.service.writer.submit_match(request.pool, posted, request.key_number)
 
 
-async def list_matches(asked: Asked) -> MatchPage:
+async def list_matches(request: ApiRequest) -> MatchPage:
     """Return a page of matches."""
-    query: PageQuery = asked.query
-    return await asked.service.read(
-        pool_reading.matches, asked.pool, cursor=query.cursor, limit=query.limit
+    query: PageQuery = request.query
+    return await request.service.read(
+        pool_reading.matches, request.pool, cursor=query.cursor, limit=query.limit
     )
 
 
-async def show_match(asked: Asked) -> MatchMessage:
+async def show_match(request: ApiRequest) -> MatchMessage:
     """Return a match."""
-    return await asked.service.read(pool_reading.match, asked.pool, asked.path["match"])
+    return await request.service.read(pool_reading.match, request.pool, request.path["match"])
 
 
 ENDPOINTS = (

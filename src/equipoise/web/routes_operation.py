@@ -1,4 +1,4 @@
-"""For whoever runs the service: whether it lives, whether it can work, what it counts, its API."""
+"""For operators: health, readiness, metrics and the description of the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.responses import Response
 from equipoise.errors import NotFoundError
 from equipoise.store.connection import Store
 from equipoise.web.docs_page import docs_page
-from equipoise.web.endpoints import Asked, Endpoint
+from equipoise.web.endpoints import ApiRequest, Endpoint
 from equipoise.web.errors import (
     DATABASE_ERRORS,
     ForbiddenError,
@@ -26,17 +26,17 @@ class HealthMessage(msgspec.Struct, frozen=True):
     status: str
 
 
-async def health(asked: Asked) -> HealthMessage:
-    """Return that the process answers; the database is not asked."""
+async def health(request: ApiRequest) -> HealthMessage:
+    """Return that the process answers, without a look at the database."""
     return HealthMessage("ok")
 
 
-async def ready(asked: Asked) -> HealthMessage:
+async def ready(request: ApiRequest) -> HealthMessage:
     """Return whether posts can be recorded and pools read."""
-    if not asked.service.running:
-        raise OverloadedError("the service is being started or stopped")
+    if not request.service.running:
+        raise OverloadedError("the service is starting or stopping")
     try:
-        await asked.service.read(_reach)
+        await request.service.read(_reach)
     except DATABASE_ERRORS:
         raise UnavailableError("the database does not answer") from None
     return HealthMessage("ready")
@@ -47,29 +47,29 @@ def _reach(store: Store) -> None:
         connection.execute(text("SELECT 1"))
 
 
-async def metrics(asked: Asked) -> Response:
+async def metrics(request: ApiRequest) -> Response:
     """Return the metrics, to whom the settings say."""
-    said = asked.service.settings.metrics
+    said = request.service.settings.metrics
     if said == "off":
-        raise NotFoundError("no metrics are shown")
+        raise NotFoundError("metrics are off")
     if said == "key":
-        asked.key = await asked.service.access.identify(asked)
-        if asked.key is None:
-            raise UnauthorisedError("a key must be given: Authorization: Bearer KEY")
-        if asked.key.pool is not None:
+        request.key = await request.service.access.identify(request)
+        if request.key is None:
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+        if request.key.pool is not None:
             raise ForbiddenError("this needs a key for all pools")
-    page = await asked.service.read(lambda _: asked.service.metrics.page())
+    page = await request.service.read(lambda _: request.service.metrics.page())
     return Response(page, media_type=MEDIA_TYPE)
 
 
-async def openapi(asked: Asked) -> Response:
+async def openapi(request: ApiRequest) -> Response:
     """Return the description of the API."""
-    return Response(asked.service.description, media_type="application/json")
+    return Response(request.service.description, media_type="application/json")
 
 
-async def docs(asked: Asked) -> Response:
+async def docs(request: ApiRequest) -> Response:
     """Return the description of the API for people."""
-    page, policy = docs_page(asked.service.description)
+    page, policy = docs_page(request.service.description)
     headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
     return Response(page, media_type="text/html", headers=headers)
 

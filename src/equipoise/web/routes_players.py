@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from equipoise.errors import InvalidParameterError
 from equipoise.messages.explain import ExplainMessage
 from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
-from equipoise.web.endpoints import Asked, Endpoint
+from equipoise.web.endpoints import ApiRequest, Endpoint
 from equipoise.web.parameters import Cursor, IdText, Limit, MomentText, PageQuery, moment
 from equipoise.workflows import pool_explaining, pool_reading
 
@@ -55,18 +55,18 @@ class ExplainQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 _SHORT = 100
 
 
-async def show_leaderboard(asked: Asked) -> LeaderboardMessage:
+async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     """Return a page of the leaderboard."""
-    query: LeaderboardQuery = asked.query
+    query: LeaderboardQuery = request.query
     if query.cursor is not None and query.around is not None:
-        raise InvalidParameterError("around must stand without cursor; got both")
+        raise InvalidParameterError("around cannot be combined with cursor")
     # To count places, or to leave out many, takes longer than to go through an index.
-    listed = query.inactive or asked.lists_all
+    listed = query.inactive or request.lists_all
     short = listed and query.around is None and query.limit <= _SHORT
-    read = asked.service.glance if short else asked.service.read
+    read = request.service.read_inline if short else request.service.read
     return await read(
         pool_reading.leaderboard,
-        asked.pool,
+        request.pool,
         cursor=query.cursor,
         limit=query.limit,
         provisional=query.provisional,
@@ -76,34 +76,34 @@ async def show_leaderboard(asked: Asked) -> LeaderboardMessage:
     )
 
 
-async def show_player(asked: Asked) -> PlayerMessage:
+async def show_player(request: ApiRequest) -> PlayerMessage:
     """Return a player."""
-    query: PlayerQuery = asked.query
-    return await asked.service.read(
-        pool_reading.player, asked.pool, asked.path["player"], at=moment(query.at)
+    query: PlayerQuery = request.query
+    return await request.service.read(
+        pool_reading.player, request.pool, request.path["player"], at=moment(query.at)
     )
 
 
-async def show_history(asked: Asked) -> PlayerHistory:
+async def show_history(request: ApiRequest) -> PlayerHistory:
     """Return a page of a player's matches."""
-    query: PageQuery = asked.query
-    return await asked.service.read(
+    query: PageQuery = request.query
+    return await request.service.read(
         pool_reading.player_history,
-        asked.pool,
-        asked.path["player"],
+        request.pool,
+        request.path["player"],
         cursor=query.cursor,
         limit=query.limit,
     )
 
 
-async def explain(asked: Asked) -> ExplainMessage:
+async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
-    query: ExplainQuery = asked.query
-    return await asked.service.calculate(
+    query: ExplainQuery = request.query
+    return await request.service.calculate(
         pool_explaining.explain_player,
-        asked.service.store,
-        asked.pool,
-        asked.path["player"],
+        request.service.store,
+        request.pool,
+        request.path["player"],
         query.match,
     )
 

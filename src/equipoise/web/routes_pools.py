@@ -15,7 +15,8 @@ from equipoise.messages.pools import (
     PoolMessage,
     PoolRequest,
 )
-from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.access import may_read
+from equipoise.web.endpoints import ApiRequest, Body, Endpoint
 from equipoise.workflows import deleting, pool_settings, pools, replaying
 from equipoise.workflows.clock import now
 
@@ -33,69 +34,54 @@ class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     confirm: Annotated[str, Meta(description="The name of the pool once more.")]
 
 
-async def list_pools(asked: Asked) -> PoolList:
+async def list_pools(request: ApiRequest) -> PoolList:
     """Return the pools that the caller may read."""
-    key = asked.key
-    found = await asked.service.read(pools.pool_messages)
-    return PoolList(
-        [
-            pool
-            for pool in found
-            if pool.public or (key is not None and key.pool in (None, pool.pool, pool.archive_of))
-        ]
-    )
+    found = await request.service.read(pools.pool_messages)
+    return PoolList([pool for pool in found if may_read(request.key, pool)])
 
 
-async def create_pool(asked: Asked) -> PoolMessage:
+async def create_pool(request: ApiRequest) -> PoolMessage:
     """Make a pool."""
-    request: PoolRequest = asked.body
-    made = await asked.service.change(
-        pools.create_pool, asked.pool, request, now(), key=asked.key_number
+    body: PoolRequest = request.body
+    made = await request.service.change(
+        pools.create_pool, request.pool, body, now(), key=request.key_number
     )
-    asked.service.access.forget()
-    await _warmed(asked, request)
+    await _precompiled(request, body)
     return made
 
 
-async def _warmed(asked: Asked, request: PoolRequest) -> None:
+async def _precompiled(request: ApiRequest, body: PoolRequest) -> None:
     """Wait until the first match need not wait for kernels to be compiled, but not for long."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(0.5 * asked.service.settings.request_seconds):
-            await asyncio.wrap_future(asked.service.background.warm(request))
+        async with asyncio.timeout(0.5 * request.service.settings.request_seconds):
+            await asyncio.wrap_future(request.service.background.precompile(body))
 
 
-async def show_pool(asked: Asked) -> PoolMessage:
+async def show_pool(request: ApiRequest) -> PoolMessage:
     """Return a pool."""
-    return await asked.service.read(pools.pool_message, asked.pool)
+    return await request.service.read(pools.pool_message, request.pool)
 
 
-async def change_pool(asked: Asked) -> PoolMessage:
+async def change_pool(request: ApiRequest) -> PoolMessage:
     """Change settings of a pool."""
-    request: PoolChange = asked.body
-    changed = await asked.service.change(
-        pool_settings.change_settings, asked.pool, request, now(), key=asked.key_number
+    body: PoolChange = request.body
+    return await request.service.change(
+        pool_settings.change_settings, request.pool, body, now(), key=request.key_number
     )
-    asked.service.access.forget()
-    asked.service.background.wake()
-    return changed
 
 
-async def delete_pool(asked: Asked) -> DeletedPool:
+async def delete_pool(request: ApiRequest) -> DeletedPool:
     """Delete a pool."""
-    query: DeleteQuery = asked.query
-    gone = await asked.service.change(
-        deleting.delete_pool, asked.pool, query.confirm, key=asked.key_number, now=now()
+    query: DeleteQuery = request.query
+    return await request.service.change(
+        deleting.delete_pool, request.pool, query.confirm, key=request.key_number, now=now()
     )
-    asked.service.access.forget()
-    asked.service.background.wake()
-    return gone
 
 
-async def replay_pool(asked: Asked) -> PoolMessage:
+async def replay_pool(request: ApiRequest) -> PoolMessage:
     """Have the whole log rated again in the background."""
-    await asked.service.change(replaying.rerate, asked.pool, key=asked.key_number)
-    asked.service.background.wake()
-    return await asked.service.read(pools.pool_message, asked.pool)
+    await request.service.change(replaying.rerate, request.pool, key=request.key_number)
+    return await request.service.read(pools.pool_message, request.pool)
 
 
 ENDPOINTS = (

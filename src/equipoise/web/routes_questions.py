@@ -5,7 +5,7 @@ from __future__ import annotations
 from equipoise.messages.balance import BalanceMessage
 from equipoise.messages.predict import PredictMessage
 from equipoise.messages.service_requests import BalanceRequest, PredictRequest
-from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.endpoints import ApiRequest, Body, Endpoint
 from equipoise.workflows import pool_questions
 from equipoise.workflows.pool_questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
 
@@ -13,19 +13,19 @@ _PREDICT = {"teams": [["ana"], ["bo"]]}
 _BALANCE = {"players": ["ana", "bo", "cy", {"player": "new", "rating": 1500}], "teams": 2}
 
 
-async def predict(asked: Asked) -> PredictMessage:
+async def predict(request: ApiRequest) -> PredictMessage:
     """Return what is expected of a match."""
-    request: PredictRequest = asked.body
-    return await asked.service.calculate(
-        pool_questions.predict_in_pool, asked.service.store, asked.pool, request
+    body: PredictRequest = request.body
+    return await request.service.calculate(
+        pool_questions.predict_in_pool, request.service.store, request.pool, body
     )
 
 
-async def balance(asked: Asked) -> BalanceMessage:
+async def balance(request: ApiRequest) -> BalanceMessage:
     """Return a lobby as fair teams."""
-    request: BalanceRequest = asked.body
-    return await asked.service.calculate(
-        pool_questions.balance_in_pool, asked.service.store, asked.pool, request
+    body: BalanceRequest = request.body
+    return await request.service.calculate(
+        pool_questions.balance_in_pool, request.service.store, request.pool, body
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
-from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.warming import request_of
 from equipoise.workflows import seasons
 from equipoise.workflows.clock import now
@@ -26,30 +26,28 @@ class SeasonQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     ] = False
 
 
-async def end_season(asked: Asked) -> SeasonMessage | SeasonPreview:
+async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
     """End a season, or say what that would do."""
-    request: SeasonRequest = asked.body
-    if asked.query.preview:
-        service = asked.service
+    body: SeasonRequest = request.body
+    if request.query.preview:
+        service = request.service
         shown: SeasonPreview = await service.calculate(
-            preview_season, service.store, asked.pool, request
+            preview_season, service.store, request.pool, body
         )
         return shown
-    ended = await asked.service.change(
-        seasons.end_season, asked.pool, request, key=asked.key_number, now=now()
+    ended = await request.service.change(
+        seasons.end_season, request.pool, body, key=request.key_number, now=now()
     )
-    asked.service.access.forget()
-    if request.settings.system or request.settings.parameters:
-        asked.service.background.warm(
-            request_of(await asked.service.read(pool_message, asked.pool))
+    if body.settings.system or body.settings.parameters:
+        request.service.background.precompile(
+            request_of(await request.service.read(pool_message, request.pool))
         )
-    asked.service.background.wake()
     return ended
 
 
-async def list_seasons(asked: Asked) -> SeasonList:
+async def list_seasons(request: ApiRequest) -> SeasonList:
     """Return the seasons that have ended."""
-    return await asked.service.read(seasons.seasons, asked.pool)
+    return await request.service.read(seasons.seasons, request.pool)
 
 
 ENDPOINTS = (

@@ -11,7 +11,7 @@ from equipoise.messages.webhooks import (
     WebhookTestMessage,
 )
 from equipoise.web import webhook_trial
-from equipoise.web.endpoints import Asked, Body, Endpoint
+from equipoise.web.endpoints import ApiRequest, Body, Endpoint
 from equipoise.workflows import webhooks
 from equipoise.workflows.clock import now
 
@@ -19,40 +19,40 @@ _LARGEST = 2**31 - 1
 _HOOK = {"url": "https://example.org/hook", "events": ["match.rated"]}
 
 
-async def make_webhook(asked: Asked) -> NewWebhookMessage:
+async def make_webhook(request: ApiRequest) -> NewWebhookMessage:
     """Make a webhook."""
-    request: WebhookRequest = asked.body
-    private = asked.service.settings.private_webhooks
-    return await asked.service.change(
+    body: WebhookRequest = request.body
+    private = request.service.settings.private_webhooks
+    return await request.service.change(
         webhooks.create_webhook,
-        asked.pool,
-        request,
-        key=asked.key_number,
+        request.pool,
+        body,
+        key=request.key_number,
         now=now(),
         private=private,
     )
 
 
-async def list_webhooks(asked: Asked) -> WebhookList:
+async def list_webhooks(request: ApiRequest) -> WebhookList:
     """Return the webhooks of a pool."""
-    return await asked.service.read(webhooks.list_webhooks, asked.pool)
+    return await request.service.read(webhooks.list_webhooks, request.pool)
 
 
-async def disable_webhook(asked: Asked) -> WebhookMessage:
+async def disable_webhook(request: ApiRequest) -> WebhookMessage:
     """Disable a webhook."""
-    return await asked.service.change(
-        webhooks.disable_webhook, asked.pool, _number(asked), key=asked.key_number, now=now()
+    return await request.service.change(
+        webhooks.disable_webhook, request.pool, _number(request), key=request.key_number, now=now()
     )
 
 
-async def try_webhook(asked: Asked) -> WebhookTestMessage:
-    """Send a webhook a message that says nothing, and tell what came of it."""
-    return await webhook_trial.try_webhook(asked.service, asked.pool, _number(asked))
+async def try_webhook(request: ApiRequest) -> WebhookTestMessage:
+    """Send a webhook a test message and return the result."""
+    return await webhook_trial.try_webhook(request.service, request.pool, _number(request))
 
 
-def _number(asked: Asked) -> int:
+def _number(request: ApiRequest) -> int:
     """Return the number of the webhook. Raises : NotFoundError."""
-    text = asked.path["webhook"]
+    text = request.path["webhook"]
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
     if not 0 < number <= _LARGEST:
         raise NotFoundError(f"no webhook {text!r}")

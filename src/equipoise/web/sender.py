@@ -1,4 +1,4 @@
-"""What tells webhooks: a thread with a loop of its own, so that none waits for another."""
+"""Delivers the outbox to webhooks, in a thread with an event loop of its own."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Seconds between two looks at what there is to tell, after a failure of the database, and
-#: between two clearings out.
+#: Seconds between two looks at the outbox, after a failure of the database, and between two
+#: deletions of delivered events.
 _PAUSE, _LONG_PAUSE, _CLEARING = 0.5, 5.0, 10.0
-#: Webhooks that are told at the same time; events read together.
+#: Webhooks delivered to at the same time; events read together.
 _MOST, _BATCH = 64, 50
 #: Threads that ask the database.
 _THREADS = 2
-#: Seconds after which somebody else may go on with a webhook, as a multiple of one post's.
+#: Length of the lease of a webhook, as a multiple of the time that one post may take.
 _LEASES = 3.0
-#: Seconds of telling one webhook before others that wait get their turn, and between two notes of
-#: how far it is: what was told since the last one is told again where the process is killed.
+#: Seconds for one webhook before others that wait have their turn, and between two records of its
+#: progress: after a crash, events since the last record are sent again.
 _TURN, _NOTE = 20.0, 1.0
 #: Seconds after a first failure, and at most; each is twice the one before.
 _FIRST, _LONGEST = 1.0, 86_400.0
-#: The answer of a receiver that wants no more.
+#: Status of a receiver that wants no more events.
 _GONE = 410
 
 
-class Sender:
-    """Tells webhooks of the outbox, each in order, at least once.
+class OutboxSender:
+    """Delivers the outbox: to each webhook its events in order, at least once.
 
-    A webhook belongs to one process at a time, by a lease in its row. How far it is moves on only
-    after the receiver has answered 2xx.
+    One process at a time delivers to a webhook; it holds a lease in its row. The progress of a
+    webhook moves on only after the receiver has answered 2xx.
 
-    seconds : that one post may take; private : addresses that are not public are allowed
-    first : seconds after a first failure
+    seconds : that one post may take; private : whether addresses that are not public are allowed
+    first : seconds to wait after a first failure
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Sender:
         self._thread.start()
 
     def stop(self) -> None:
-        """End when posts under way are over; what is left is told by whoever comes next."""
+        """End when the posts under way are over; the next process delivers the rest."""
         self._stopping.set()
         self.wake()
         if self._thread.is_alive():
@@ -93,7 +93,7 @@ class Sender:
         self._database.shutdown()
 
     def wake(self) -> None:
-        """Look at once what there is to tell; any thread may say so."""
+        """Look at the outbox at once; from any thread."""
         loop, wake = self._loop, self._wake
         if loop is not None and wake is not None:
             with suppress(RuntimeError):  # it has ended
@@ -111,22 +111,22 @@ class Sender:
                 await self._round()
                 pause = _PAUSE
             except Exception:
-                log.exception("webhooks cannot be looked up")
+                log.exception("the outbox cannot be read")
                 pause = _LONG_PAUSE
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), pause)
         await asyncio.gather(*self._under_way.values())
 
     async def _round(self) -> None:
-        """Begin to tell those webhooks that wait for something, and clear out now and then."""
+        """Start deliveries to webhooks with events, and delete delivered events now and then."""
         under_way = {hook: task for hook, task in self._under_way.items() if not task.done()}
         self._under_way = under_way
-        for hook in await self._asked(self._due):
+        for hook in await self._in_database(self._due):
             if hook not in under_way and len(under_way) < _MOST:
                 under_way[hook] = asyncio.create_task(self._guarded(hook))
         if time.monotonic() - self._cleared > _CLEARING:
             self._cleared = time.monotonic()
-            await self._asked(forget_delivered, self._store)
+            await self._in_database(forget_delivered, self._store)
 
     def _due(self) -> list[int]:
         with self._store.read() as connection:
@@ -134,48 +134,48 @@ class Sender:
 
     async def _guarded(self, hook: int) -> None:
         try:
-            await self._tell(hook)
+            await self._deliver(hook)
         except Exception:
-            log.exception("webhook %d could not be told", hook)
+            log.exception("delivery to webhook %d failed", hook)
             await asyncio.sleep(_LONG_PAUSE)
 
-    async def _tell(self, number: int) -> None:
-        """Tell a webhook what it waits for, until its turn is over."""
+    async def _deliver(self, number: int) -> None:
+        """Deliver to a webhook the events that wait, for the time of its turn."""
         claimed = partial(
             webhooks.claim, number=number, owner=self._owner, now=now(), until=self._lease()
         )
-        hook = await self._written(claimed)
+        hook = await self._in_transaction(claimed)
         if hook is None:
             return
-        turn = _Turn(self, hook, Receiver(hook.url, self._seconds, self._private))
+        delivery = _Delivery(self, hook, Receiver(hook.url, self._seconds, self._private))
         try:
-            await turn.take()
+            await delivery.run()
         finally:
-            turn.receiver.close()
-            await turn.end()
+            delivery.receiver.close()
+            await delivery.end()
 
     def _lease(self) -> int:
         return now() + int(_LEASES * self._seconds * 1e6)
 
-    async def _asked(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return what a function returns that asks the database."""
+    async def _in_database(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function returns that uses the database, in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._database, function, *arguments)
 
-    async def _written(self, function: Callable[[Connection], T]) -> T:
-        """Return what a function returns that writes, in a transaction."""
+    async def _in_transaction(self, function: Callable[[Connection], T]) -> T:
+        """Return what a function returns that writes, in one transaction."""
 
-        def in_transaction() -> T:
+        def transaction() -> T:
             with self._store.write() as connection:
                 return function(connection)
 
-        return await self._asked(in_transaction)
+        return await self._in_database(transaction)
 
 
-class _Turn:
-    """A webhook while it is told: how far it is, and how far that is written down."""
+class _Delivery:
+    """A delivery to one webhook: its progress, and how much of it is recorded."""
 
-    def __init__(self, sender: Sender, hook: WebhookRecord, receiver: Receiver) -> None:
+    def __init__(self, sender: OutboxSender, hook: WebhookRecord, receiver: Receiver) -> None:
         self.receiver = receiver
         self._sender, self._hook = sender, hook
         self._delivered = self._noted_at = hook.delivered
@@ -183,12 +183,12 @@ class _Turn:
         self._noted = time.monotonic()
         self._failed = False
 
-    async def take(self) -> None:
-        """Tell what waits, in order, until nothing is left, something fails or the turn is over."""
+    async def run(self) -> None:
+        """Send events in order until none is left, one fails or the time is over."""
         sender, hook = self._sender, self._hook
         end = time.monotonic() + _TURN
         while time.monotonic() < end:
-            batch = await sender._asked(
+            batch = await sender._in_database(
                 outgoing, sender._store, hook.pool, self._delivered, hook.events, _BATCH, now()
             )
             if not batch:
@@ -202,7 +202,7 @@ class _Turn:
                     return
 
     async def _sent(self, event: Outgoing) -> bool:
-        """Send an event and return whether to go on."""
+        """Send an event; return whether to continue."""
         if event.body is not None:
             headers = signed_headers(self._hook.secret, event.message, now() // 10**6, event.body)
             outcome = await self.receiver.post(headers, event.body)
@@ -215,12 +215,12 @@ class _Turn:
         return True
 
     async def _fail(self, outcome: Outcome) -> None:
-        """Write down a failure and when to try again, and that what came before has arrived."""
+        """Record a failure, the time of the next attempt, and the progress before it."""
         self._sender._metrics.undelivered.inc()
         failures = 1 if self._last is not None else self._hook.failures + 1
         log.info("webhook %d: %s (%d in a row)", self._hook.id, outcome.failure, failures)
         if outcome.status == _GONE:
-            await self._sender._asked(self._disable)
+            await self._sender._in_database(self._disable)
         pause = max(backoff(failures, self._sender._first), min(outcome.after or 0.0, _LONGEST))
         self._failed = True
         await self.note(
@@ -228,7 +228,7 @@ class _Turn:
         )
 
     async def note(self, **columns: Any) -> bool:
-        """Write down how far the webhook is; return whether it is still ours."""
+        """Record the progress of the webhook; return whether the lease is still ours."""
         self._noted = time.monotonic()
         if self._delivered != self._noted_at:
             columns["delivered"] = self._noted_at = self._delivered
@@ -237,13 +237,13 @@ class _Turn:
             if not self._failed:
                 columns |= {"failures": 0, "failure": None}
         number, owner = self._hook.id, self._sender._owner
-        return await self._sender._written(
+        return await self._sender._in_transaction(
             lambda connection: webhooks.advance(connection, number, owner, **columns)
         )
 
     async def end(self) -> None:
-        """Write down how far it is, and leave it to whoever comes next."""
-        # Those that have waited longest are told first.
+        """Record the progress and give up the lease."""
+        # Webhooks that have waited longest come first.
         waiting = {} if self._failed else {"next_attempt": now()}
         await self.note(lease_owner=None, lease_until=0, **waiting)
 

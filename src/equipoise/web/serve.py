@@ -169,7 +169,7 @@ def _listen(host: str, port: int) -> socket.socket:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
-            # Whoever comes while processes are being started waits and is not turned away.
+            # Connections wait while processes start; they are not refused.
             listening.listen(_BACKLOG)
         except OSError:
             listening.close()

@@ -1,4 +1,4 @@
-"""A service that runs: its store, its threads, what it counts."""
+"""A running service: its store, threads and metrics."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from equipoise.store.connection import Store, open_store
 from equipoise.web.access import Access
 from equipoise.web.background import Background
 from equipoise.web.errors import OverloadedError
-from equipoise.web.lanes import Lane
+from equipoise.web.lanes import BoundedExecutor
 from equipoise.web.metrics import Metrics
-from equipoise.web.sender import Sender
+from equipoise.web.sender import OutboxSender
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
 
@@ -27,7 +27,7 @@ _EXPORTS = 2
 
 
 class Service:
-    """What all endpoints share. Made, and opened and closed, by the application."""
+    """What all endpoints and pages share. The application creates, opens and closes it."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
@@ -37,12 +37,12 @@ class Service:
         self.store: Store
         self.writer: Writer
         self.background: Background
-        self.sender: Sender
+        self.sender: OutboxSender
         self.access: Access
-        self._readers: Lane
-        self._calculators: Lane
-        self._changes: Lane
-        self._exports: Lane
+        self._readers: BoundedExecutor
+        self._calculators: BoundedExecutor
+        self._changes: BoundedExecutor
+        self._exports: BoundedExecutor
         self._exporting = 0
         self._open = False
 
@@ -50,10 +50,12 @@ class Service:
         """Open the store, bring its schema up to date and start the threads."""
         settings = self.settings
         self.store = await asyncio.to_thread(open_store, settings.database)
-        self._readers = Lane("reading", settings.readers, _WAITING_READS)
-        self._calculators = Lane("calculating", settings.calculators, settings.queued_calculations)
-        self._changes = Lane("changes", 1, settings.queued_calculations)
-        self._exports = Lane("exports", _EXPORTS, _EXPORTS)
+        self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
+        self._calculators = BoundedExecutor(
+            "calculating", settings.calculators, settings.queued_calculations
+        )
+        self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
+        self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
         self.background = Background(self.store, self.metrics)
         self.writer = Writer(
@@ -65,7 +67,7 @@ class Service:
         )
         self.writer.start()
         self.background.start()
-        self.sender = Sender(
+        self.sender = OutboxSender(
             self.store,
             self.metrics,
             seconds=settings.webhook_seconds,
@@ -75,7 +77,7 @@ class Service:
         self._open = True
 
     async def close(self) -> None:
-        """Commit what was taken, end the threads, close the store."""
+        """Commit accepted posts, end the threads, close the store."""
         if not self._open:
             return
         self._open = False
@@ -83,8 +85,8 @@ class Service:
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
-        for lane in (self._exports, self._changes, self._calculators, self._readers):
-            await asyncio.to_thread(lane.close)
+        for executor in (self._exports, self._changes, self._calculators, self._readers):
+            await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
 
@@ -100,27 +102,27 @@ class Service:
         """Return what a workflow returns that only reads, and is quick."""
         return await self._readers.run(function, self.store, *args, **kwargs)
 
-    async def glance(
+    async def read_inline(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Return what a workflow returns that reads a few dozen rows of an index.
 
-        From SQLite, which is a file here, they are there sooner than a thread would begin; while
-        one works through rows, Python's lock goes from thread to thread at each of them.
+        With SQLite it runs in the event loop: it takes less time than to start a thread, and
+        threads would pass Python's lock to and fro at each row. With PostgreSQL as `read`.
         """
         if self.store.is_sqlite:
             return function(self.store, *args, **kwargs)
         return await self.read(function, *args, **kwargs)
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a function returns that takes long; it never holds up reading."""
+        """Return what a function returns that takes long; it does not delay reads."""
         return await self._calculators.run(function, *args, **kwargs)
 
     @contextmanager
-    def exporting(self) -> Iterator[Lane]:
-        """Give a lane for one export; there are few at a time. Raises : OverloadedError."""
+    def exporting(self) -> Iterator[BoundedExecutor]:
+        """Give the executor for one export; few run at a time. Raises : OverloadedError."""
         if self._exporting >= _EXPORTS:
-            raise OverloadedError("other pools are being exported; try again later", 5.0)
+            raise OverloadedError("too many exports are running; try again later", 5.0)
         self._exporting += 1
         try:
             yield self._exports
@@ -130,5 +132,11 @@ class Service:
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what a workflow returns that writes; such run one after another."""
-        return await self._changes.run(function, self.store, *args, **kwargs)
+        """Return what a workflow returns that writes. Changes run one after another.
+
+        Afterwards cached keys and pools are read again, and the background thread looks for work.
+        """
+        changed = await self._changes.run(function, self.store, *args, **kwargs)
+        self.access.forget()
+        self.background.wake()
+        return changed

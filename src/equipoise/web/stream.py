@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchRequest, PostedMessage, StreamLine
 from equipoise.store.connection import Store
-from equipoise.web.endpoints import NDJSON, Asked
+from equipoise.web.endpoints import NDJSON, ApiRequest
 from equipoise.web.errors import (
     InternalError,
     OverloadedError,
@@ -61,27 +61,27 @@ class Piece:
 _Sent: TypeAlias = "tuple[Piece, asyncio.Future[Recorded]]"
 
 
-async def take_stream(asked: Asked) -> None:
+async def take_stream(request: ApiRequest) -> None:
     """Record a stream and answer line by line.
 
     Raises : EquipoiseError where the first piece is refused; nothing was answered then
     """
-    answer = _Answer(asked)
-    key = None if asked.key is None else asked.key.id
+    answer = _Answer(request)
+    key = None if request.key is None else request.key.id
     sent: _Sent | None = None
     try:
-        async for piece in pieces(asked):
-            post = await asked.service.read(_read_piece, asked.pool, piece, key)
+        async for piece in pieces(request):
+            post = await request.service.read(_read_piece, request.pool, piece, key)
             if sent is not None:
                 earlier, sent = sent, None
                 await _acknowledge(answer, earlier)
             if post is not None:
-                sent = piece, await _handed_over(asked, post)
+                sent = piece, await _handed_over(request, post)
         if sent is not None:
             earlier, sent = sent, None
             await _acknowledge(answer, earlier)
         if not answer.started:
-            pool = await asked.service.read(pools.pool_message, asked.pool)
+            pool = await request.service.read(pools.pool_message, request.pool)
             await answer.write(msgspec.json.encode(StreamLine(0, 0, 0, pool.last_seq)))
     except ClientDisconnect:
         if sent is not None:
@@ -120,15 +120,15 @@ async def _refuse(answer: _Answer, sent: _Sent | None, error: Exception) -> None
     await answer.write(error_body(error))
 
 
-async def _handed_over(asked: Asked, post: Post) -> asyncio.Future[Recorded]:
+async def _handed_over(request: ApiRequest, post: Post) -> asyncio.Future[Recorded]:
     """Give a post to the writer, as soon as it takes it. Raises : OverloadedError."""
-    writer = asked.service.writer
+    writer = request.service.writer
     waited = 0.0
     while True:
         try:
-            return writer.enqueue(asked.pool, post)
+            return writer.enqueue(request.pool, post)
         except OverloadedError:
-            if writer.stopping or waited > asked.service.settings.request_seconds:
+            if writer.stopping or waited > request.service.settings.request_seconds:
                 raise
         await asyncio.sleep(_PAUSE)
         waited += _PAUSE
@@ -137,7 +137,7 @@ async def _handed_over(asked: Asked, post: Post) -> asyncio.Future[Recorded]:
 def _read_piece(store: Store, pool: str, piece: Piece, key: int | None) -> Post | None:
     """Return the matches of a piece, None for none. Raises : InvalidDataError, NotFoundError."""
     matches = decode_piece(piece)
-    return read_post(store, pool, Post(matches, key, told=False)) if matches else None
+    return read_post(store, pool, Post(matches, key, detailed=False)) if matches else None
 
 
 def decode_piece(piece: Piece) -> list[MatchRequest]:
@@ -191,8 +191,8 @@ def _with_lines(error: InvalidDataError, piece: Piece) -> InvalidDataError:
 class _Answer:
     """The answer to a stream, which begins with the first line of it."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._send = asked.send
+    def __init__(self, request: ApiRequest) -> None:
+        self._send = request.send
         self.started = False
 
     async def write(self, line: bytes) -> None:
@@ -206,17 +206,17 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def pieces(asked: Asked) -> AsyncIterator[Piece]:
+async def pieces(request: ApiRequest) -> AsyncIterator[Piece]:
     """Yield a stream in pieces of whole lines, as large as the settings say.
 
     Raises : TooLargeError, SlowRequestError, ClientDisconnect
     """
-    settings = asked.service.settings
+    settings = request.service.settings
     buffer = b""
     number = 1
     more = True
     while more:
-        chunk, more = await _received(asked)
+        chunk, more = await _received(request)
         buffer = buffer + chunk if buffer else chunk
         while (end := _cut(buffer, settings, more)) > 0:
             piece = _piece(buffer[:end], number, settings)
@@ -227,13 +227,13 @@ async def pieces(asked: Asked) -> AsyncIterator[Piece]:
             _check_lines(buffer, number, settings)
 
 
-async def _received(asked: Asked) -> tuple[bytes, bool]:
-    seconds = asked.service.settings.idle_seconds
+async def _received(request: ApiRequest) -> tuple[bytes, bool]:
+    seconds = request.service.settings.idle_seconds
     try:
         async with asyncio.timeout(seconds):
-            message = await asked.receive()
+            message = await request.receive()
     except TimeoutError:
-        raise SlowRequestError(f"a stream must bring something every {seconds:g} s") from None
+        raise SlowRequestError(f"a stream must send something every {seconds:g} s") from None
     if message["type"] == "http.disconnect":
         raise ClientDisconnect
     return message.get("body", b""), message.get("more_body", False)

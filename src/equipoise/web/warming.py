@@ -1,6 +1,7 @@
-"""Rating once in a pool that nobody sees, so that the first match of a real one need not wait.
+"""Compile the kernels of a system by rating a throw-away pool.
 
-Kernels are compiled when they are first used, which takes seconds where no compiled ones are kept.
+Numba compiles a kernel at its first use. Without a cache on disk that takes seconds, for which the
+first match of a pool would wait.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _NOW = 0
 
 
 def request_of(pool: PoolMessage) -> PoolRequest:
-    """Return what a pool was made with, as far as it matters for rating."""
+    """Return the settings of a pool that decide which kernels it uses."""
     return PoolRequest(
         system=pool.system,
         parameters={name: value for name, value in pool.parameters.items() if value is not None},
@@ -34,8 +35,8 @@ def request_of(pool: PoolMessage) -> PoolRequest:
     )
 
 
-def warm_up(request: PoolRequest) -> bool:
-    """Rate, void and replay with the system of a pool; return whether that could be done."""
+def precompile(request: PoolRequest) -> bool:
+    """Rate, void and replay in a throw-away pool; return whether the system could do that."""
     request = msgspec.structs.replace(request, statistics={}, late="reject")
     with tempfile.TemporaryDirectory(prefix="equipoise-warm-") as folder:
         store = open_store(f"sqlite:///{Path(folder) / 'warm.db'}")
@@ -46,9 +47,9 @@ def warm_up(request: PoolRequest) -> bool:
             if failed:
                 raise failed[0]
             amending.void_match(store, _POOL, "1", ReasonRequest(), key=None, now=_NOW)
-            replaying.tend_pool(store, _POOL, owner="warm", stop=lambda: False)
+            replaying.maintain_pool(store, _POOL, owner="warm", stop=lambda: False)
         except EquipoiseError as error:
-            log.debug("the system %s was not warmed up: %s", request.system, error)
+            log.debug("%s could not be precompiled: %s", request.system, error)
             return False
         finally:
             store.close()

@@ -1,4 +1,4 @@
-"""Sending a webhook a test message, for programs and for the page."""
+"""Sending a test message to a webhook, for the API and for pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from equipoise.workflows.webhooks import find_webhook
 
 
 async def try_webhook(service: Service, pool: str, webhook: int) -> WebhookTestMessage:
-    """Send a webhook a message that says nothing, and return what came of it.
+    """Send a webhook a test message and return the result.
 
     Raises : NotFoundError, ConflictError if it is disabled
     """

@@ -1,4 +1,4 @@
-"""The one thread that records matches: what waits is committed together, pool by pool."""
+"""The one thread that records matches; waiting posts are committed together, pool by pool."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from equipoise.errors import EquipoiseError
-from equipoise.messages.matches import MatchMessage, PostedMessage
+from equipoise.errors import EquipoiseError, InvalidDataError
+from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.store.connection import Store
 from equipoise.web.errors import (
     DATABASE_ERRORS,
@@ -21,14 +21,15 @@ from equipoise.web.errors import (
     UnavailableError,
 )
 from equipoise.web.metrics import Metrics
+from equipoise.web.problems import without_lines
 from equipoise.workflows import posting
 from equipoise.workflows.clock import now
-from equipoise.workflows.known_states import KnownStates
+from equipoise.workflows.known_states import StateCache
 from equipoise.workflows.posting import Post
 
 log = logging.getLogger(__name__)
 
-#: What is answered to a post that was recorded.
+#: Answer to a post that was recorded.
 Recorded: TypeAlias = "list[MatchMessage] | PostedMessage"
 #: Seconds after which a post that was refused may be tried again.
 _RETRY = 1.0
@@ -66,7 +67,7 @@ class Writer:
         self._most_posts = queued_posts
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         # Only touched in the thread.
-        self._states = KnownStates()
+        self._cache = StateCache()
         # Both are only touched in the loop.
         self._matches = 0
         self._posts = 0
@@ -101,17 +102,26 @@ class Writer:
         """
         return await self.enqueue(pool, post)
 
+    async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
+        """Return what one match did, once it is committed. Raises : as `submit`."""
+        try:
+            answer = await self.enqueue(pool, Post([match], key, detailed=True))
+        except InvalidDataError as error:
+            raise without_lines(error) from None
+        assert not isinstance(answer, PostedMessage)
+        return answer[0]
+
     def enqueue(self, pool: str, post: Post) -> asyncio.Future[Recorded]:
         """Return what will be the answer to a post; it is committed whether or not it is awaited.
 
         Raises : OverloadedError where too much waits already, and then nothing is recorded
         """
         if self._stopping:
-            raise OverloadedError("the service is being stopped; try again later", _RETRY)
+            raise OverloadedError("the service is stopping; try again later", _RETRY)
         matches = len(post.matches)
         full = 0 < self._matches < self._matches + matches > self._most_matches
         if full or self._posts >= self._most_posts:
-            raise OverloadedError("too many matches wait to be recorded; try again later", _RETRY)
+            raise OverloadedError("the queue of matches is full; try again later", _RETRY)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Recorded] = loop.create_future()
         self._matches += matches
@@ -130,7 +140,7 @@ class Writer:
             batch[0].loop.call_soon_threadsafe(self._resolve, outcomes)
 
     def _batches(self) -> Iterator[list[_Waiting]]:
-        """Yield what waits, as much as one transaction takes, until the end is asked for."""
+        """Yield batches of waiting posts, each for one transaction, until `stop`."""
         while (first := self._queue.get()) is not None:
             batch = [first]
             matches = len(first.post.matches)
@@ -157,10 +167,10 @@ class Writer:
             yield from self._commit(pool, waiting)
 
     def _commit(self, pool: str, waiting: Sequence[_Waiting]) -> Iterator[_Outcome]:
-        """Yield what became of the posts to one pool, whatever it was."""
+        """Yield the outcome of each post to one pool."""
         posts = [one.post for one in waiting]
         try:
-            answers = posting.post_matches(self._store, pool, posts, now(), self._states)
+            answers = posting.post_matches(self._store, pool, posts, now(), self._cache)
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
         except DATABASE_ERRORS:
@@ -179,7 +189,7 @@ class Writer:
             yield from zip(waiting, answers, strict=True)
 
     def _resolve(self, outcomes: Sequence[_Outcome]) -> None:
-        """Hand out what became of posts; runs in the loop."""
+        """Resolve the futures of posts; runs in the event loop."""
         for waiting, answer in outcomes:
             self._matches -= len(waiting.post.matches)
             self._posts -= 1

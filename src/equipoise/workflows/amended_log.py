@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from equipoise.messages.matches import MatchRequest
 from equipoise.store import log
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.match_history import LoggedMatch, players_of, without
@@ -33,13 +33,13 @@ class Amendments:
 
     through: int
     void: set[str] = field(default_factory=set)
-    corrections: dict[str, Entry] = field(default_factory=dict)
+    corrections: dict[str, LogRecord] = field(default_factory=dict)
     touched: dict[str, int] = field(default_factory=dict)
     played: dict[str, int] = field(default_factory=dict)
     eligibility: Eligibility = field(default_factory=Eligibility)
 
     @classmethod
-    def of(cls, entries: Iterable[Entry], through: int) -> Amendments:
+    def of(cls, entries: Iterable[LogRecord], through: int) -> Amendments:
         """Return what these entries, in the order of the log, say together.
 
         Disqualifications after `through` hold for the matches that were posted after them.
@@ -51,7 +51,7 @@ class Amendments:
                 found.take(entry)
         return found
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: LogRecord) -> None:
         """Take another entry about a match into account; entries about players say nothing here."""
         if entry.match is None:
             return
@@ -65,11 +65,11 @@ class Amendments:
             if entry.posted_time is not None:
                 self.played[entry.match] = entry.posted_time
 
-    def request(self, entry: Entry) -> MatchRequest:
+    def request(self, entry: LogRecord) -> MatchRequest:
         """Return what a match says now."""
         return logged_match(self.corrections.get(str(entry.match), entry).content)
 
-    def time(self, entry: Entry) -> int:
+    def time(self, entry: LogRecord) -> int:
         """Return the time at which a match counts now."""
         return self.corrections.get(str(entry.match), entry).time
 
@@ -134,7 +134,7 @@ def _moved(
     amendments: Amendments,
     after: Position,
     end: Position,
-) -> list[tuple[Position, Entry]]:
+) -> list[tuple[Position, LogRecord]]:
     """Return matches whose time was corrected to lie after one position and up to another."""
     if not amendments.corrections:
         return []
@@ -145,7 +145,7 @@ def _moved(
     return [(place, one) for place, one in places if place != one.position and after < place <= end]
 
 
-def _counted(position: Position, entry: Entry, amendments: Amendments) -> LoggedMatch | None:
+def _counted(position: Position, entry: LogRecord, amendments: Amendments) -> LoggedMatch | None:
     """Return the match if it is rated, without players who were barred."""
     if entry.match in amendments.void or (entry.needs_replay and entry.seq > amendments.through):
         return None

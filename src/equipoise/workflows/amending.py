@@ -1,6 +1,6 @@
 """Voiding, restoring and correcting matches, disqualifying and reinstating players.
 
-Each is an entry of the log; nothing is erased. What it changes is known once the pool is replayed.
+Each is a log record; nothing is erased. What it changes is known once the pool is replayed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from equipoise.messages.amendments import (
 from equipoise.messages.matches import MatchRequest
 from equipoise.store import audit, log, ratings
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry, Kind
+from equipoise.store.log import Kind, LogRecord
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.amended_log import Amendments, amendments_of
 from equipoise.workflows.amendment_messages import message_of, reason_of
@@ -38,7 +38,7 @@ from equipoise.workflows.match_history import players_of
 from equipoise.workflows.pools import check_open, check_reason, rules_of
 from equipoise.workflows.posted_matches import PoolRules, id_fault, id_text, moment, read_matches
 
-_Say = Callable[[Connection, PoolRecord, Amendments], Entry]
+_Say = Callable[[Connection, PoolRecord, Amendments], LogRecord]
 
 
 def void_match(
@@ -89,18 +89,18 @@ def correct_match(
     """
     rules = _rules(store, pool)
     if str(request.match) != match:
-        rule = f"must be {match}, the match that is corrected"
+        rule = f"must be {match}, the id in the path"
         raise InvalidDataError([Problem("", None, "match", rule, str(request.match)[:200])])
     found, problems = read_matches([request], rules)
     if problems:
         raise InvalidDataError(problems)
     posted = found[0]
 
-    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> Entry:
+    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> LogRecord:
         entry = _match(connection, record, match)
         time = amendments.time(entry) if posted.time is None else posted.time
         counted = posted.request.rated or amendments.request(entry).rated
-        return Entry(
+        return LogRecord(
             seq=record.last_seq + 1,
             kind="correct",
             match=match,
@@ -188,12 +188,12 @@ def _about_match(
 ) -> AmendmentMessage:
     content = _reason(request.reason)
 
-    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> Entry:
+    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> LogRecord:
         entry = _match(connection, record, match)
         if (match in amendments.void) == (kind == "void"):
             state = "void already" if kind == "void" else "not void"
             raise ConflictError(f"match {match!r} is {state}")
-        return Entry(
+        return LogRecord(
             seq=record.last_seq + 1,
             kind=kind,
             match=match,
@@ -225,14 +225,14 @@ def _about_player(
         raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
     if request.match is not None:
         if request.since is not None:
-            raise InvalidParameterError("give either since or match, not both")
+            raise InvalidParameterError("since cannot be combined with match")
         say_of_match = _of_one_match(kind, player, id_text(request.match), content, key, now)
         return _record(store, pool, say_of_match, now, preview)
     since = None if request.since is None else moment(request.since, "since")
     if since is not None and not rules.timed:
         raise InvalidParameterError("since must be left out: this pool has no times")
 
-    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> Entry:
+    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> LogRecord:
         barred = amendments.eligibility.barred_now(player) is not None
         if barred == (kind == "disqualify") and since is None:
             hint = "; name the match to lift a disqualification from one match alone"
@@ -243,7 +243,7 @@ def _about_player(
         # Matches may have been moved there by corrections: the pool's last time knows of those.
         last = record.last_time
         past = since is not None and last is not None and since <= last
-        return Entry(
+        return LogRecord(
             seq=record.last_seq + 1,
             kind=kind,
             match=None,
@@ -264,7 +264,7 @@ def _of_one_match(
 ) -> _Say:
     """Return what makes the record by which a player is barred from one match, or is no longer."""
 
-    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> Entry:
+    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> LogRecord:
         entry = _match(connection, record, match)
         request = amendments.request(entry)
         barred = amendments.eligibility.barred_from(player, match)
@@ -275,7 +275,7 @@ def _of_one_match(
             raise ConflictError(
                 f"player {player!r} is {state} disqualified from match {match!r} alone"
             )
-        return Entry(
+        return LogRecord(
             seq=record.last_seq + 1,
             kind=kind,
             match=match,
@@ -341,7 +341,7 @@ def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> Amen
         return message_of(connection, replace(record, **columns), entry)
 
 
-def _match(connection: Connection, pool: PoolRecord, match: str) -> Entry:
+def _match(connection: Connection, pool: PoolRecord, match: str) -> LogRecord:
     """Return the entry of a match. Raises : NotFoundError."""
     entry = log.match_by_id(connection, pool.id, match)
     if entry is None:

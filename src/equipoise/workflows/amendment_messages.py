@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from equipoise.messages.amendments import AmendmentMessage, DifferenceMessage
 from equipoise.store import replays
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows.clock import now
 from equipoise.workflows.pool_settings import content_of
@@ -17,14 +17,14 @@ from equipoise.workflows.pools import iso, rules_of, written
 _TELLING = 10_000_000
 
 
-def message_of(connection: Connection, pool: PoolRecord, entry: Entry) -> AmendmentMessage:
+def message_of(connection: Connection, pool: PoolRecord, entry: LogRecord) -> AmendmentMessage:
     """Return an amendment as it is shown."""
     status, found = _outcome(connection, pool, entry)
     return described(pool, entry, status, found)
 
 
 def described(
-    pool: PoolRecord, entry: Entry, status: str, found: DifferenceMessage | None
+    pool: PoolRecord, entry: LogRecord, status: str, found: DifferenceMessage | None
 ) -> AmendmentMessage:
     """Return an amendment with its status and what it changed."""
     rules = rules_of(pool.settings)
@@ -45,7 +45,7 @@ def described(
 
 
 def _outcome(
-    connection: Connection, pool: PoolRecord, entry: Entry
+    connection: Connection, pool: PoolRecord, entry: LogRecord
 ) -> tuple[str, DifferenceMessage | None]:
     """Return whether an amendment counts yet, and what that changed."""
     if not entry.needs_replay:
@@ -59,7 +59,7 @@ def _outcome(
     return ("pending" if now() - replay.finished < _TELLING else "done"), None
 
 
-def reason_of(entry: Entry) -> str:
+def reason_of(entry: LogRecord) -> str:
     """Return why something was amended; corrections have no reason."""
     if entry.kind == "correct":
         return ""

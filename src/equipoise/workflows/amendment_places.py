@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from equipoise.store import log
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.workflows.amended_log import Amendments
 
 
-def place_of(entry: Entry, match: Entry | None, before: Amendments) -> Position:
+def place_of(entry: LogRecord, match: LogRecord | None, before: Amendments) -> Position:
     """Return the first position at which an amendment makes a difference.
 
     match : the entry of the match that it is about, if it is about one

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from equipoise.messages.amendments import AmendmentMessage, DifferenceMessage
 from equipoise.store import log
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.workflows.amended_log import Amendments, counted_piece
 from equipoise.workflows.amendment_messages import described
@@ -19,7 +19,7 @@ from equipoise.workflows.pools import rules_of
 
 
 def begin_of(
-    connection: Connection, pool: PoolRecord, entry: Entry, before: Amendments
+    connection: Connection, pool: PoolRecord, entry: LogRecord, before: Amendments
 ) -> Position:
     """Return the first position at which an amendment makes a difference."""
     match = None if entry.match is None else log.match_by_id(connection, pool.id, entry.match)
@@ -27,7 +27,7 @@ def begin_of(
 
 
 def preview_of(
-    connection: Connection, pool: PoolRecord, before: Amendments, entry: Entry
+    connection: Connection, pool: PoolRecord, before: Amendments, entry: LogRecord
 ) -> AmendmentMessage:
     """Return what an amendment would change, with all else that waits for a replay."""
     found = DifferenceMessage(0, 0, [])

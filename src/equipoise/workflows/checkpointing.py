@@ -32,7 +32,7 @@ from equipoise.workflows.match_history import (
 from equipoise.workflows.pools import code_version, rules_of
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import rated_changes, rating_rows
-from equipoise.workflows.trail import Trail
+from equipoise.workflows.trail import LastChanges
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class RunningPool:
     """All players of a pool at a position of its log.
 
     players : ids, row by row of the state; row_of : the other way round
-    trail : where their last changes stand
+    last_changes : positions of their last changes
     position : of the last match that was rated
     board_day : as of which shown ratings have decayed
     matches, participations : rated so far, those before the checkpoint it began at included
@@ -56,7 +56,7 @@ class RunningPool:
     players: list[str]
     row_of: dict[str, int]
     state: State
-    trail: Trail
+    last_changes: LastChanges
     position: Position = START
     matches: int = 0
     participations: int = 0
@@ -67,7 +67,7 @@ class RunningPool:
     def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
         """Return a pool in which nobody is known."""
         state = rules.system.initial(0)
-        return cls(rules, [], {}, state, Trail.empty(0), draws_from=draws_from)
+        return cls(rules, [], {}, state, LastChanges.empty(0), draws_from=draws_from)
 
     @classmethod
     def resume(cls, rules: PoolRules, checkpoint: Checkpoint, draws_from: int) -> RunningPool:
@@ -85,7 +85,7 @@ class RunningPool:
             players,
             {player: row for row, player in enumerate(players)},
             saved.state,
-            Trail.from_bytes(checkpoint.trail, len(players)),
+            LastChanges.from_bytes(checkpoint.trail, len(players)),
             checkpoint.position,
             participations=checkpoint.participations,
             draws_from=draws_from,
@@ -102,11 +102,11 @@ class RunningPool:
                 self.row_of[player] = len(self.players)
                 self.players.append(player)
         self.state.grow(len(self.players))
-        self.trail.grow(len(self.players))
+        self.last_changes.grow(len(self.players))
         changes, history = rated_changes(
             self.rules,
             self.state,
-            self.trail,
+            self.last_changes,
             matches,
             self.row_of,
             object_array(self.players),
@@ -121,7 +121,7 @@ class RunningPool:
     def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
         """Return the ratings of the players at these rows as columns of the table."""
         names = [self.players[row] for row in rows]
-        return rating_rows(self.rules, self.state, rows, names, self.trail, self.board_day)
+        return rating_rows(self.rules, self.state, rows, names, self.last_changes, self.board_day)
 
     def pool_state(self) -> PoolState:
         """Return the state as the library has it."""
@@ -137,8 +137,8 @@ class RunningPool:
     def checkpoint(self) -> Checkpoint:
         """Return the state as a checkpoint."""
         content = zlib.compress(self.pool_state().to_bytes(), ZLIB_LEVEL)
-        trail = self.trail.to_bytes()
-        return Checkpoint(self.position, self.participations, code_version(), content, trail)
+        last_changes = self.last_changes.to_bytes()
+        return Checkpoint(self.position, self.participations, code_version(), content, last_changes)
 
 
 def _no_ids() -> Ids:
@@ -217,7 +217,7 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
         record = get_pool(connection, pool)
         if record.dirty is not None or record.checkpoint_due < record.checkpoint_every(store.sizes):
             return False
-        saved = _standing(connection, record, rules_of(record.settings))
+        saved = _rated_checkpoint(connection, record, rules_of(record.settings))
     with store.write() as connection:
         now = get_pool(connection, pool, lock=True)
         changed = now.id != record.id or now.generation != record.generation
@@ -232,16 +232,16 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
     return True
 
 
-def _standing(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
+def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
     """Return a checkpoint of the stored ratings."""
     pieces = ratings.all_states(connection, pool.id, pool.generation)
     known = [one for rows in pieces for one in rows]
     players = [one.player for one in known]
     state = unpack_players(rules.system, [one.state for one in known])
-    trail = Trail.of(known)
+    last_changes = LastChanges.of(known)
     state.shared = dict(pool.shared)
     position = (pool.last_time or 0, pool.last_seq)
     before = checkpoints.last_before(connection, pool.id, position)
     rated = pool.checkpoint_due + (0 if before is None else before.participations)
-    running = RunningPool(rules, players, {}, state, trail, position, participations=rated)
+    running = RunningPool(rules, players, {}, state, last_changes, position, participations=rated)
     return running.checkpoint()

@@ -10,7 +10,7 @@ from equipoise.store import changes, ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.clock import now
-from equipoise.workflows.replay_claims import keep_claim
+from equipoise.workflows.replay_claims import extend_lease
 
 
 def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -29,7 +29,7 @@ def clear(
 ) -> bool:
     """Delete rows that no reader sees and no replay is writing; return whether all are gone.
 
-    claimed : the replay for which it is done, to which the pool then goes on belonging
+    claimed : the pool as leased by the replay for which it is done; the lease is renewed
     """
     after: tuple[Any, ...] | None = None
     seen: tuple[int, int | None] | None = None
@@ -37,7 +37,7 @@ def clear(
         with store.write() as connection:
             record = get_pool(connection, pool, lock=True)
             if claimed is not None:
-                keep_claim(connection, record, claimed)
+                extend_lease(connection, record, claimed)
             if not record.garbage:
                 return True
             # A swap or a replay given up has put out of date also what was gone through before.

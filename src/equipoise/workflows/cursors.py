@@ -31,7 +31,9 @@ def cursor_in(cursor: str | None, shape: type[_Shape]) -> _Shape | None:
         place = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=shape)
         _check(place)
     except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidParameterError("cursor must be one that an answer gave") from error
+        raise InvalidParameterError(
+            "cursor must come from `next` or `previous` of an earlier answer"
+        ) from error
     return place
 
 

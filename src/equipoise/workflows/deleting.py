@@ -45,7 +45,7 @@ def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: 
         if after is not None:
             raise ConflictError(
                 f"Pool {pool!r} is the season before {after!r} and cannot be deleted: that "
-                "season began with what came from this pool"
+                "season started with the ratings of this pool"
             )
         revoked = keys.revoke_keys_of(connection, pool, now)
         webhooks.forget_webhooks(connection, record.id)

@@ -14,7 +14,7 @@ from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows.checkpointing import RunningPool
 
-#: Players that are told of.
+#: Players that a difference lists.
 MOST_PLAYERS = 1000
 
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from equipoise.store import log
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, Position
 
 
 class Turn(NamedTuple):
-    """An entry of the log that bars a player or lifts that.
+    """A log record that bars a player or lifts that.
 
     since : time from which on it holds; None for all matches that are posted after it
     """
@@ -46,7 +46,7 @@ class Eligibility:
     matches: dict[str, dict[str, bool]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, entries: Iterable[Entry], through: int) -> Eligibility:
+    def of(cls, entries: Iterable[LogRecord], through: int) -> Eligibility:
         """Return what the amendments of a log say."""
         turns: dict[str, list[Turn]] = {}
         matches: dict[str, dict[str, bool]] = {}

@@ -49,7 +49,7 @@ from equipoise.workflows.reading import (
     unused_notes,
     unused_of,
 )
-from equipoise.workflows.replaying import tend_pool
+from equipoise.workflows.replaying import maintain_pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ def import_pool(
     started = working_time()
     there = _rules(store, pool) is not None
     if not there and not request.create:
-        raise NotFoundError(f"no pool {pool!r}, and it is not to be made")
+        raise NotFoundError(f"no pool {pool!r}; add --create to create it")
     done = _Import(store, pool, request, now, progress or (lambda done, total: None))
     source = request.history.source
     path = Path(source) if isinstance(source, str | os.PathLike) else None
@@ -115,7 +115,7 @@ def import_pool(
     with store.read() as connection:
         waits = get_pool(connection, pool).dirty is not None
     if waits:
-        tend_pool(store, pool, owner=f"import-{os.getpid()}", stop=lambda: False)
+        maintain_pool(store, pool, owner=f"import-{os.getpid()}", stop=lambda: False)
     with store.read() as connection:
         record = get_pool(connection, pool)
     return ImportMessage(
@@ -153,7 +153,9 @@ def _import_history(done: _Import) -> None:
     for start, stop in pieces_of(history, done.store.sizes.imported):
         matches = requests_of(history, start, stop)
         _post(
-            done, Post(matches, told=False, first_line=start + 1), _by_match(done, matches, start)
+            done,
+            Post(matches, detailed=False, first_line=start + 1),
+            _by_match(done, matches, start),
         )
         done.show(stop, history.matches)
 
@@ -216,12 +218,12 @@ def _refuse_choices(asked: HistoryRequest) -> None:
     named = [name for name, value in given.items() if value]
     if named:
         raise InvalidParameterError(
-            f"leave out {', '.join(named)}: a log of `equipoise export` is imported as it is"
+            f"leave out {', '.join(named)}: a log of `equipoise export` is imported unchanged"
         )
 
 
 def _import_log(done: _Import, path: Path) -> None:
-    """Check a log to its end, then record its entries in their order."""
+    """Check a whole log, then write its records in order."""
     head = read_head(path)
     check_log(path, head)
     _made(done, _rules(done.store, done.pool), head.settings, at_first=True)
@@ -254,7 +256,7 @@ def _runs(path: Path, most: int) -> Iterator[tuple[str, list[tuple[int, LogLine]
 def _post_lines(done: _Import, path: Path, lines: Sequence[tuple[int, LogLine]]) -> None:
     post = Post(
         [match_of(line) for _, line in lines],
-        told=False,
+        detailed=False,
         first_line=lines[0][0],
         received=[moment(line.received, "received") for _, line in lines],
     )
@@ -286,8 +288,9 @@ def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> N
     if isinstance(answer, InvalidDataError):
         raise InvalidDataError(
             [located(problem) for problem in answer.problems],
-            f"pool {done.pool!r} refuses what comes after "
-            f"{counted(done.matches, 'match', 'matches')}; problems: {len(answer.problems)}",
+            f"pool {done.pool!r} rejected the next matches after "
+            f"{counted(done.matches, 'match', 'matches')}: "
+            f"{counted(len(answer.problems), 'problem')}",
         )
     if isinstance(answer, EquipoiseError):
         raise answer

@@ -23,11 +23,11 @@ def make_key(
     now : microseconds since 1970; by : number of the key with which it is made
     Raises : InvalidParameterError; NotFoundError for a pool that is not there
     """
-    rule = f"1 to {_NAME} characters that can be printed"
+    rule = f"1 to {_NAME} characters that are printable"
     fits = 0 < len(request.name) <= _NAME and request.name.isprintable()
     require(fits, "name", rule, request.name[:50])
     expires = None if request.expires is None else moment(request.expires, "expires")
-    require(expires is None or expires > now, "expires", "a time to come", request.expires)
+    require(expires is None or expires > now, "expires", "in the future", request.expires)
     if request.pool is not None:
         with store.read() as connection:
             get_pool(connection, request.pool)

@@ -12,7 +12,7 @@ from equipoise.messages.amendments import ReasonRequest
 from equipoise.messages.exchange import LOG_VERSION, OLDEST_LOG_VERSION, LogHead, LogLine
 from equipoise.messages.matches import MatchRequest, Moment
 from equipoise.messages.pools import PoolRequest
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord
 from equipoise.workflows.pool_settings import content_of
 from equipoise.workflows.pools import iso
@@ -37,7 +37,7 @@ def head_line(pool: PoolRecord, settings: PoolRequest, seed: bytes | None) -> by
     return _encoder.encode(head) + b"\n"
 
 
-def entry_line(entry: Entry) -> bytes:
+def entry_line(entry: LogRecord) -> bytes:
     """Return the line of an entry."""
     line = LogLine(
         seq=entry.seq,
@@ -87,12 +87,14 @@ def check_log(path: Path, head: LogHead) -> None:
         try:
             _check_content(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise _broken(path, number, "must be what such an entry holds", str(error)) from error
+            raise _broken(
+                path, number, "must be a valid record of this kind", str(error)
+            ) from error
         if line.seq != count:
-            rule = f"must be {count}: entries are numbered one by one"
+            rule = f"must be {count}: records are numbered consecutively"
             raise _broken(path, number, rule, str(line.seq), "seq")
     if count != head.entries:
-        rule = f"must have as many entries as its first line says, {head.entries}"
+        rule = f"must have {head.entries} records, as its first line says"
         raise _broken(path, None, rule, str(count))
 
 
@@ -126,7 +128,7 @@ def log_entries(path: Path) -> Iterator[tuple[int, LogLine]]:
                 line = _lines.decode(text)
                 moment(line.received, "received")
             except (msgspec.MsgspecError, UnicodeDecodeError, InvalidParameterError) as error:
-                raise _broken(path, number, "must be an entry of a log", str(error)) from error
+                raise _broken(path, number, "must be a log record", str(error)) from error
             yield number, line
 
 

@@ -11,7 +11,7 @@ from equipoise.messages.exchange import LogLine
 from equipoise.messages.matches import MatchRequest
 from equipoise.store import log
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import get_pool
 from equipoise.workflows.amending import (
     correct_match,
@@ -65,7 +65,7 @@ class LoggedAmendments:
         return True
 
 
-def _identity(entry: Entry) -> tuple[Any, ...]:
+def _identity(entry: LogRecord) -> tuple[Any, ...]:
     """Return what makes an amendment the same as another."""
     if entry.kind == "correct":
         says = _same(msgspec.json.decode(entry.content, type=MatchRequest))

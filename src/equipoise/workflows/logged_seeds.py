@@ -35,7 +35,9 @@ def plant_seed(store: Store, pool: str, content: bytes | None) -> None:
         if seed_of(connection, record) == content:
             return
         if content is None or record.last_seq or record.follows is not None:
-            raise ConflictError(f"pool {pool!r} began with other ratings than that of the log")
+            raise ConflictError(
+                f"pool {pool!r} started with other ratings than the pool of the log"
+            )
         rules = rules_of(record.settings)
         state = _state(content, rules)
         players = plant_ratings(connection, record.id, record.generation, rules, state)

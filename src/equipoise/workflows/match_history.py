@@ -31,7 +31,7 @@ class LoggedMatch(NamedTuple):
 
     @property
     def position(self) -> Position:
-        """Where it stands in the order of rating."""
+        """Position in the order of rating."""
         return self.time, self.seq
 
 

@@ -15,7 +15,7 @@ from equipoise.messages.matches import (
     places_of,
 )
 from equipoise.store.changes import ChangeRow
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.workflows.match_history import players_of
 from equipoise.workflows.pools import iso, written
 from equipoise.workflows.posted_matches import PoolRules, unused_fields
@@ -23,7 +23,7 @@ from equipoise.workflows.rated_rows import unpack_extra
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MatchState:
     """How a match counts now.
 
     request, time, played : as corrected, if it was; status, corrected : as in MatchMessage
@@ -39,43 +39,43 @@ class Standing:
 
 
 def match_message(
-    entry: Entry, standing: Standing, changes: Mapping[str, ChangeRow], rules: PoolRules
+    entry: LogRecord, state: MatchState, changes: Mapping[str, ChangeRow], rules: PoolRules
 ) -> MatchMessage:
     """Return a match as it is shown; changes : of the players whose rating it changed."""
-    request = standing.request
+    request = state.request
     places = places_of(request)
     return MatchMessage(
         match=str(request.match),
         seq=entry.seq,
-        time=written(standing.time, rules),
+        time=written(state.time, rules),
         received=iso(entry.received),
-        status=standing.status,
-        corrected=standing.corrected,
+        status=state.status,
+        corrected=state.corrected,
         weight=request.weight,
         teams=[
             TeamMessage(
                 rank=place,
                 team=None if team.team is None else str(team.team),
-                players=[_change(one, changes, rules, standing.barred) for one in team.players],
+                players=[_change(one, changes, rules, state.barred) for one in team.players],
             )
             for team, place in zip(request.teams, places, strict=True)
         ],
         unused=unused_fields([request], rules),
-        played=written(standing.played, rules),
+        played=written(state.played, rules),
     )
 
 
-def match_line(entry: Entry, standing: Standing, rules: PoolRules) -> MatchLine:
+def match_line(entry: LogRecord, state: MatchState, rules: PoolRules) -> MatchLine:
     """Return a match as a line of a list."""
     return MatchLine(
-        match=str(standing.request.match),
+        match=str(state.request.match),
         seq=entry.seq,
-        time=written(standing.time, rules),
+        time=written(state.time, rules),
         received=iso(entry.received),
-        status=standing.status,
-        players=len(players_of(standing.request)),
-        teams=len(standing.request.teams),
-        played=written(standing.played, rules),
+        status=state.status,
+        players=len(players_of(state.request)),
+        teams=len(state.request.teams),
+        played=written(state.played, rules),
     )
 
 

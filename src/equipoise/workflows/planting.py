@@ -9,7 +9,7 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.store import ratings
 from equipoise.workflows.posted_matches import PoolRules
 from equipoise.workflows.rated_rows import rating_rows
-from equipoise.workflows.trail import Trail
+from equipoise.workflows.trail import LastChanges
 
 #: Players written in one statement.
 _ROWS = 5_000
@@ -20,11 +20,11 @@ def plant_ratings(
 ) -> int:
     """Write the ratings of all players of a state, and return how many they are."""
     players = len(state.player_ids)
-    trail = Trail.empty(players)
+    last_changes = LastChanges.empty(players)
     for low in range(0, players, _ROWS):
         rows = np.arange(low, min(low + _ROWS, players))
         names = [str(one) for one in state.player_ids[rows].tolist()]
         ratings.put(
-            connection, pool, generation, rating_rows(rules, state.state, rows, names, trail)
+            connection, pool, generation, rating_rows(rules, state.state, rows, names, last_changes)
         )
     return players

@@ -18,7 +18,7 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import COUNT
 from equipoise.store import changes, log, ratings, replays
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.workflows.amended_log import Amendments, amendments_of
 from equipoise.workflows.checkpointing import state_before
@@ -60,7 +60,7 @@ def explain_player(
     return msgspec.structs.replace(message, played=written(played, rules))
 
 
-def _entry(connection: Connection, pool: PoolRecord, player: str, match: str | None) -> Entry:
+def _entry(connection: Connection, pool: PoolRecord, player: str, match: str | None) -> LogRecord:
     """Return the match that is meant. Raises : NotFoundError, InvalidDataError."""
     if match is not None:
         found = log.match_by_id(connection, pool.id, match)
@@ -74,7 +74,7 @@ def _entry(connection: Connection, pool: PoolRecord, player: str, match: str | N
     return entry
 
 
-def _counted(entry: Entry, amendments: Amendments, player: str) -> LoggedMatch:
+def _counted(entry: LogRecord, amendments: Amendments, player: str) -> LoggedMatch:
     """Return the match as it was rated. Raises : NotFoundError, InvalidDataError."""
     name, request = str(entry.match), amendments.request(entry)
     position = (amendments.time(entry), entry.seq)

@@ -1,6 +1,6 @@
 """How a pool does as a whole: activity, the distribution of ratings, drift.
 
-All of it is bounded: of very long logs the newest matches are told of, of very large pools the
+All of it is bounded: of very long logs it covers the newest matches, of very large pools the
 changes of some players, evenly drawn.
 """
 

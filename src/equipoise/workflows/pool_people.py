@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.errors import NotFoundError, require
-from equipoise.messages.overview import RatingCourse
+from equipoise.messages.overview import RatingTimeline
 from equipoise.messages.players import LeaderboardRow
 from equipoise.store import changes, ratings, summaries
 from equipoise.store.connection import Store
@@ -13,7 +13,7 @@ from equipoise.store.pools import get_pool
 from equipoise.workflows.pool_reading import played_times
 from equipoise.workflows.pools import rules_of, written
 
-#: Players that one search returns, and matches of one course, at most.
+#: Players that one search returns, and matches of one timeline, at most.
 MOST_FOUND, MOST_MATCHES = 200, 20_000
 
 
@@ -55,7 +55,7 @@ def ratings_of_players(
     return {player: (row.rating, row.deviation) for player, row in found.items()}
 
 
-def rating_course(store: Store, pool: str, player: str, *, most: int) -> RatingCourse:
+def rating_timeline(store: Store, pool: str, player: str, *, most: int) -> RatingTimeline:
     """Return a player's last rated matches as columns, oldest first.
 
     Raises : NotFoundError, InvalidParameterError
@@ -69,7 +69,7 @@ def rating_course(store: Store, pool: str, player: str, *, most: int) -> RatingC
             raise NotFoundError(f"no player {player!r} in pool {pool!r}")
         rows = changes.changes_of_player(connection, record, player, None, most)[::-1]
         posted = played_times(connection, record, [row.seq for row in rows])
-    return RatingCourse(
+    return RatingTimeline(
         player=player,
         matches=[posted[row.seq][0] for row in rows],
         times=[row.time / 1e6 for row in rows] if timed else None,

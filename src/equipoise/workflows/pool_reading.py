@@ -25,14 +25,14 @@ from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, ratings, replays
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.ratings import RatingRow
 from equipoise.workflows.amended_log import Amendments, amendments_of_matches
 from equipoise.workflows.cursors import cursor_in, cursor_out
 from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.match_history import players_of
-from equipoise.workflows.match_messages import Standing, match_line, match_message
+from equipoise.workflows.match_messages import MatchState, match_line, match_message
 from equipoise.workflows.pools import iso, rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, days, moment
 from equipoise.workflows.rated_rows import day_of, days_idle, display, unpack_extra
@@ -76,7 +76,7 @@ def leaderboard(
     """
     _check_limit(limit)
     if cursor is not None and around is not None:
-        raise InvalidParameterError("give either cursor or around")
+        raise InvalidParameterError("around cannot be combined with cursor")
     place = _place_in(cursor)
     with store.read() as connection:
         record = get_pool(connection, pool)
@@ -299,7 +299,7 @@ def matches(store: Store, pool: str, *, cursor: str | None = None, limit: int = 
     shown = entries[:limit]
     more = len(entries) > limit
     return MatchPage(
-        matches=[match_line(one, standing(one, amendments, through), rules) for one in shown],
+        matches=[match_line(one, match_state(one, amendments, through), rules) for one in shown],
         next=cursor_out(shown[-1].position) if more else None,
     )
 
@@ -314,23 +314,23 @@ def stored_matches(
     replayed = amendments
     if through is not None and amendments.corrections:
         replayed = amendments_of_matches(connection, pool, entries, through)
-    stood = {name: standing(entry, amendments, through) for name, entry in entries.items()}
-    everyone = {player for one in stood.values() for player in players_of(one.request)}
+    states = {name: match_state(entry, amendments, through) for name, entry in entries.items()}
+    everyone = {player for one in states.values() for player in players_of(one.request)}
     eligible = Eligibility.of_players(connection, pool, everyone)
     found = {}
     for match_id, entry in entries.items():
-        stands = stood[match_id]
+        state = states[match_id]
         # While a correction waits for its replay, the changes are those of what it corrects.
         place = (replayed.time(entry), entry.seq)
         rows = changes.changes_of_match(connection, pool, place)
         if eligible:
-            players, position = players_of(stands.request), (stands.time, entry.seq)
-            stands = replace(stands, barred=frozenset(eligible.barred(players, match_id, position)))
-        found[match_id] = match_message(entry, stands, rows, rules)
+            players, position = players_of(state.request), (state.time, entry.seq)
+            state = replace(state, barred=frozenset(eligible.barred(players, match_id, position)))
+        found[match_id] = match_message(entry, state, rows, rules)
     return found
 
 
-def standing(entry: Entry, amendments: Amendments, through: int | None) -> Standing:
+def match_state(entry: LogRecord, amendments: Amendments, through: int | None) -> MatchState:
     """Return how a match counts now.
 
     through : last entry that ratings take into account; None: all
@@ -342,7 +342,7 @@ def standing(entry: Entry, amendments: Amendments, through: int | None) -> Stand
     )
     status = "void" if name in amendments.void else "rated" if request.rated else "unrated"
     correction = amendments.corrections.get(name)
-    return Standing(
+    return MatchState(
         request=request,
         time=amendments.time(entry),
         played=amendments.time_played(name, entry.posted_time),
@@ -395,7 +395,7 @@ def _board_rows(
 def played_times(
     connection: Connection, pool: PoolRecord, seqs: Sequence[int]
 ) -> dict[int, tuple[str, int | None]]:
-    """Return ids of matches and the times given for them, None for none, by entry of the log."""
+    """Return ids of matches and the times given for them, None for none, by log record."""
     posted = log.posted_times(connection, pool.id, seqs)
     amendments = amendments_of_matches(connection, pool, [match for match, _ in posted.values()])
     return {

@@ -2,7 +2,7 @@
 
 A change is a log record. Matches before it keep what the settings of their time made of them, also
 in an import: the head of an exported log has the settings that the pool began with, and the import
-makes each change where it stands in the log.
+makes each change at its place in the log.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from equipoise.errors import ConflictError, InvalidDataError, Problem
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
 from equipoise.store import audit, log
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
 from equipoise.workflows.boards import rewrite_piece, shows_all_at_once
 from equipoise.workflows.pools import (
@@ -148,7 +148,7 @@ def _record(
     old = rules_of(pool.settings).settings
     new = _with(old, changed)
     before = {name: getattr(old, name) for name in changed}
-    entry = Entry(
+    entry = LogRecord(
         seq=pool.last_seq + 1,
         kind="settings",
         match=None,

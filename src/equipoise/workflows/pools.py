@@ -242,7 +242,10 @@ def check_settings(
     """
     problems = []
     if not POOL_NAME.fullmatch(name):
-        rule = "must be small letters, digits, '.', '_', '-', at most 63, a letter or digit first"
+        rule = (
+            "must have at most 63 lower-case letters, digits, '.', '_' and '-', starting with a "
+            "letter or digit"
+        )
         problems.append(Problem("", None, "pool", rule, name[:100]))
     bounds = {
         "display_deviations": (request.display_deviations, 0.0, 100.0),

@@ -218,11 +218,9 @@ def moment(value: Moment, name: str = "time") -> int:
         return value * 1_000_000
     found = instant(value, name)
     if found < _EARLIEST * 1_000_000:
-        raise InvalidParameterError(f"{name} must not lie before the year 1; got {value}")
+        raise InvalidParameterError(f"{name} must not be before the year 1; got {value}")
     if abs(found) > SECONDS_LIMIT * 1_000_000:
-        raise InvalidParameterError(
-            f"{name} must lie within {SECONDS_LIMIT} s of 1970; got {value}"
-        )
+        raise InvalidParameterError(f"{name} must be within {SECONDS_LIMIT} s of 1970; got {value}")
     return found
 
 
@@ -296,7 +294,7 @@ def _place_faults(request: MatchRequest) -> Iterator[tuple[str, str, object]]:
         if team.rank is not None and not 0 <= team.rank <= 2**31:
             yield "rank", "must be a whole number from 0", team.rank
         if team.rank is not None and team.score is not None:
-            rule = "must not stand beside rank: one of the two decides the places"
+            rule = "cannot be combined with rank"
             yield "score", rule, f"score {team.score:g} and rank {team.rank}"
         elif team.score is not None and not abs(team.score) <= LARGEST_SCORE:
             yield "score", "must be a number from -2^53 to 2^53", team.score
@@ -338,7 +336,7 @@ def _participation_faults(
         elif abs(one.performance) > LARGEST_PERFORMANCE:
             yield "performance", TOO_LARGE, one.performance
         if rules.settings.statistics:
-            rule = "must be left out: this pool makes it of statistics"
+            rule = "must be left out: this pool computes it from statistics"
             yield "performance", rule, one.performance
     for name, value in one.statistics.items():
         if not math.isfinite(value):

@@ -13,12 +13,12 @@ from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.store import changes, log, outbox, ratings
 from equipoise.store.changes import COLUMNS, ChangeRow, change_row
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 from equipoise.workflows.eligibility import Eligibility
-from equipoise.workflows.known_states import KnownStates
+from equipoise.workflows.known_states import StateCache
 from equipoise.workflows.match_history import LoggedMatch, names_of, players_of, without
-from equipoise.workflows.match_messages import Standing, match_message
+from equipoise.workflows.match_messages import MatchState, match_message
 from equipoise.workflows.pool_reading import stored_matches
 from equipoise.workflows.pools import check_open, rules_of, written
 from equipoise.workflows.posted_matches import PoolRules, PostedMatch, read_matches, unused_fields
@@ -31,7 +31,7 @@ class Post:
     """Matches that are recorded together or not at all.
 
     key : number of the key that posted them
-    told : answer with every match and what it changed, not only with how many there were
+    detailed : answer with every match and its changes, not only with counts
     first_line : number of the first one in what was posted, for problems
     received : when each was, microseconds since 1970, where that is not now
     read : what `read_post` makes of them, where that was done before
@@ -39,7 +39,7 @@ class Post:
 
     matches: Sequence[MatchRequest]
     key: int | None = None
-    told: bool = True
+    detailed: bool = True
     first_line: int = 1
     received: Sequence[int] | None = None
     read: ReadPost | None = None
@@ -63,12 +63,12 @@ class _Plan:
     """What is to become of the posts of one transaction.
 
     refused : index of a post -> why
-    entries : new entries of the log, and `requests` what they say, and `owner` whose they are
+    entries : new log records, and `requests` what they say, and `owner` whose they are
     known : index of a post -> entries of its matches that were there before
     """
 
     refused: dict[int, EquipoiseError] = field(default_factory=dict)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LogRecord] = field(default_factory=list)
     requests: list[MatchRequest] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
@@ -76,19 +76,19 @@ class _Plan:
 
 
 def post_matches(
-    store: Store, pool: str, posts: Sequence[Post], now: int, states: KnownStates | None = None
+    store: Store, pool: str, posts: Sequence[Post], now: int, cache: StateCache | None = None
 ) -> list[Answer]:
     """Record and rate what was posted, in this order, in one transaction.
 
     now : when it was received, microseconds since 1970
-    states : what the caller has from posts before, and keeps for those to come
+    cache : player states from earlier posts; updated
     Returns : an answer a post; a post that is refused leaves no trace
     Raises : NotFoundError, ConflictError where the pool is the archive of a season
     """
     with store.read() as connection:
         rules = rules_of(get_pool(connection, pool).settings)
     read = [_read(post, rules) for post in posts]
-    states = KnownStates() if states is None else states
+    cache = StateCache() if cache is None else cache
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
@@ -96,10 +96,10 @@ def post_matches(
             # A season has ended in the meantime, and the new one has other rules.
             rules = rules_of(record.settings)
             read = [_read(post, rules) for post in posts]
-        plan, batch = _rated(connection, record, rules, posts, read, states, now)
+        plan, batch = _rated(connection, record, rules, posts, read, cache, now)
         after = _write(connection, record, plan, batch)
         answers = _answers(connection, after, rules, posts, read, plan, batch)
-    states.remember(record, after, None if batch is None else batch.standing)
+    cache.update(record, after, None if batch is None else batch.states)
     return answers
 
 
@@ -109,7 +109,7 @@ def _rated(
     rules: PoolRules,
     posts: Sequence[Post],
     read: Sequence[ReadPost],
-    states: KnownStates,
+    cache: StateCache,
     now: int,
 ) -> tuple[_Plan, RatedBatch | None]:
     """Return what becomes of posts, and what rating their matches gives."""
@@ -124,7 +124,7 @@ def _rated(
         try:
             if not to_rate:
                 return plan, None
-            return plan, rate_batch(connection, record, rules, to_rate, states)
+            return plan, rate_batch(connection, record, rules, to_rate, cache)
         except UnratableMatchError as error:
             seq = to_rate[error.index].seq
             at = seq - record.last_seq - 1
@@ -157,23 +157,23 @@ def _plan(
     rules: PoolRules,
     posts: Sequence[Post],
     read: Sequence[list[PostedMatch]],
-    before: dict[str, Entry],
+    before: dict[str, LogRecord],
     earlier: set[str],
     refused: dict[int, EquipoiseError],
     now: int,
 ) -> _Plan:
     """Return what is recorded: posts are taken in turn, each whole or not at all."""
     plan = _Plan(refused=dict(refused), last_time=pool.last_time)
-    fresh: dict[str, Entry] = {}
+    fresh: dict[str, LogRecord] = {}
     for index, (post, matches) in enumerate(zip(posts, read, strict=True)):
         if index in refused:
             continue
-        taken: list[Entry] = []
+        taken: list[LogRecord] = []
         requests: list[MatchRequest] = []
         problems: list[Problem] = []
         conflicts: list[str] = []
         last, seq = plan.last_time, pool.last_seq + len(plan.entries)
-        mine: dict[str, Entry] = {}
+        mine: dict[str, LogRecord] = {}
         for line, match in enumerate(matches, start=post.first_line):
             there = before.get(match.id) or fresh.get(match.id) or mine.get(match.id)
             if there is not None:
@@ -191,7 +191,7 @@ def _plan(
                 continue
             waits = late and rules.settings.late == "replay" and match.request.rated
             seq += 1
-            entry = Entry(
+            entry = LogRecord(
                 seq, "match", match.id, None, match.content, match.time, time, waits, came, post.key
             )
             taken.append(entry)
@@ -230,7 +230,7 @@ def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:
     more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
     named = ", ".join(conflicts[:5])
     return ConflictError(
-        f"recorded before with other content: {named}{more}; a match is corrected by PUT"
+        f"already recorded with different content: {named}{more}; to correct a match, use PUT"
     )
 
 
@@ -240,7 +240,9 @@ def _unratable(plan: _Plan, at: int, post: Post, error: UnratableMatchError) -> 
     line = post.first_line + at - first
     match = plan.entries[at].match
     reason = str(error.reason).replace("\n", " ")
-    problem = Problem("", line, "match", "must be one that the pool's system can rate", str(match))
+    problem = Problem(
+        "", line, "match", "must be a match that the system of the pool can rate", str(match)
+    )
     return InvalidDataError([problem], f"match {match} cannot be rated: {reason}")
 
 
@@ -288,12 +290,12 @@ def _write(
     if batch is not None:
         changes.put(connection, pool.id, pool.generation, batch.changes)
         rows = batch.ratings
-        if pool.amendments and batch.standing.new:
+        if pool.amendments and batch.states.new:
             # Those who have a rating already are marked since they were disqualified.
             eligible = Eligibility.of_players(connection, pool, rows["player"])
             rows = {**rows, "disqualified": eligible.flags(rows["player"])}
         ratings.put(connection, pool.id, pool.generation, rows)
-        columns["players"] = pool.players + batch.standing.new
+        columns["players"] = pool.players + batch.states.new
         columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
         if batch.shared or pool.shared:
             columns["shared"] = batch.shared
@@ -317,13 +319,13 @@ def _answers(
     batch: RatedBatch | None,
 ) -> list[Answer]:
     """Return every post's answer."""
-    told = {index for index, post in enumerate(posts) if post.told}
-    messages = _messages(rules, plan, batch, told)
+    detailed = {index for index, post in enumerate(posts) if post.detailed}
+    messages = _messages(rules, plan, batch, detailed)
     answers: list[Answer] = []
     for index, matches in enumerate(one.matches for one in read):
         if index in plan.refused:
             answers.append(plan.refused[index])
-        elif index in told:
+        elif index in detailed:
             missing = [match.id for match in matches if match.id not in messages]
             there = stored_matches(connection, pool, rules, missing) if missing else {}
             gone = [match for match in missing if match not in there]
@@ -337,13 +339,13 @@ def _answers(
 
 
 def _messages(
-    rules: PoolRules, plan: _Plan, batch: RatedBatch | None, told: set[int]
+    rules: PoolRules, plan: _Plan, batch: RatedBatch | None, detailed: set[int]
 ) -> dict[str, MatchMessage]:
-    """Return the matches recorded now by posts that want to be told, by id."""
+    """Return the matches recorded now by detailed posts, by id."""
     wanted = {
         entry.seq: entry
         for entry, owner in zip(plan.entries, plan.owners, strict=True)
-        if owner in told
+        if owner in detailed
     }
     if not wanted:
         return {}
@@ -358,6 +360,6 @@ def _messages(
     for seq, entry in wanted.items():
         request = plan.requests[seq - first]
         status = "pending" if entry.needs_replay else "rated" if request.rated else "unrated"
-        standing = Standing(request, entry.time, entry.posted_time, status)
-        found[str(request.match)] = match_message(entry, standing, by_seq.get(seq, {}), rules)
+        state = MatchState(request, entry.time, entry.posted_time, status)
+        found[str(request.match)] = match_message(entry, state, by_seq.get(seq, {}), rules)
     return found

@@ -20,7 +20,7 @@ from equipoise.rating.system import RatingSystem
 from equipoise.store.changes import pack_numbers
 from equipoise.workflows.match_history import LoggedMatch, history_of
 from equipoise.workflows.posted_matches import PoolRules
-from equipoise.workflows.trail import Trail
+from equipoise.workflows.trail import LastChanges
 
 
 def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
@@ -39,12 +39,12 @@ def rating_rows(
     state: State,
     rows: Ints,
     players: Sequence[str],
-    trail: Trail,
+    last_changes: LastChanges,
     day: int | None = None,
 ) -> dict[str, Sequence[Any]]:
     """Return the ratings of players at `rows` of a state as columns of the table.
 
-    trail : of all players of the state
+    last_changes : of all players of the state
     day : as of which shown ratings have decayed; None for players who have just played
     Raises : InvalidDataError where the system has no rating for a player
     """
@@ -71,8 +71,8 @@ def rating_rows(
         ],
         "provisional": (matches < rules.settings.placement_matches).tolist(),
         "state": pack_players(state.take(rows)),
-        "change_time": trail.time[rows].tolist(),
-        "change_seq": trail.seq[rows].tolist(),
+        "change_time": last_changes.time[rows].tolist(),
+        "change_seq": last_changes.seq[rows].tolist(),
     }
 
 
@@ -106,7 +106,7 @@ def days_idle(last: Floats, day: int | None) -> Floats | None:
 def rated_changes(
     rules: PoolRules,
     state: State,
-    trail: Trail,
+    last_changes: LastChanges,
     matches: Sequence[LoggedMatch],
     row_of: Mapping[str, int],
     player_ids: Ids,
@@ -114,14 +114,16 @@ def rated_changes(
 ) -> tuple[dict[str, Sequence[Any]], History]:
     """Rate matches in the order of rating; return their changes as columns, and their history.
 
-    state, trail : of the players at the rows of `player_ids`; both move on
+    state, last_changes : of the players at the rows of `player_ids`; both move on
     draws_from : number of the log from which matches count for the chance of a draw
-    Raises : ConvergenceError, InvalidDataError; state and trail are then of no further use
+    Raises : ConvergenceError, InvalidDataError; state and last_changes are then of no further use
     """
     history = history_of(matches, row_of, player_ids, rules)
     trace = _empty_trace(rules.system, history)
     _run(rules.system, state, history, trace, [match.seq >= draws_from for match in matches])
-    return _change_rows(rules, history, trace, [match.seq for match in matches], trail), history
+    return _change_rows(
+        rules, history, trace, [match.seq for match in matches], last_changes
+    ), history
 
 
 def _run(
@@ -150,19 +152,19 @@ def _change_rows(
     history: History,
     trace: dict[str, Floats],
     seqs: Sequence[int],
-    trail: Trail,
+    last_changes: LastChanges,
 ) -> dict[str, Sequence[Any]]:
     """Return the changes of rated participations as columns of the table, in the order of rating.
 
     seqs : of every match of the history
-    trail : of the history's players; the changes are noted in it
+    last_changes : of the history's players; the changes are noted in it
     """
     rated = np.flatnonzero(np.isfinite(trace["rating"]))
     match = history.match_rows()[rated]
     times = np.zeros(history.matches, np.int64) if history.time is None else history.time
     time, seq = times[match], np.asarray(seqs, np.int64)[match]
     player = history.player[rated]
-    previous_time, previous_seq = trail.follow(player, time, seq)
+    previous_time, previous_seq = last_changes.follow(player, time, seq)
     performance = trace.get("performance", history.performance)
     if performance is None:
         performance = np.full(history.participations, np.nan)

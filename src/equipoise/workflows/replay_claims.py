@@ -1,4 +1,4 @@
-"""Whose a replay is: one process replays a pool at a time, and says in between that it goes on."""
+"""The lease of a replay: one process replays a pool at a time, and renews its lease."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from equipoise.store.sizes import sizes_of
 from equipoise.workflows.clock import now
 
 
-def claim_replay(store: Store, pool: str, owner: str) -> PoolRecord | None:
-    """Return the pool if a replay is wanted and nobody is at it."""
+def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
+    """Lease the replay of a pool; None if it needs none, or another process has the lease."""
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         if record.dirty is None:
@@ -20,7 +20,7 @@ def claim_replay(store: Store, pool: str, owner: str) -> PoolRecord | None:
         if record.replay_until is not None and record.replay_until >= now():
             return None
         generation = max(record.generation, record.replay_generation or 0) + 1
-        # A replay that was given up has left rows of its generation, which are to be cleared out.
+        # A replay that was given up has left rows of its generation, which must be deleted.
         given_up = record.replay_generation
         change_pool(
             connection,
@@ -33,26 +33,26 @@ def claim_replay(store: Store, pool: str, owner: str) -> PoolRecord | None:
         return get_pool(connection, pool)
 
 
-def go_on(store: Store, claimed: PoolRecord) -> None:
-    """Say that a replay goes on. Raises : ConflictError where somebody else took it over."""
+def renew(store: Store, claimed: PoolRecord) -> None:
+    """Renew a lease. Raises : ConflictError if another process took the replay over."""
     with store.write() as connection:
-        keep_claim(connection, get_pool(connection, claimed.name, lock=True), claimed)
+        extend_lease(connection, get_pool(connection, claimed.name, lock=True), claimed)
 
 
-def keep_claim(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
-    """Say that a replay goes on; `record` is the pool, locked. Raises : ConflictError."""
-    check_claim(record, (claimed.replay_owner, claimed.replay_generation))
+def extend_lease(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
+    """Renew a lease; `record` is the pool, locked. Raises : ConflictError."""
+    check_lease(record, (claimed.replay_owner, claimed.replay_generation))
     change_pool(connection, record.id, replay_until=now() + sizes_of(connection).lease)
 
 
-def leave_replay(store: Store, claimed: PoolRecord) -> None:
-    """Leave a replay to whoever comes next. Raises : ConflictError where that was done already."""
+def release_lease(store: Store, claimed: PoolRecord) -> None:
+    """Give up a lease. Raises : ConflictError if another process took the replay over."""
     with store.write() as connection:
-        keep_claim(connection, get_pool(connection, claimed.name, lock=True), claimed)
+        extend_lease(connection, get_pool(connection, claimed.name, lock=True), claimed)
         change_pool(connection, claimed.id, replay_owner=None, replay_until=None)
 
 
-def check_claim(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
-    """Refuse to go on with a replay that is another's by now. Raises : ConflictError."""
+def check_lease(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
+    """Raise a ConflictError if another process has taken the replay over."""
     if (record.replay_owner, record.replay_generation) != mine:
         raise ConflictError(f"the replay of pool {record.name} was taken over")

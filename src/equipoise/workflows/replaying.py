@@ -33,7 +33,7 @@ from equipoise.workflows.clock import now
 from equipoise.workflows.differences import Numbers, difference, running_numbers, stored_numbers
 from equipoise.workflows.eligibility import Eligibility
 from equipoise.workflows.pools import code_version, rules_of
-from equipoise.workflows.replay_claims import check_claim, claim_replay, go_on, leave_replay
+from equipoise.workflows.replay_claims import acquire_lease, check_lease, release_lease, renew
 from equipoise.workflows.unratable_matches import void_unratable
 
 #: Bytes of checkpoints that are held back until the swap, at most.
@@ -41,16 +41,16 @@ _HELD = 256 * 2**20
 
 
 def pending_pools(store: Store) -> list[str]:
-    """Return the pools that want something done in the background, which nobody is doing."""
+    """Return the pools with work for the background that no process does yet."""
     with store.read() as connection:
         return [pool.name for pool in pools_with_work(connection, now())]
 
 
-def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
-    """Do what a pool wants done: a replay, a clearing out, a checkpoint, the board.
+def maintain_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
+    """Do the background work of a pool: replay, deletion of old rows, checkpoints, leaderboard.
 
-    owner : name of whoever does it, unlike all others'
-    stop : asked now and then whether to leave it for later
+    owner : unique name of the process that does it
+    stop : called now and then; True leaves the rest for later
     Returns : whether a replay was swapped in
     """
     swapped = replay_pool(store, pool, owner=owner, stop=stop)
@@ -62,9 +62,9 @@ def tend_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) 
 
 
 def rerate(store: Store, pool: str, *, key: int | None = None) -> None:
-    """Want the whole log of a pool rated anew, as after an upgrade of the code.
+    """Request a replay of the whole log of a pool, as after an upgrade of the code.
 
-    key : number of the key with which it is asked for
+    key : number of the key of the request
     """
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
@@ -78,7 +78,7 @@ class _Replay:
 
     pool : as it stood when the replay was begun
     begin : position from which on changes are written anew
-    through : the last entry of the log whose amendments it takes into account
+    through : the last log record whose amendments it takes into account
     after : position up to which the log was read
     interval : participations between two checkpoints, `held` those made so far
     """
@@ -110,24 +110,22 @@ def replay_pool(
     Raises : ConvergenceError, InvalidDataError where the log cannot be rated and no match is at
         fault
     """
-    claimed = claim_replay(store, pool, owner)
+    claimed = acquire_lease(store, pool, owner)
     if claimed is None:
         return False
     try:
-        return _replay_claimed(store, claimed, owner, stop)
+        return _replay_leased(store, claimed, owner, stop)
     except (ConvergenceError, InvalidDataError):
-        if not void_unratable(store, pool, lambda: go_on(store, claimed)):
+        if not void_unratable(store, pool, lambda: renew(store, claimed)):
             raise
-    leave_replay(store, claimed)
+    release_lease(store, claimed)
     return False
 
 
-def _replay_claimed(
-    store: Store, claimed: PoolRecord, owner: str, stop: Callable[[], bool]
-) -> bool:
-    """Replay a pool that was claimed and swap the result in; return whether that was done."""
+def _replay_leased(store: Store, claimed: PoolRecord, owner: str, stop: Callable[[], bool]) -> bool:
+    """Replay a leased pool and swap the result in; return whether that was done."""
     if not clear(store, claimed.name, stop, claimed):
-        leave_replay(store, claimed)
+        release_lease(store, claimed)
         return False
     replay = _begin(store, claimed, owner, stop)
     if not _catch_up(replay):
@@ -151,7 +149,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
         running = running_before(
-            connection, pool, rules, amendments, begin, lambda: go_on(store, pool)
+            connection, pool, rules, amendments, begin, lambda: renew(store, pool)
         )
     running.matches, running.board_day = 0, pool.board_day
     # Nothing that counts lies between the last match before it and `begin` itself.
@@ -205,7 +203,7 @@ def _players_in(piece: Piece) -> int:
 
 
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
-    """Rate a piece and write what came of it, in small transactions."""
+    """Rate a piece and write the result in small transactions."""
     rows, touched = replay.running.rate(piece.matches)
     size = replay.store.sizes.rows
     for low in range(0, len(rows["player"]), size):
@@ -243,7 +241,7 @@ def _step(
 ) -> bool:
     """Write rows and say that the replay goes on; return whether it does."""
     if replay.stop():
-        leave_replay(replay.store, replay.pool)
+        release_lease(replay.store, replay.pool)
         return False
     with replay.store.write() as connection:
         put(connection, _check_ours(connection, replay), replay.generation, rows)
@@ -257,7 +255,7 @@ def _step(
 def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
     """Return the pool, locked. Raises : ConflictError where somebody else took the replay over."""
     record = get_pool(connection, replay.pool.name, lock=True)
-    check_claim(record, (replay.owner, replay.generation))
+    check_lease(record, (replay.owner, replay.generation))
     return record
 
 
@@ -343,7 +341,7 @@ def _tell_webhooks(connection: Connection, pool: PoolRecord, replay: _Replay) ->
 def _still_wanted(connection: Connection, pool: PoolRecord, replay: _Replay) -> Position | None:
     """Return from where on the pool wants another replay once this one counts, or None."""
     if pool.dirty == START and replay.begin != START:
-        # To rerate all of it was asked for while this went on, and no entry of the log says so.
+        # To rerate all of it was asked for while this went on, and no log record says so.
         return START
     return waiting_from(connection, pool, replay.through)
 

@@ -24,7 +24,7 @@ from equipoise.workflows.season_start import (
     told_widening,
 )
 
-#: Players that are told of.
+#: Players that a preview lists.
 SAMPLE = 12
 
 
@@ -38,7 +38,7 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
         archive = archive_name(pool, request)
         if find_pool(connection, archive) is not None:
             raise ConflictError(
-                f"there is a pool {archive!r} already: give the season another name"
+                f"pool {archive!r} already exists: choose another name for the season"
             )
         system = PoolRules(settings_of_next(record, request)).system
         before = stored_numbers(connection, record)

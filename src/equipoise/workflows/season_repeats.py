@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from equipoise.messages.matches import MatchMessage
 from equipoise.store import log
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, pool_by_number
 from equipoise.workflows.pool_reading import stored_matches
 from equipoise.workflows.pools import rules_of
@@ -34,7 +34,7 @@ def repeated(
     return {name for name, entry in there.items() if _is_same(entry, wanted[name])}
 
 
-def _is_same(entry: Entry, match: PostedMatch) -> bool:
+def _is_same(entry: LogRecord, match: PostedMatch) -> bool:
     return entry.content == match.content and entry.posted_time == match.time
 
 

@@ -33,14 +33,12 @@ def settings_of_next(pool: PoolRecord, request: SeasonRequest) -> PoolRequest:
     """
     check_open(pool)
     if pool.dirty is not None:
-        raise ConflictError(
-            f"pool {pool.name!r} waits for a replay: end its season once that is done"
-        )
+        raise ConflictError(f"pool {pool.name!r} waits for a replay; end the season after it")
     old = rules_of(pool.settings).settings
     changed = msgspec.to_builtins(request.settings)
     settings = msgspec.convert({**msgspec.to_builtins(old), **changed}, PoolRequest)
     if request.reset == "soft" and settings.system != old.system:
-        rule = f"must stay {old.system} in a soft reset: its ratings mean nothing elsewhere"
+        rule = f"must stay {old.system} in a soft reset, which keeps its ratings"
         raise InvalidDataError([Problem("", None, "settings.system", rule, settings.system)])
     check_settings(archive_name(pool.name, request), settings, "The season could not be ended")
     return settings

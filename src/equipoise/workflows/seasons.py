@@ -11,7 +11,7 @@ from equipoise.errors import ConflictError
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonRequest
 from equipoise.store import audit, log, outbox, ratings, seeds, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.log import Entry
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import (
     FIRST_GENERATION,
     PoolRecord,
@@ -60,7 +60,7 @@ def end_season(
         new = open_pool(connection, pool, settings, now)
         if new is None:
             # Between the renaming and this, on PostgreSQL, somebody made a pool of the name.
-            raise ConflictError(f"a pool {pool!r} was made meanwhile: try again")
+            raise ConflictError(f"pool {pool!r} was created in the meantime; try again")
         _plant(connection, old, new, request, PoolRules(settings))
         if request.disqualified == "stay":
             _keep_barred(connection, old, new, key, now)
@@ -96,7 +96,7 @@ def _keep_barred(
     reason = f"disqualified when season {old.name} ended"
     content = msgspec.json.encode({"reason": reason}).decode()
     entries = [
-        Entry(
+        LogRecord(
             seq=seq,
             kind="disqualify",
             match=None,
@@ -147,11 +147,11 @@ def _again(
     """Return the answer to a request that was carried out before. Raises : ConflictError."""
     after = seeds.seed_after(connection, there.id)
     if there.archive_of != pool or after is None:
-        raise ConflictError(
-            f"there is a pool {there.name!r} already, which is no season of {pool!r}"
-        )
+        raise ConflictError(f"pool {there.name!r} already exists and is not a season of {pool!r}")
     if msgspec.json.decode(after[1].request, type=SeasonRequest) != request:
-        raise ConflictError(f"season {there.season!r} of pool {pool!r} has ended otherwise")
+        raise ConflictError(
+            f"season {there.season!r} of pool {pool!r} has already ended with different settings"
+        )
     return _message(connection, there)
 
 

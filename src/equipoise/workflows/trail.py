@@ -1,4 +1,4 @@
-"""Where every player's last change stands: each new one says where the one before it is."""
+"""Positions of the last change of each player, which the next change of the player refers to."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _LEVEL = 1
 
 
 @dataclass(slots=True, eq=False)
-class Trail:
-    """Positions of players' last changes, row by row: times, and numbers of entries, 0 for none."""
+class LastChanges:
+    """Positions of players' last changes by row: time and number of the record, 0 for none."""
 
     time: Ints
     seq: Ints
 
     @classmethod
-    def empty(cls, players: int) -> Trail:
-        """Return the trail of players whom no match has changed."""
+    def empty(cls, players: int) -> LastChanges:
+        """Return those of players without a change."""
         return cls(np.zeros(players, np.int64), np.zeros(players, np.int64))
 
     @classmethod
-    def of(cls, stored: Sequence[StateRow]) -> Trail:
-        """Return the trail that is stored of players, in their order."""
+    def of(cls, stored: Sequence[StateRow]) -> LastChanges:
+        """Return those in the table, in the order of its rows."""
         return cls(
             np.array([one.change_time for one in stored], np.int64),
             np.array([one.change_seq for one in stored], np.int64),
         )
 
     @classmethod
-    def from_bytes(cls, content: bytes, players: int) -> Trail:
-        """Return the trail of a checkpoint. Raises : InvalidDataError."""
+    def from_bytes(cls, content: bytes, players: int) -> LastChanges:
+        """Return those of a checkpoint. Raises : InvalidDataError."""
         if not content:
             return cls.empty(players)
         try:
@@ -46,31 +46,33 @@ class Trail:
         except (zlib.error, ValueError) as error:
             raise InvalidDataError([], f"a damaged checkpoint: {error}") from error
         if len(both) != 2 * players:
-            raise InvalidDataError([], f"a checkpoint of {players} players has another trail")
+            raise InvalidDataError(
+                [], f"a damaged checkpoint: positions of other than {players} players"
+            )
         return cls(both[:players], both[players:])
 
     def to_bytes(self) -> bytes:
-        """Return the trail as a checkpoint has it."""
+        """Return them as a checkpoint has them."""
         both = np.concatenate([self.time, self.seq]).astype("<i8")
         return zlib.compress(both.tobytes(), _LEVEL)
 
     def grow(self, players: int) -> None:
-        """Make room for players whom no match has changed."""
+        """Make room for players without a change."""
         missing = players - len(self.time)
         if missing > 0:
             self.time = np.concatenate([self.time, np.zeros(missing, np.int64)])
             self.seq = np.concatenate([self.seq, np.zeros(missing, np.int64)])
 
-    def take(self, rows: Ints) -> Trail:
-        """Return a copy of the trail of these players."""
-        return Trail(self.time[rows], self.seq[rows])
+    def take(self, rows: Ints) -> LastChanges:
+        """Return a copy of those of these players."""
+        return LastChanges(self.time[rows], self.seq[rows])
 
-    def put(self, rows: Ints, part: Trail) -> None:
-        """Replace the trail of these players by `part`."""
+    def put(self, rows: Ints, part: LastChanges) -> None:
+        """Replace those of these players by `part`."""
         self.time[rows], self.seq[rows] = part.time, part.seq
 
     def follow(self, players: Ints, times: Ints, seqs: Ints) -> tuple[Ints, Ints]:
-        """Note changes, and return where the one before each stands: times and numbers.
+        """Store changes; return the position of the one before each: times and numbers.
 
         players : row of each change; times, seqs : its position; all of shape (changes,), in the
             order of rating

@@ -47,7 +47,7 @@ def void_unratable(store: Store, pool: str, beat: Callable[[], None]) -> bool:
     restored or came late; else the newest one that waits and is rated before it; else the match
     that fails.
 
-    beat : called now and then, for whoever claims the replay to say that it goes on
+    beat : called now and then, to renew the lease of the replay
     Returns : whether a match was voided, so that another replay gets further
     """
     with store.read() as connection:
@@ -109,7 +109,7 @@ def _copy(running: RunningPool) -> RunningPool:
         players=list(running.players),
         row_of=dict(running.row_of),
         state=running.state.copy(),
-        trail=deepcopy(running.trail),
+        last_changes=deepcopy(running.last_changes),
     )
 
 
@@ -148,6 +148,6 @@ def _culprit(
     return max(earlier)[1] if earlier else fails
 
 
-def _place(entry: entries.Entry, amendments: Amendments) -> Position:
+def _place(entry: entries.LogRecord, amendments: Amendments) -> Position:
     """Return the position at which a match counts now."""
     return amendments.time(entry), entry.seq

@@ -22,8 +22,8 @@ from equipoise.workflows.clock import working_time
 from equipoise.workflows.pools import rules_of
 from equipoise.workflows.rated_rows import display
 
-#: Differences that are told of; the others are counted.
-_TOLD = 20
+#: Differences that are listed; the others are counted.
+_LISTED = 20
 
 
 @dataclass(slots=True)
@@ -31,12 +31,12 @@ class _Findings:
     """What was found to differ."""
 
     count: int = 0
-    told: list[str] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
 
     def add(self, sentence: str) -> None:
         self.count += 1
-        if len(self.told) < _TOLD:
-            self.told.append(sentence)
+        if len(self.listed) < _LISTED:
+            self.listed.append(sentence)
 
 
 def verify_pool(
@@ -72,7 +72,7 @@ def verify_pool(
         entries = log.count_of(connection, record.id)
         if entries != record.last_seq:
             found.add(
-                f"the log has {counted(entries, 'entry', 'entries')}, "
+                f"the log has {counted(entries, 'record')}, "
                 f"and the last one has number {record.last_seq}"
             )
     return VerifyMessage(
@@ -82,7 +82,7 @@ def verify_pool(
         players=len(running.players),
         changes=written,
         different=found.count,
-        differences=found.told,
+        differences=found.listed,
         seconds=working_time() - started,
     )
 
@@ -99,14 +99,14 @@ def _compare_changes(
     for row in map(change_row, zip(*(rows[name] for name in COLUMNS), strict=True)):
         kept = stored.pop((row.player, row.seq), None)
         if kept is None:
-            found.add(f"entry {row.seq}, player {row.player}: no change is stored")
+            found.add(f"record {row.seq}, player {row.player}: no change is stored")
         elif _bits(kept) != _bits(row):
             found.add(
-                f"entry {row.seq}, player {row.player}: stored rating {kept.rating!r}, "
+                f"record {row.seq}, player {row.player}: stored rating {kept.rating!r}, "
                 f"replayed {row.rating!r}"
             )
     for player, seq in stored:
-        found.add(f"entry {seq}, player {player}: a change is stored that the log does not give")
+        found.add(f"record {seq}, player {player}: a change is stored that the log does not give")
     return len(rows["player"])
 
 
@@ -115,7 +115,7 @@ def _compare_ratings(
 ) -> None:
     """Compare what is stored of every player, and what they share."""
     states = pack_players(running.state)
-    last = zip(running.trail.time.tolist(), running.trail.seq.tolist(), strict=True)
+    last = zip(running.last_changes.time.tolist(), running.last_changes.seq.tolist(), strict=True)
     expected = dict(zip(running.players, zip(states, last, strict=True), strict=True))
     for rows in ratings.all_states(connection, pool.id, pool.generation):
         for player, state, *change in rows:

@@ -36,7 +36,7 @@ def create_webhook(
     now: int,
     private: bool = False,
 ) -> NewWebhookMessage:
-    """Make a webhook, which is told what happens in the pool from now on.
+    """Create a webhook, which receives the events of the pool from now on.
 
     private : addresses that are not public are allowed
     Raises : NotFoundError, InvalidDataError, ConflictError where a pool has too many, or is closed
@@ -49,7 +49,7 @@ def create_webhook(
         check_open(record)
         known = webhooks.webhooks_of(connection, record.id)
         if sum(hook.disabled is None for hook in known) >= _MOST:
-            raise ConflictError(f"pool {pool!r} has {_MOST} webhooks, the most it can have")
+            raise ConflictError(f"pool {pool!r} already has {_MOST} webhooks, the maximum")
         made = webhooks.add_webhook(connection, record.id, request.url, secret, events, now)
         said = {"url": request.url, "events": events}
         what = "webhook.created"
@@ -126,7 +126,7 @@ def _check_url(url: str, private: bool) -> None:
 def _broken_rule(url: str, private: bool) -> str | None:
     """Return the rule that an address breaks, or None."""
     if not (url.isascii() and url.isprintable()) or " " in url:
-        return "must be of ASCII characters without spaces: others are written with percent signs"
+        return "must be ASCII without spaces; percent-encode other characters"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -135,7 +135,7 @@ def _broken_rule(url: str, private: bool) -> str | None:
     if parts.scheme not in ("http", "https") or not host or port == 0:
         return "must be an address: https://HOST/PATH"
     if parts.username is not None or parts.fragment:
-        return "must have neither a user's name nor a fragment"
+        return "must have no user name and no fragment"
     if not private and not _may_be_public(host):
         return "must be a public address"
     return None

@@ -80,7 +80,7 @@ def fill(database: str, pools: Sequence[tuple[str, PoolRequest, Sequence[MatchRe
     try:
         for name, request, matches in pools:
             create_pool(store, name, request, now)
-            post_matches(store, name, [Post(matches, told=False)], now)
+            post_matches(store, name, [Post(matches, detailed=False)], now)
             keep_checkpoints(store, name)
     finally:
         store.close()

@@ -56,12 +56,12 @@ def whole_log(client: httpx.Client, first: str) -> list[Page]:
 def test_deeds_are_sentences_with_key_and_time(admin: httpx.Client, watched: str) -> None:
     """Newest first."""
     page = look(admin, f"/audit?pool={watched}")
-    assert "had the pool watched rated again" in page.text
+    assert "requested a replay of the pool watched" in page.text
     assert "disabled webhook" in page.text
     assert "reader of watched" in page.text
     assert "the admin" in page.texts
-    assert page.text.index("rated again") < page.text.index("disabled webhook")
-    assert page.text.index("disabled webhook") < page.text.index("made webhook")
+    assert page.text.index("requested a replay") < page.text.index("disabled webhook")
+    assert page.text.index("disabled webhook") < page.text.index("created webhook")
     assert len(page.all("time")) == 2 * len(page.all("tr")) - 2
     assert not any("rel" in one for one in page.all("a")), "all of it is one page"
 

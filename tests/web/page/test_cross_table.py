@@ -82,4 +82,6 @@ def test_a_table_that_cannot_be_read_is_left_out_with_the_reason(
     """Above 40 players."""
     text = rated(anybody, [f"player {at}" for at in range(players)])
     assert ('<table class="cross">' in text) == (players <= MOST_PLAYERS)
-    assert ("Left out: these are 41 players" in text) == (players > MOST_PLAYERS)
+    assert ("Not shown: the table is limited to 40 players, and there are 41." in text) == (
+        players > MOST_PLAYERS
+    )

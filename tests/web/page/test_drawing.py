@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 from markupsafe import Markup
 
-from equipoise.messages.overview import MeanPoint, RatingCourse
+from equipoise.messages.overview import MeanPoint, RatingTimeline
 from equipoise.web.page.drawing.columns import Column, Mark, columns_chart
-from equipoise.web.page.drawing.course import course_chart, thinned
+from equipoise.web.page.drawing.course import thinned, timeline_chart
 from equipoise.web.page.drawing.drift import drift_chart
 from equipoise.web.page.drawing.intervals import intervals
 
@@ -21,9 +21,9 @@ def places(drawing: Markup) -> list[float]:
     return [float(one) for one in re.findall(r'"(-?[\d.]+)%"', drawing)]
 
 
-def course(ratings: list[float], times: list[float] | None) -> RatingCourse:
+def timeline(ratings: list[float], times: list[float] | None) -> RatingTimeline:
     count = len(ratings)
-    return RatingCourse(
+    return RatingTimeline(
         player="<x>",
         matches=[str(at) for at in range(count)],
         times=times,
@@ -42,7 +42,7 @@ def course(ratings: list[float], times: list[float] | None) -> RatingCourse:
 )
 def test_a_course_is_drawn_with_or_without_times(times: list[float] | None) -> None:
     """Also where all matches take place at once; the name is escaped."""
-    drawing = course_chart(course([1500.0, 1600.0, 1400.0], times), "Rating of <x>")
+    drawing = timeline_chart(timeline([1500.0, 1600.0, 1400.0], times), "Rating of <x>")
     assert all(0 <= one <= 100 for one in places(drawing))
     assert "Rating of &lt;x&gt;" in drawing
     points = re.search(r'points="([^"]+)"', drawing)
@@ -54,7 +54,7 @@ def test_a_course_is_drawn_with_or_without_times(times: list[float] | None) -> N
 
 
 def test_thinning_keeps_ends_and_extremes() -> None:
-    """However long the course, its highest and lowest rating are seen."""
+    """However long the timeline, its highest and lowest rating are seen."""
     values = [float((at * 7919) % 1000) for at in range(5_000)]
     values[1234], values[4321] = -500.0, 5_000.0
     kept = thinned(values, 400)
@@ -71,7 +71,7 @@ def test_intervals_are_on_one_scale_and_absent_where_unknown() -> None:
     assert found[0] is not None
     assert found[1] is not None
     assert found[0].low < found[1].low < found[1].high
-    assert all(0 <= one <= 100 for one in [*places(found[0].drawing), *places(found[1].drawing)])
+    assert all(0 <= one <= 100 for one in [*places(found[0].svg), *places(found[1].svg)])
     assert intervals([(1500.0, None)]) == [None]
     assert intervals([(1500.0, 0.0)])[0] is not None
 

@@ -9,7 +9,7 @@ import pytest
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.web.page.forms import Form, _encoded, _multipart
-from equipoise.web.page.later import Later
+from equipoise.web.page.later import TaskCache
 from equipoise.web.page.lobby_form import Row, lobby_of, request_of
 from equipoise.web.page.match_form import match_of_form, match_of_json, team_lines, with_places
 from equipoise.web.page.tournaments import guessed
@@ -157,11 +157,11 @@ def test_how_games_are_written_is_seen_by_name_or_beginning(
     assert guessed(name, content) == kind
 
 
-def test_what_takes_long_is_begun_once_and_shown_when_ready() -> None:
+def test_a_task_is_begun_once_and_shown_when_ready() -> None:
     """Whoever asks again while it is under way waits for the same; what failed is tried anew."""
 
     async def run() -> None:
-        later: Later[int] = Later(most=2)
+        cache: TaskCache[int] = TaskCache(most=2)
         begun = []
         go = asyncio.Event()
 
@@ -174,18 +174,18 @@ def test_what_takes_long_is_begun_once_and_shown_when_ready() -> None:
             begun.append(1)
             raise InvalidParameterError("no")
 
-        assert await later.get("a", slow, 0.01) is None
-        assert await later.get("a", slow, 0.01) is None
+        assert await cache.get("a", slow, 0.01) is None
+        assert await cache.get("a", slow, 0.01) is None
         go.set()
-        assert await later.get("a", slow, 5) == 7
+        assert await cache.get("a", slow, 5) == 7
         assert len(begun) == 1
         for _ in range(2):
             with pytest.raises(InvalidParameterError):
-                await later.get("b", wrong, 5)
+                await cache.get("b", wrong, 5)
         assert len(begun) == 3
         for key in "cde":
-            await later.get(key, slow, 5)
-        assert await later.get("a", slow, 5) == 7
+            await cache.get(key, slow, 5)
+        assert await cache.get("a", slow, 5) == 7
         assert len(begun) == 7
 
     asyncio.run(run())

@@ -37,7 +37,7 @@ def test_pasted_players_become_rows_and_rows_become_teams(anybody: httpx.Client)
     for party in (("ada-fox", "bo-otter", "dag_77"), ("cleo_77", "eda-fox")):
         held = [sum(f">{one}<" in team for one in party) for team in teams]
         assert sorted(held) == [0, len(party)]
-    assert "What had to be kept, and what it costs" in answer.text
+    assert "Constraints and their costs" in answer.text
     assert "Next best" in answer.text
 
 
@@ -63,7 +63,7 @@ def test_a_lobby_that_cannot_be_split_keeps_what_was_typed(anybody: httpx.Client
     answer = anybody.post("/pools/arena/balance", data=fields)
     assert answer.status_code == 422
     page = Page(answer.text)
-    assert "4 things do not fit:" in page.text
+    assert "4 problems:" in page.text
     assert "<b>new</b>" in [one.get("value") for one in page.all("input")]
 
 
@@ -85,7 +85,7 @@ def test_sweeps_are_said_where_there_is_no_equilibrium(anybody: httpx.Client) ->
     assert answer.status_code == 200
     page = Page(answer.text)
     assert "Sweeps" in page.texts
-    assert "took every point of" in page.text
+    assert "won every point against" in page.text
     assert "<b>bo</b>" in page.texts
 
 
@@ -112,9 +112,9 @@ def test_the_example_is_rebalanced_and_methods_compared(anybody: httpx.Client) -
             "/rebalance", data={"request": request, "method": method, "compare": "1"}
         )
         assert answer.status_code == 200
-        assert "How even that is" in answer.text
+        assert "Evenness" in answer.text
         assert "All methods" in answer.text
-        assert ("Who was placed when" in answer.text) == (method == "greedy")
+        assert ("Placement of the parties" in answer.text) == (method == "greedy")
     assert anybody.post("/rebalance", data={"request": "{"}).status_code == 422
     assert anybody.post("/rebalance", data={"request": "[" * 5000}).status_code == 422
     wrong = {"request": request, "method": "magic"}
@@ -137,14 +137,14 @@ def test_a_match_is_previewed_then_posted(site: Any) -> None:
         fields = {"json": json.dumps(match), "token": token(writer, path)}
         preview = writer.post(path, data=fields)
         assert preview.status_code == 200, preview.text
-        assert "What it would do" in preview.text
+        assert "Preview of the ratings" in preview.text
         assert "team-glicko2 does not use performance_ceiling" in Page(preview.text).text
         assert writer.get("/pools/arena/players/newcomer").status_code == 404
         seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
         assert seen is not None
         match["teams"][0]["rank"] = 3  # type: ignore[index]
         other = {**fields, "json": json.dumps(match), "do": seen[1]}
-        assert "What it would do" in writer.post(path, data=other).text
+        assert "Preview of the ratings" in writer.post(path, data=other).text
         done = writer.post(path, data={**fields, "do": seen[1]})
         assert done.status_code == 303
         assert "by hand <1>" in Page(writer.get(done.headers["location"]).text).text
@@ -160,7 +160,7 @@ def test_a_match_is_voided_after_its_difference_was_seen(site: Any) -> None:
         fields = {"reason": "<b>cheated</b>", "token": token(judge, path)}
         preview = judge.post(path, data=fields)
         assert preview.status_code == 200
-        assert "What would change" in preview.text
+        assert "Preview of the changes" in preview.text
         assert judge.get("/pools/arena/leaderboard").text == before
         do(judge, path, fields, preview)
         entry = Page(judge.get("/pools/arena/amendments").text)

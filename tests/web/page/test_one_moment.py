@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
 from equipoise.store.connection import Store, open_store
-from equipoise.web.page.backend import Backend
-from equipoise.web.page.service_backend import ServiceBackend
+from equipoise.web.page.later import OverviewCache
+from equipoise.workflows import pool_reading
+from equipoise.workflows.pool_explaining import explain_player
+from equipoise.workflows.pool_people import rating_timeline, ratings_of_players
+from equipoise.workflows.pools import pool_message
 from web.page.invented import DAY, START
 from web.page.markup import Page
 from workflows.pool_trials import Trial, duel
@@ -26,48 +28,49 @@ def store(database_url: str) -> Iterator[Store]:
 
 
 def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
-    """Player, history, course, explanation, board and overview, with a replay between any two."""
+    """Player, history, timeline, explanation, board and overview, with a replay between any two."""
     pool = Trial(store, system="elo-mmr")
     for at in range(12):
         pool.post(duel(f"m{at}", f"p{at % 3}", f"p{(at + 1) % 3}", at))
-    backend = ServiceBackend(SimpleNamespace(store=store))  # type: ignore[arg-type]
+    overviews = OverviewCache()
     voided = iter(range(12))
 
     def changed() -> None:
         pool.void(f"m{next(voided)}")
         assert pool.replay()
 
-    def read(moment: Backend) -> list[Any]:
-        found: list[Any] = [moment.pool(pool.name).generation]
+    def read(moment: Store) -> list[Any]:
+        found: list[Any] = [pool_message(moment, pool.name).generation]
         changed()
-        player = moment.player(pool.name, "p0")
+        player = pool_reading.player(moment, pool.name, "p0")
         changed()
-        history = moment.history(pool.name, "p0", cursor=None, limit=5)
+        history = pool_reading.player_history(moment, pool.name, "p0", limit=5)
         changed()
-        course = moment.course(pool.name, "p0", 100)
+        timeline = rating_timeline(moment, pool.name, "p0", most=100)
         changed()
-        why = moment.explain(pool.name, "p0", None)
+        why = explain_player(moment, pool.name, "p0", None)
         changed()
-        board = moment.leaderboard(
-            pool.name, cursor=None, limit=9, provisional=True, inactive=True, around=None
+        board = pool_reading.leaderboard(
+            moment, pool.name, limit=9, provisional=True, inactive=True
         )
         changed()
-        ratings = moment.ratings(pool.name, ["p0"])
-        overview = moment.overview(pool.name)
+        ratings = ratings_of_players(moment, pool.name, ["p0"])
+        overview = overviews.get(moment, pool.name)
         on_board = next(row for row in board.players if row.player == "p0")
-        shown = [player.rating, history.matches[0].rating, course.ratings[-1], why.rating]
+        shown = [player.rating, history.matches[0].rating, timeline.ratings[-1], why.rating]
         found += [*shown, on_board.rating, ratings["p0"][0], board.generation]
-        found += [moment.pool(pool.name).generation, len(course.ratings), overview.mean]
+        found += [pool_message(moment, pool.name).generation, len(timeline.ratings), overview.mean]
         return found
 
-    before = backend.player(pool.name, "p0").rating
-    seen = backend.together(read)
+    before = pool_reading.player(store, pool.name, "p0").rating
+    with store.moment() as moment:
+        seen = read(moment)
     assert seen[1:7] == [before] * 6
     assert len({seen[0], seen[7], seen[8]}) == 1
-    assert backend.player(pool.name, "p0").rating != before
-    assert backend.pool(pool.name).generation == seen[0] + 6
+    assert pool_reading.player(store, pool.name, "p0").rating != before
+    assert pool_message(store, pool.name).generation == seen[0] + 6
     # An overview that was made from before the replays is not shown after them.
-    assert backend.overview(pool.name).mean != seen[10]
+    assert overviews.get(store, pool.name).mean != seen[10]
 
 
 def test_a_players_page_opens_one_transaction(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +116,7 @@ def test_all_opponents_are_counted(site: Any) -> None:
         page = client.get(f"/pools/{pool}/players/p03?wait=1").text
     shown = page.partition('id="opponents-caption"')[2].partition("</table>")[0].count("<tr>") - 1
     assert shown == 12
-    assert "and 17 others who mattered less" in page
+    assert "and 17 others with a smaller effect" in page
 
 
 def test_a_match_without_a_time_is_shown_as_received(site: Any) -> None:
@@ -158,7 +161,7 @@ def test_a_pool_is_set_and_deleted_on_its_page(site: Any) -> None:
         assert "must be a whole number" in wrong.text
         saved = client.post(where, data=typed)
         assert saved.status_code == 303
-        assert "The settings are saved" in client.get(saved.headers["location"]).text
+        assert "Settings saved." in client.get(saved.headers["location"]).text
         told = site.ask("GET", f"/pools/{pool}").json()
         assert (told["late"], told["times"], told["placement_matches"]) == ("append", "datetime", 2)
         amendment = client.get(f"/pools/{pool}/amendments/{told['last_seq']}").text

@@ -163,8 +163,8 @@ def test_the_parts_of_a_change_add_up_as_they_are_shown(anybody: httpx.Client) -
     """To the last digit."""
     import re
 
-    text = anybody.get("/pools/arena/players/mio-fox").text
-    table = text[text.index("What the change is made of") :]
+    text = anybody.get("/pools/arena/players/mio-fox?wait=1").text
+    table = text[text.index("Parts of the change") :]
     table = table[: table.index("</table>")]
     shown = [
         round(10 * float(one.replace("\N{MINUS SIGN}", "-")))

@@ -46,13 +46,13 @@ def test_a_season_is_ended_after_what_would_happen_was_seen(site: Any) -> None:
         assert "30 players and 20 matches" in text
         assert "ended.2026-1" in text
         assert "would keep 25 % of its distance to" in text
-        assert "the 3 placement matches played again" in text
+        assert "everybody plays 3 placement matches again" in text
         assert len(re.findall(r'<tr><th scope="row">', preview.text)) == 12
-        assert "No season has ended yet" in judge.get(f"/pools/{pool}/seasons").text
+        assert "No past seasons yet" in judge.get(f"/pools/{pool}/seasons").text
         seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
         assert seen is not None
         other = judge.post(path, data={**fields, "keep": "30", "do": seen[1]})
-        assert "What would happen" in other.text, "something else than what was seen"
+        assert "Preview of the next season" in other.text, "something else than what was seen"
         for _ in range(2):
             done = judge.post(path, data={**fields, "do": seen[1]})
             assert done.status_code == 303, done.text
@@ -78,12 +78,12 @@ def test_a_hard_reset_forgets_everybody(site: Any) -> None:
         fields = {"season": "s1", "reset": "hard", "keep": "x", "token": token(admin, path)}
         preview = admin.post(path, data=fields)
         assert preview.status_code == 200, preview.text
-        assert "All ratings would be forgotten" in preview.text
-        assert preview.text.count("begins anew</small>") == 12
+        assert "All ratings would be reset" in preview.text
+        assert preview.text.count("starts anew</small>") == 12
         seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
         assert seen is not None
         assert admin.post(path, data={**fields, "do": seen[1]}).status_code == 303
-        assert "Everybody began anew" in admin.get(f"/pools/{pool}/seasons").text
+        assert "Hard reset" in admin.get(f"/pools/{pool}/seasons").text
 
 
 @pytest.mark.parametrize(

@@ -182,4 +182,4 @@ def test_the_page_may_ask_for_a_key_to_calculate(tmp_path: Any) -> None:
     ):
         assert client.get("/tournament").headers["location"] == "/sign-in?next=%2Ftournament"
         assert client.get("/rebalance").status_code == 303
-        assert "There is no pool" in client.get("/").text
+        assert "No public pools." in client.get("/").text

@@ -1,16 +1,15 @@
-"""Void, restore, correct, disqualify, reinstate: what it would change first, then the deed."""
+"""Amendments by form: void, restore, correct, disqualify, reinstate; a preview comes first."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
+from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.amendments import (
     AmendmentMessage,
     DifferenceMessage,
@@ -18,20 +17,24 @@ from equipoise.messages.amendments import (
     ReasonRequest,
 )
 from equipoise.messages.matches import MatchRequest
-from equipoise.web.errors import ForbiddenError, http_status
-from equipoise.web.page.forms import Form
+from equipoise.web.errors import http_status
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.match_form import json_of, match_of_json, team_lines, with_places
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
+from equipoise.workflows import amending, pool_reading
+from equipoise.workflows.clock import now
+from equipoise.workflows.match_preview import posted_match
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """Something that can be done to a match or a player.
+class Action:
+    """An amendment of a match or a player.
 
     of : "match" or "player"
     name : in the path; verb : on the button; about : what it does, as a sentence
+    workflow : does it
     danger : whether it takes something away
     """
 
@@ -39,64 +42,81 @@ class Deed:
     of: str
     verb: str
     about: str
+    workflow: Callable[..., AmendmentMessage]
     danger: bool = True
 
 
-DEEDS = {
-    "void": Deed(
+ACTIONS = {
+    "void": Action(
         "void",
         "match",
         "Void",
-        "The match no longer counts. It stays in the log, and can be restored.",
+        "The match no longer counts. It stays in the log and can be restored.",
+        amending.void_match,
     ),
-    "restore": Deed("restore", "match", "Restore", "The match counts again.", danger=False),
-    "correct": Deed(
+    "restore": Action(
+        "restore",
+        "match",
+        "Restore",
+        "The match counts again.",
+        amending.restore_match,
+        danger=False,
+    ),
+    "correct": Action(
         "correct",
         "match",
         "Correct",
-        "What was posted is replaced; the log keeps both.",
+        "Replaces the posted match. The log keeps both versions.",
+        amending.correct_match,
         danger=False,
     ),
-    "disqualify": Deed(
+    "disqualify": Action(
         "disqualify",
         "player",
         "Disqualify",
-        "Matches of this player from that time on no longer count for anybody's rating.",
+        "Matches of this player from then on no longer count for any rating.",
+        amending.disqualify,
     ),
-    "reinstate": Deed(
-        "reinstate", "player", "Reinstate", "The player is rated again.", danger=False
+    "reinstate": Action(
+        "reinstate",
+        "player",
+        "Reinstate",
+        "The player is rated again.",
+        amending.reinstate,
+        danger=False,
     ),
 }
 
 
-async def deed_page(visit: Visit) -> Response:
-    """Return the form of a deed."""
-    await visit.need("admin")
-    deed = _deed(visit)
-    wanted = visit.id_of("id")
-    if deed.of == "player":
-        await visit.ask(visit.backend.player, wanted)
-    return await _shown(visit, deed, wanted, Form())
+async def form_page(context: PageContext) -> Response:
+    """Return the form of an action."""
+    await context.need("admin")
+    action = _action(context)
+    wanted = context.id_of("id")
+    if action.of == "player":
+        await context.read(pool_reading.player, wanted)
+    return await _shown(context, action, wanted, Form())
 
 
-async def do_deed(visit: Visit) -> Response:
-    """Show what a deed would change; or do it, once that was seen."""
-    await visit.need("admin")
-    deed = _deed(visit)
-    wanted = visit.id_of("id")
-    form = await visit.form()
+async def perform(context: PageContext) -> Response:
+    """Preview an action; perform it if the form is of a preview."""
+    await context.need("admin")
+    action = _action(context)
+    wanted = context.id_of("id")
+    form = await context.form()
     try:
-        call, request = await _call_of(visit, deed, wanted, form)
-        seen = digest(deed.name, wanted, request)
-        if form.text("do") == seen and visit.holder is not None:
-            done = await visit.tell(call, wanted, request, key=visit.holder.key, preview=False)
-            return _after(visit, deed, wanted, done)
-        preview: AmendmentMessage = await visit.ask(call, wanted, request, key=None, preview=True)
-    except ForbiddenError:
-        raise
+        request = await _request_of(context, action, wanted, form)
+        seen = digest(action.name, wanted, request)
+        key = context.key_number
+        if form.text("do") == seen:
+            done = await context.write(action.workflow, wanted, request, key=key, now=now())
+            return _after(context, action, wanted, done)
+        preview = await context.calculate(
+            action.workflow, wanted, request, key=key, now=now(), preview=True
+        )
     except EquipoiseError as error:
-        return await _shown(visit, deed, wanted, form, error=error)
-    return await _shown(visit, deed, wanted, form, difference=preview.difference, seen=seen)
+        return await _shown(context, action, wanted, form, error=error)
+    return await _shown(context, action, wanted, form, difference=preview.difference, seen=seen)
 
 
 def digest(*what: object) -> str:
@@ -111,50 +131,48 @@ def moment_of(text: str) -> int | str | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else text
 
 
-def _deed(visit: Visit) -> Deed:
-    found = DEEDS.get(visit.request.url.path.split("/")[3])
+def _action(context: PageContext) -> Action:
+    found = ACTIONS.get(context.request.url.path.split("/")[3])
     if found is None:
-        raise NotFoundError("nothing is at this path")
+        raise NotFoundError("no such page")
     return found
 
 
-def _after(visit: Visit, deed: Deed, wanted: str, done: AmendmentMessage) -> Response:
-    pool = visit.request.path_params["pool"]
+def _after(context: PageContext, action: Action, wanted: str, done: AmendmentMessage) -> Response:
+    pool = context.request.path_params["pool"]
     if done.seq is None:
-        return visit.go(path("pools", pool, "matches" if deed.of == "match" else "players", wanted))
-    return visit.go(path("pools", pool, "amendments", done.seq))
+        return context.redirect(
+            path("pools", pool, "matches" if action.of == "match" else "players", wanted)
+        )
+    return context.redirect(path("pools", pool, "amendments", done.seq))
 
 
-async def _call_of(
-    visit: Visit, deed: Deed, wanted: str, form: Form
-) -> tuple[Callable[..., Any], Any]:
-    """Return what the service does, and what it is told."""
-    backend = visit.backend
-    if deed.name == "correct":
-        return backend.correct_match, await _corrected(visit, form, wanted)
-    if deed.of == "match":
-        call = backend.void_match if deed.name == "void" else backend.restore_match
-        return call, ReasonRequest(form.text("reason"))
-    barred = backend.disqualify if deed.name == "disqualify" else backend.reinstate
+async def _request_of(
+    context: PageContext, action: Action, wanted: str, form: Form
+) -> MatchRequest | ReasonRequest | DisqualifyRequest:
+    """Return what a form asks for. Raises : InvalidDataError."""
+    if action.name == "correct":
+        return await _corrected(context, form, wanted)
+    if action.of == "match":
+        return ReasonRequest(form.text("reason"))
     since, only = moment_of(form.text("since")), form.text("match") or None
-    return barred, DisqualifyRequest(since, form.text("reason"), only)
+    return DisqualifyRequest(since, form.text("reason"), only)
 
 
-async def _corrected(visit: Visit, form: Form, wanted: str) -> MatchRequest:
+async def _corrected(context: PageContext, form: Form, wanted: str) -> MatchRequest:
     """Return the match with other places, or as it was typed. Raises : InvalidDataError."""
     if form.text("how") == "places":
-        posted = await visit.ask(visit.backend.posted_match, wanted)
+        posted = await context.read(posted_match, wanted)
         return with_places(posted, form.texts("rank"))
     match = match_of_json(form.text("json"))
     if str(match.match) != wanted:
-        rule = "must stay the id of the match"
-        raise InvalidDataError([Problem("", None, "match", rule, str(match.match)[:200])])
+        raise wrong("match", "must be the id of the match", str(match.match)[:200])
     return match
 
 
 async def _shown(
-    visit: Visit,
-    deed: Deed,
+    context: PageContext,
+    action: Action,
     wanted: str,
     form: Form,
     *,
@@ -163,24 +181,24 @@ async def _shown(
     seen: str = "",
 ) -> Response:
     match = posted = None
-    if deed.name == "correct":
-        match, posted = await visit.together(
-            lambda backend, pool: (
-                backend.match(pool.pool, wanted),
-                backend.posted_match(pool.pool, wanted),
+    if action.name == "correct":
+        match, posted = await context.snapshot(
+            lambda store, pool: (
+                pool_reading.match(store, pool.pool, wanted),
+                posted_match(store, pool.pool, wanted),
             )
         )
-    elif deed.of == "match":
-        match = await visit.ask(visit.backend.match, wanted)
-    return visit.page(
-        "deed.html",
+    elif action.of == "match":
+        match = await context.read(pool_reading.match, wanted)
+    return context.render(
+        "amendment_form.html",
         200 if error is None else http_status(error),
-        deed=deed,
+        action=action,
         wanted=wanted,
         match=match,
         reason=form.text("reason"),
         since=form.text("since"),
-        only=form.text("match", visit.query("match")),
+        only=form.text("match", context.query("match")),
         how=form.text("how"),
         teams=[] if posted is None else team_lines(posted, form.texts("rank")),
         json=form.text("json") or ("" if posted is None else json_of(posted)),

@@ -1,4 +1,4 @@
-"""The audit log: what administrators did, newest first."""
+"""The audit log: administrator actions, newest first."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from datetime import datetime
 
 from starlette.responses import Response
 
-from equipoise.messages.audit import AuditEntry
+from equipoise.messages.audit import AuditEntry, AuditPage
 from equipoise.messages.pools import PoolMessage
-from equipoise.web.errors import ForbiddenError
+from equipoise.store.connection import Store
+from equipoise.store.keys import KeyRecord
+from equipoise.web.access import audited_pool, rules_all_pools
 from equipoise.web.page.amendments import KINDS
-from equipoise.web.page.backend import KeyHolder
-from equipoise.web.page.settings import bound
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
+from equipoise.workflows import auditing
+from equipoise.workflows.keys import all_keys
+from equipoise.workflows.pools import pool_messages
 
 PAGE_SIZE = 50
 
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """Something that was done.
+    """A line of the audit log.
 
-    by : name of the key that did it, where whoever asks may know it
+    by : name of the key that did it, if the sender may know it
     place : the pool in which it is found now, None where that is gone: when a season ends, its log
         goes with the archive
     """
@@ -33,42 +36,41 @@ class AuditLine:
     place: PoolMessage | None
 
 
-async def audit_page(visit: Visit) -> Response:
-    """Return what was done, in one pool or in all; the key of a pool sees its own."""
-    holder = visit.need_admin()
-    wanted = visit.query("pool") or None
-    if holder.pool is not None and wanted not in (None, holder.pool):
-        raise ForbiddenError("the key is for another pool")
-    pool = holder.pool or wanted
-    cursor = visit.query("cursor") or None
-    found, pools = await visit.settings.read(
-        bound(
-            visit.backend.together,
-            lambda backend: (
-                backend.audit(pool, cursor=cursor, limit=PAGE_SIZE),
-                backend.pools(),
-            ),
-        )
-    )
-    names = await _names(visit, holder)
-    shown = None if holder.pool else wanted
-    return visit.page(
+async def audit_page(context: PageContext) -> Response:
+    """Return the actions in one pool or in all; the key of a pool sees its own."""
+    key = context.need_admin()
+    wanted = context.query("pool") or None
+    pool = audited_pool(key, wanted)
+    cursor = context.query("cursor") or None
+    found, pools = await context.service.read(_page_and_pools, pool, cursor)
+    names = await _names(context, key)
+    shown = None if key.pool else wanted
+    return context.render(
         "audit.html",
         lines=[AuditLine(one, names.get(one.key), place_of(one, pools)) for one in found.entries],
         names=names,
         kinds=KINDS,
         wanted=pool,
-        choices=[] if holder.pool else [one.pool for one in pools if one.closed is None],
+        choices=[] if key.pool else [one.pool for one in pools if one.closed is None],
         next=None if found.next is None else path("audit", pool=shown, cursor=found.next),
         first=path("audit", pool=shown) if cursor else None,
     )
 
 
-async def _names(visit: Visit, holder: KeyHolder) -> dict[int | None, str]:
-    """Return names of keys by number, as far as whoever asks may know them."""
-    if not holder.rules_all:
-        return {holder.key: holder.name}
-    return {one.key: one.name for one in await visit.settings.read(bound(visit.backend.keys))}
+def _page_and_pools(
+    store: Store, pool: str | None, cursor: str | None
+) -> tuple[AuditPage, list[PoolMessage]]:
+    """Return a page of the log and all pools, read in one transaction."""
+    with store.moment() as moment:
+        page = auditing.audit_page(moment, pool=pool, cursor=cursor, limit=PAGE_SIZE)
+        return page, pool_messages(moment)
+
+
+async def _names(context: PageContext, key: KeyRecord) -> dict[int | None, str]:
+    """Return names of keys by number, as far as the sender may know them."""
+    if not rules_all_pools(key):
+        return {key.id: key.name}
+    return {one.key: one.name for one in (await context.service.read(all_keys)).keys}
 
 
 def place_of(entry: AuditEntry, pools: list[PoolMessage]) -> PoolMessage | None:

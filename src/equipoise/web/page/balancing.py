@@ -27,7 +27,9 @@ from equipoise.web.page.lobby_form import (
     request_of,
 )
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
+from equipoise.workflows.pool_people import ratings_of_players
+from equipoise.workflows.pool_questions import balance_in_pool
 
 #: A cost below this is none.
 _NOTHING = 5e-3
@@ -84,46 +86,46 @@ class Answer:
     others: list[Other]
 
 
-async def balance_page(visit: Visit) -> Response:
+async def balance_page(context: PageContext) -> Response:
     """Return the form, with the players that the query names."""
-    await visit.pool()
-    wanted = visit.request.query_params.getlist("player")[:MOST_PLAYERS]
-    return _shown(visit, LobbyForm(rows=[Row(one) for one in wanted if one]))
+    await context.pool()
+    wanted = context.request.query_params.getlist("player")[:MOST_PLAYERS]
+    return _shown(context, LobbyForm(rows=[Row(one) for one in wanted if one]))
 
 
-async def balance(visit: Visit) -> Response:
+async def balance(context: PageContext) -> Response:
     """Return the teams of a lobby, or the form with pasted players in rows."""
-    await visit.pool()
-    form: Form = await visit.form()
+    await context.pool()
+    form: Form = await context.form()
     lobby = lobby_of(form)
     if form.text("do") == "rows":
-        return _shown(visit, lobby)
+        return _shown(context, lobby)
     try:
         request = request_of(lobby)
         names = [row.player for row in lobby.rows]
-        found, ratings = await visit.together(
-            lambda backend, pool: (
-                backend.balance(pool.pool, request),
-                backend.ratings(pool.pool, names),
+        found, ratings = await context.snapshot(
+            lambda store, pool: (
+                balance_in_pool(store, pool.pool, request),
+                ratings_of_players(store, pool.pool, names),
             ),
-            visit.settings.compute,
+            takes_long=True,
         )
     except ForbiddenError:
         raise
     except EquipoiseError as error:
-        return _shown(visit, lobby, http_status(error), problems=problems_of(error))
-    return _shown(visit, lobby, answer=answer_of(found, lobby, ratings))
+        return _shown(context, lobby, http_status(error), problems=problems_of(error))
+    return _shown(context, lobby, answer=answer_of(found, lobby, ratings))
 
 
 def _shown(
-    visit: Visit,
+    context: PageContext,
     lobby: LobbyForm,
     status: int = 200,
     *,
     problems: Sequence[str] = (),
     answer: Answer | None = None,
 ) -> Response:
-    return visit.page(
+    return context.render(
         "balance.html",
         status,
         lobby=lobby,

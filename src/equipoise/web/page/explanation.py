@@ -43,7 +43,7 @@ class Memory:
 class Why:
     """An explanation as the page shows it.
 
-    verb, amount : what came of it; result : how the player did, as words
+    verb, amount : the change in words; result : the result of the player in words
     against : the only opponent, if there is one
     more_opponents : how many there were beside those shown, of whom the message names only some
     extent : where the change lies between the worst and the best there could be, as a picture

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
@@ -16,6 +18,14 @@ from equipoise.web.errors import TooLargeError
 
 #: Fields of one form.
 MOST_FIELDS = 5_000
+
+
+Choice = TypeVar("Choice", bound=str)
+
+
+def wrong(field: str, rule: str, got: str) -> InvalidDataError:
+    """Return the error for one field of a form."""
+    return InvalidDataError([Problem("", None, field, rule, got)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,14 @@ class Form:
         """Return all fields of that name."""
         return [one.strip() for one in self.fields.get(name, [])]
 
+    def choice(self, name: str, choices: Sequence[Choice], otherwise: str = "") -> Choice:
+        """Return a field that must be one of some texts. Raises : InvalidDataError."""
+        text = self.text(name, otherwise)
+        for one in choices:
+            if one == text:
+                return one
+        raise wrong(name, f"must be one of {', '.join(choices)}", text[:50])
+
     def number(self, name: str, low: float, high: float) -> float | None:
         """Return a field as a number, None for an empty one. Raises : InvalidDataError."""
         text = self.text(name)
@@ -51,15 +69,14 @@ class Form:
         except ValueError:
             value = math.nan
         if not low <= value <= high:
-            rule = f"must be a number from {low:g} to {high:g}"
-            raise InvalidDataError([Problem("", None, name, rule, text[:50])])
+            raise wrong(name, f"must be a number from {low:g} to {high:g}", text[:50])
         return value
 
     def whole(self, name: str) -> int:
         """Return a field as the number of something. Raises : InvalidDataError."""
         text = self.text(name)
         if not (text.isascii() and text.isdecimal() and len(text) < 10):
-            raise InvalidDataError([Problem("", None, name, "must be a number", text[:50])])
+            raise wrong(name, "must be a number", text[:50])
         return int(text)
 
     def flag(self, name: str) -> bool:
@@ -73,7 +90,7 @@ async def read_form(request: Request, limit: int) -> Form:
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
-            raise TooLargeError(f"at most {limit:,} bytes are read")
+            raise TooLargeError(f"the form must have at most {limit:,} bytes")
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() == "multipart/form-data":
         # Large uploads are taken apart without holding up others.
@@ -101,7 +118,7 @@ def _multipart(kind: str, body: bytes) -> Form:
     head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     if not message.is_multipart():
-        raise _bad("must be a form with parts", kind)
+        raise _bad("must be multipart/form-data", kind)
     form = Form()
     for part in message.iter_parts():
         name = part.get_param("name", header="content-disposition")

@@ -6,68 +6,64 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
-from equipoise.messages.keys import Role
+from equipoise.errors import EquipoiseError
+from equipoise.messages.keys import KeyMessage, KeyRequest, Role
+from equipoise.messages.pools import PoolMessage
+from equipoise.store.connection import Store
 from equipoise.web.errors import http_status
+from equipoise.web.page.forms import wrong
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.settings import bound
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
+from equipoise.workflows import keys
+from equipoise.workflows.clock import now
+from equipoise.workflows.pools import pool_messages
 
 
-async def keys_page(visit: Visit) -> Response:
+async def keys_page(context: PageContext) -> Response:
     """Return all keys and the form for another."""
-    return await _shown(visit)
+    return await _shown(context)
 
 
-async def make_key(visit: Visit) -> Response:
-    """Make a key and tell its secret, this once."""
-    holder = visit.need_all()
-    form = await visit.form()
-    pool = form.text("pool") or None
+async def make_key(context: PageContext) -> Response:
+    """Create a key and show its secret once."""
+    key = context.need_all_pools()
+    form = await context.form()
     try:
-        made = await visit.settings.write(
-            bound(
-                visit.backend.create_key,
-                _name(form.text("name")),
-                _role(form.text("role")),
-                pool,
-                form.text("expires") or None,
-                by=holder.key,
-            )
+        request = KeyRequest(
+            name=_name(form.text("name")),
+            role=form.choice("role", get_args(Role)),
+            pool=form.text("pool") or None,
+            expires=form.text("expires") or None,
         )
+        made = await context.service.change(keys.make_key, request, now(), by=key.id)
     except EquipoiseError as error:
-        return await _shown(visit, http_status(error), problems=problems_of(error))
-    return await _shown(visit, made=made)
+        return await _shown(context, http_status(error), problems=problems_of(error))
+    return await _shown(context, made=made)
 
 
-async def end_key(visit: Visit) -> Response:
+async def end_key(context: PageContext) -> Response:
     """Revoke a key."""
-    holder = visit.need_all()
-    form = await visit.form()
-    number = form.whole("key")
-    await visit.settings.write(bound(visit.backend.revoke_key, number, by=holder.key))
-    return visit.go("/keys")
+    key = context.need_all_pools()
+    form = await context.form()
+    await context.service.change(keys.end_key, form.whole("key"), now(), by=key.id)
+    return context.redirect("/keys")
 
 
 def _name(text: str) -> str:
     if not text or len(text) > 200:
-        raise InvalidDataError([Problem("", None, "name", "must have 1 to 200 letters", text[:50])])
+        raise wrong("name", "must have 1 to 200 characters", text[:50])
     return text
 
 
-def _role(text: str) -> Role:
-    for role in get_args(Role):
-        if role == text:
-            found: Role = role
-            return found
-    rule = f"must be one of {', '.join(get_args(Role))}"
-    raise InvalidDataError([Problem("", None, "role", rule, text[:50])])
+async def _shown(context: PageContext, status: int = 200, **more: object) -> Response:
+    context.need_all_pools()
 
+    def read(store: Store) -> tuple[list[KeyMessage], list[PoolMessage]]:
+        with store.moment() as moment:
+            return keys.all_keys(moment).keys, pool_messages(moment)
 
-async def _shown(visit: Visit, status: int = 200, **more: object) -> Response:
-    visit.need_all()
-    keys, pools = await visit.settings.read(
-        bound(visit.backend.together, lambda backend: (backend.keys(), backend.pools()))
-    )
+    listed, pools = await context.service.read(read)
     given: dict[str, object] = {"made": None, "problems": [], **more}
-    return visit.page("keys.html", status, keys=keys, pools=pools, roles=get_args(Role), **given)
+    return context.render(
+        "keys.html", status, keys=listed, pools=pools, roles=get_args(Role), **given
+    )

@@ -9,11 +9,13 @@ from starlette.responses import JSONResponse, Response
 
 from equipoise.messages.players import LeaderboardMessage, LeaderboardRow
 from equipoise.messages.pools import PoolMessage
-from equipoise.web.page.backend import Backend
+from equipoise.store.connection import Store
 from equipoise.web.page.drawing.intervals import Interval, intervals
 from equipoise.web.page.rendering import HEADERS
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
+from equipoise.workflows import pool_reading
+from equipoise.workflows.pool_people import search_players
 
 PAGE_SIZE, MOST_FOUND, MOST_NAMES = 50, 50, 12
 
@@ -26,19 +28,20 @@ class BoardRow:
     interval: Interval | None
 
 
-async def leaderboard_page(visit: Visit) -> Response:
-    """Return a page of the leaderboard, or the players in whose names a text stands."""
-    search, around = visit.query("search")[:200], visit.query("around") or None
-    provisional = visit.query("provisional") == "1"
-    inactive = visit.query("inactive") == "1"
-    cursor = visit.query("cursor") or None
+async def leaderboard_page(context: PageContext) -> Response:
+    """Return a page of the leaderboard, or the players whose names contain a text."""
+    search, around = context.query("search")[:200], context.query("around") or None
+    provisional = context.query("provisional") == "1"
+    inactive = context.query("inactive") == "1"
+    cursor = context.query("cursor") or None
 
     def read(
-        backend: Backend, pool: PoolMessage
+        store: Store, pool: PoolMessage
     ) -> tuple[list[LeaderboardRow], LeaderboardMessage | None]:
         if search:
-            return backend.search_players(pool.pool, search, MOST_FOUND), None
-        found = backend.leaderboard(
+            return search_players(store, pool.pool, search, limit=MOST_FOUND), None
+        found = pool_reading.leaderboard(
+            store,
             pool.pool,
             cursor=cursor,
             limit=PAGE_SIZE,
@@ -48,11 +51,11 @@ async def leaderboard_page(visit: Visit) -> Response:
         )
         return found.players, found
 
-    rows, board = await visit.together(read)
-    pool = await visit.pool()
+    rows, board = await context.snapshot(read)
+    pool = await context.pool()
     filters = {"provisional": 1 if provisional else None, "inactive": 1 if inactive else None}
     here = ("pools", pool.pool, "leaderboard")
-    return visit.page(
+    return context.render(
         "leaderboard.html",
         rows=board_rows(rows),
         with_spread=any(row.deviation is not None for row in rows),
@@ -79,9 +82,9 @@ def board_rows(rows: Sequence[LeaderboardRow]) -> list[BoardRow]:
     return [BoardRow(row, picture) for row, picture in zip(rows, drawn, strict=True)]
 
 
-async def names(visit: Visit) -> Response:
-    """Return ids in which a text stands, as JSON for fields that suggest them."""
-    text = visit.query("text")[:200]
-    found = await visit.ask(visit.backend.search_players, text, MOST_NAMES) if text else []
+async def names(context: PageContext) -> Response:
+    """Return ids that contain a text, as JSON for input fields with suggestions."""
+    text = context.query("text")[:200]
+    found = await context.read(search_players, text, limit=MOST_NAMES) if text else []
     rows = [{"player": row.player, "rating": row.rating} for row in found]
     return JSONResponse({"players": rows}, headers=dict(HEADERS))

@@ -83,7 +83,7 @@ def request_of(lobby: LobbyForm) -> BalanceRequest:
     teams = _whole(lobby.teams, "teams", 2, MOST_TEAMS, faults)
     most = _whole(lobby.alternatives, "alternatives", 0, MOST_ALTERNATIVES, faults)
     if lobby.objective not in ("mean", "sum"):
-        faults.append(Problem("", None, "fair by", "must be mean or sum", lobby.objective[:50]))
+        faults.append(Problem("", None, "compare", "must be mean or sum", lobby.objective[:50]))
     if faults:
         raise InvalidDataError(faults, "the lobby cannot be split")
     avoided: dict[str, list[str | int]] = {}
@@ -110,7 +110,7 @@ def _player_faults(rows: Sequence[Row]) -> list[Problem]:
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
         if row.player in seen:
-            faults.append(Problem("", None, f"player {number}", "must come once", row.player))
+            faults.append(Problem("", None, f"player {number}", "must appear once", row.player))
         seen.add(row.player)
         if row.team and not (row.team.isascii() and row.team.isdecimal() and len(row.team) < 4):
             rule = "must be the number of a team"
@@ -123,7 +123,7 @@ def _player_faults(rows: Sequence[Row]) -> list[Problem]:
 def _pair_faults(lobby: LobbyForm) -> list[Problem]:
     known = {row.player for row in lobby.rows}
     return [
-        Problem("", None, "apart", "must be two players of the lobby", name or "nothing")
+        Problem("", None, "apart", "must name two players of the lobby", name or "nothing")
         for pair in lobby.apart
         for name in pair
         if name not in known

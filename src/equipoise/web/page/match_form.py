@@ -79,7 +79,7 @@ def match_of_form(form: Form) -> MatchRequest:
     problems: list[Problem] = []
     name = form.text("match")
     if not name:
-        problems.append(Problem("", None, "match", "must have an id", "nothing"))
+        problems.append(Problem("", None, "match", "must be given", "nothing"))
     teams = []
     pairs = list(zip(form.texts("rank"), form.texts("players"), strict=False))[:_MOST]
     for number, (rank, players) in enumerate(pairs, start=1):
@@ -94,7 +94,7 @@ def match_of_form(form: Form) -> MatchRequest:
             continue
         teams.append(TeamRequest(names, rank=int(rank)))
     if not problems and len(teams) < 2:
-        rule = "must be at least two with players"
+        rule = "must have at least two teams with players"
         problems.append(Problem("", None, "teams", rule, str(len(teams))))
     if problems:
         raise InvalidDataError(problems, "the match cannot be read")
@@ -104,11 +104,13 @@ def match_of_form(form: Form) -> MatchRequest:
 
 
 def match_of_json(text: str) -> MatchRequest:
-    """Return the match that stands in JSON. Raises : InvalidDataError."""
+    """Return the match in a JSON text. Raises : InvalidDataError."""
     try:
         return msgspec.json.decode(text, type=MatchRequest)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        problem = Problem("", None, "JSON", "must be a match as programs post it", str(error))
+        problem = Problem(
+            "", None, "JSON", "must be a match as in POST /v1/pools/POOL/matches", str(error)
+        )
         raise InvalidDataError([problem], "the match cannot be read") from None
 
 

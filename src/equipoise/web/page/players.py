@@ -8,21 +8,24 @@ from dataclasses import dataclass, field, replace
 from starlette.responses import JSONResponse, Response
 
 from equipoise.errors import EquipoiseError, NotFoundError
-from equipoise.messages.overview import RatingCourse
+from equipoise.messages.overview import RatingTimeline
 from equipoise.messages.players import PlayerHistory, PlayerMessage
 from equipoise.messages.pools import PoolMessage
+from equipoise.store.connection import Store
 from equipoise.web.errors import OverloadedError
-from equipoise.web.page.backend import Backend
-from equipoise.web.page.drawing.course import course_chart
+from equipoise.web.page.drawing.course import timeline_chart
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.problems import problems_of
 from equipoise.web.page.rendering import HEADERS
-from equipoise.web.page.settings import bound, state_of
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import number, path
 from equipoise.wording import counted
+from equipoise.workflows import pool_reading
+from equipoise.workflows.pool_explaining import explain_player
+from equipoise.workflows.pool_people import rating_timeline, ratings_of_players
+from equipoise.workflows.pools import pool_message
 
-MATCHES, COURSE = 25, 5_000
+MATCHES, TIMELINE_MATCHES = 25, 5_000
 #: Seconds that a page waits for an explanation before it is shown without.
 _PATIENCE = 0.3
 
@@ -50,39 +53,39 @@ class PlayerView:
 
     player: PlayerMessage
     history: PlayerHistory
-    course: RatingCourse
+    timeline: RatingTimeline
     why: Why | None = None
     known: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
-async def player_page(visit: Visit) -> Response:
+async def player_page(context: PageContext) -> Response:
     """Return the page of a player."""
-    await visit.pool()
-    name, match = visit.id_of("player"), visit.query("match") or None
-    cursor = visit.query("cursor") or None
+    await context.pool()
+    name, match = context.id_of("player"), context.query("match") or None
+    cursor = context.query("cursor") or None
     view: PlayerView | None = None
     problems: tuple[str, ...] = ()
     try:
-        view = await _with_explanation(visit, name, match, cursor)
+        view = await _with_explanation(context, name, match, cursor)
     except OverloadedError as error:
         problems = tuple(problems_of(error))
     later = view is None and not problems
     if view is None:
-        view = await visit.together(lambda backend, pool: _view(backend, pool, name, cursor=cursor))
-    pool = await visit.pool()
-    course, history = view.course, view.history
-    label = f"Rating of {name} over {counted(len(course.ratings), 'match', 'matches')}"
-    return visit.page(
+        view = await context.snapshot(lambda store, pool: _view(store, pool, name, cursor=cursor))
+    pool = await context.pool()
+    timeline, history = view.timeline, view.history
+    label = f"Rating of {name} over {counted(len(timeline.ratings), 'match', 'matches')}"
+    return context.render(
         "player.html",
         player=view.player,
         differs=view.player.display != view.player.rating,
         facts=_facts(view.player),
         history=history,
         next=_next(pool.pool, name, history.next),
-        course=course,
-        with_band=any(course.deviations),
-        chart=course_chart(course, label) if len(course.ratings) > 1 else None,
+        timeline=timeline,
+        with_band=any(timeline.deviations),
+        chart=timeline_chart(timeline, label) if len(timeline.ratings) > 1 else None,
         data=path("pools", pool.pool, "course", name),
         on_scale=pool.system in _ON_SCALE,
         with_expected=any(one.expected is not None for one in history.matches),
@@ -95,59 +98,58 @@ async def player_page(visit: Visit) -> Response:
 
 
 async def _with_explanation(
-    visit: Visit, player: str, match: str | None, cursor: str | None
+    context: PageContext, player: str, match: str | None, cursor: str | None
 ) -> PlayerView | None:
     """Return all that the page shows; None where the explanation takes too long to wait for it.
 
     A replay may take a new generation's place at any time, so the explanation is made in the
     transaction that reads the rest.
     """
-    pool, settings = await visit.pool(), visit.settings
+    pool, service = await context.pool(), context.service
     key = (pool.pool, pool.created, pool.generation, pool.last_seq, pool.pending)
 
-    def read(backend: Backend) -> tuple[PoolMessage, PlayerView]:
-        there = backend.pool(pool.pool)
-        return there, _explained(backend, there, player=player, match=match, cursor=cursor)
+    def read(store: Store) -> tuple[PoolMessage, PlayerView]:
+        with store.moment() as moment:
+            current = pool_message(moment, pool.pool)
+            return current, _explained(moment, current, player=player, match=match, cursor=cursor)
 
     async def make() -> tuple[PoolMessage, PlayerView]:
-        # Whoever asks for the same meanwhile waits for it too, so nothing in it is this visit's.
-        found: tuple[PoolMessage, PlayerView] = await settings.compute(
-            bound(settings.backend.together, read)
-        )
-        return found
+        # Other requests for the same page wait for this task, so nothing in it is of this context.
+        return await service.calculate(read, service.store)
 
-    seconds = 0.8 * visit.settings.seconds if visit.query("wait") else _PATIENCE
-    views = state_of(visit.request).views
-    found: tuple[PoolMessage, PlayerView] | None = await views.get(
+    seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
+    pages = context.state.player_pages
+    found: tuple[PoolMessage, PlayerView] | None = await pages.get(
         (*key, player, match, cursor), make, seconds
     )
     if found is None:
         return None
-    visit.show(found[0])
+    context.show(found[0])
     return found[1]
 
 
-def _view(backend: Backend, pool: PoolMessage, player: str, *, cursor: str | None) -> PlayerView:
+def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -> PlayerView:
     """Return what is shown of a player beside the explanation."""
     return PlayerView(
-        backend.player(pool.pool, player),
-        backend.history(pool.pool, player, cursor=cursor, limit=MATCHES),
-        backend.course(pool.pool, player, COURSE),
+        pool_reading.player(store, pool.pool, player),
+        pool_reading.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
+        rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
     )
 
 
 def _explained(
-    backend: Backend, pool: PoolMessage, *, player: str, match: str | None, cursor: str | None
+    store: Store, pool: PoolMessage, *, player: str, match: str | None, cursor: str | None
 ) -> PlayerView:
     """Return what is shown of a player, and why a match changed the rating, or why not."""
-    view = _view(backend, pool, player, cursor=cursor)
+    view = _view(store, pool, player, cursor=cursor)
     try:
-        why = why_of(backend.explain(pool.pool, player, match))
+        why = why_of(explain_player(store, pool.pool, player, match))
     except NotFoundError as error:
         return replace(view, problems=() if match is None else tuple(problems_of(error)))
     except EquipoiseError as error:
         return replace(view, problems=tuple(problems_of(error)))
-    return replace(view, why=why, known=backend.ratings(pool.pool, why.opponent_names))
+    known = ratings_of_players(store, pool.pool, why.opponent_names)
+    return replace(view, why=why, known=known)
 
 
 def _next(pool: str, player: str, cursor: str | None) -> str | None:
@@ -164,23 +166,25 @@ def _facts(player: PlayerMessage) -> list[Fact]:
     ]
 
 
-async def player_course(visit: Visit) -> Response:
-    """Return a player's course as JSON for the chart."""
-    name = visit.id_of("player")
-    course = await visit.together(lambda backend, pool: backend.course(pool.pool, name, COURSE))
-    pool = await visit.pool()
-    performances = course.performances if pool.system in _ON_SCALE else None
+async def player_timeline(context: PageContext) -> Response:
+    """Return a player's timeline as JSON for the chart."""
+    name = context.id_of("player")
+    timeline = await context.snapshot(
+        lambda store, pool: rating_timeline(store, pool.pool, name, most=TIMELINE_MATCHES)
+    )
+    pool = await context.pool()
+    performances = timeline.performances if pool.system in _ON_SCALE else None
     return JSONResponse(
         {
-            "times": course.times,
-            "played": course.played,
-            "ratings": _rounded(course.ratings),
-            "deviations": _rounded(course.deviations),
-            "changes": _rounded(course.changes),
+            "times": timeline.times,
+            "played": timeline.played,
+            "ratings": _rounded(timeline.ratings),
+            "deviations": _rounded(timeline.deviations),
+            "changes": _rounded(timeline.changes),
             "performances": None if performances is None else _rounded(performances),
-            "matches": course.matches,
-            "ranks": course.ranks,
-            "teams": course.teams,
+            "matches": timeline.matches,
+            "ranks": timeline.ranks,
+            "teams": timeline.teams,
         },
         headers=dict(HEADERS),
     )

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import cast, get_args
+from typing import get_args
 
 from msgspec import UNSET
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import LatePolicy, PoolChange, PoolMessage, PoolTimes
-from equipoise.web.errors import ForbiddenError, http_status
-from equipoise.web.page.forms import Form
+from equipoise.web.errors import http_status
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.settings import bound
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
+from equipoise.workflows import deleting
+from equipoise.workflows.clock import now
+from equipoise.workflows.pool_settings import change_settings
 
 #: What each way with late matches does, as words.
 LATE = {
-    "reject": "refuse them",
-    "append": "rate them as if they came last",
-    "replay": "put them in their place, and rate the pool again",
+    "reject": "reject",
+    "append": "rate as if played last",
+    "replay": "replay in order",
 }
 _TIMES = {"seconds": "seconds since 1970", "datetime": "ISO 8601"}
 _NUMBERS = (
@@ -36,56 +38,42 @@ _NULLABLE = frozenset({"inactive_days", "display_floor"})
 _MOST = 1e9
 
 
-async def settings_page(visit: Visit) -> Response:
+async def settings_page(context: PageContext) -> Response:
     """Return the form with the settings of a pool."""
-    pool = await visit.need("admin")
-    return _shown(visit, _typed(pool), saved=visit.query("saved") == "1")
+    pool = await context.need("admin")
+    return _shown(context, _typed(pool), saved=context.query("saved") == "1")
 
 
-async def save_settings(visit: Visit) -> Response:
+async def save_settings(context: PageContext) -> Response:
     """Change the settings of a pool."""
-    pool = await visit.need("admin")
-    form = await visit.form()
-    key = None if visit.holder is None else visit.holder.key
+    pool = await context.need("admin")
+    form = await context.form()
     try:
-        await visit.tell(visit.backend.change_pool, change_of(form, pool), key=key)
-    except ForbiddenError:
-        raise
+        request = change_of(form, pool)
+        await context.write(change_settings, request, now(), key=context.key_number)
     except EquipoiseError as error:
         typed = {name: form.text(name) for name in (*_NUMBERS, "late", "times", "reason")}
         typed["public"] = form.text("public")
-        return _shown(visit, typed, http_status(error), problems=problems_of(error))
-    return visit.go(path("pools", pool.pool, "settings", saved=1))
+        return _shown(context, typed, http_status(error), problems=problems_of(error))
+    return context.redirect(path("pools", pool.pool, "settings", saved=1))
 
 
-async def delete_pool(visit: Visit) -> Response:
+async def delete_pool(context: PageContext) -> Response:
     """Delete a pool, once its name was typed."""
-    holder = visit.need_all()
-    pool = await visit.pool()
-    form = await visit.form()
+    key = context.need_all_pools()
+    pool = await context.pool()
+    form = await context.form()
     try:
-        confirm = form.text("confirm")
-        await visit.settings.write(
-            bound(visit.backend.delete_pool, pool.pool, confirm, key=holder.key)
-        )
-    except ForbiddenError:
-        raise
+        await context.write(deleting.delete_pool, form.text("confirm"), key=key.id, now=now())
     except EquipoiseError as error:
-        return _shown(visit, _typed(pool), http_status(error), problems=problems_of(error))
-    return visit.go("/")
+        return _shown(context, _typed(pool), http_status(error), problems=problems_of(error))
+    return context.redirect("/")
 
 
 def change_of(form: Form, pool: PoolMessage) -> PoolChange:
     """Return the settings that a form asks for. Raises : InvalidDataError."""
-    late = form.text("late", pool.late)
-    times = form.text("times", pool.times)
-    for name, text, choices in (
-        ("late", late, get_args(LatePolicy)),
-        ("times", times, get_args(PoolTimes)),
-    ):
-        if text not in choices:
-            rule = f"must be one of {', '.join(choices)}"
-            raise InvalidDataError([Problem("", None, name, rule, text[:50])])
+    late = form.choice("late", get_args(LatePolicy), pool.late)
+    times = form.choice("times", get_args(PoolTimes), pool.times)
     numbers = {}
     for name in _NUMBERS:
         value = form.number(name, -_MOST, _MOST)
@@ -93,11 +81,11 @@ def change_of(form: Form, pool: PoolMessage) -> PoolChange:
             numbers[name] = value
     placing = numbers.pop("placement_matches", None)
     if placing is not None and placing != int(placing):
-        rule, got = "must be a whole number", form.text("placement_matches")[:50]
-        raise InvalidDataError([Problem("", None, "placement_matches", rule, got)])
+        got = form.text("placement_matches")[:50]
+        raise wrong("placement_matches", "must be a whole number", got)
     return PoolChange(
-        late=cast(LatePolicy, late),
-        times=cast(PoolTimes, times),
+        late=late,
+        times=times,
         public=form.text("public") == "1",
         placement_matches=UNSET if placing is None else int(placing),
         reason=form.text("reason"),
@@ -106,7 +94,7 @@ def change_of(form: Form, pool: PoolMessage) -> PoolChange:
 
 
 def _typed(pool: PoolMessage) -> dict[str, str]:
-    """Return the settings of a pool as they stand in the form."""
+    """Return the settings of a pool as fields of the form."""
     typed = {"late": pool.late, "times": pool.times, "public": "1" if pool.public else ""}
     for name in _NUMBERS:
         value = getattr(pool, name)
@@ -114,8 +102,10 @@ def _typed(pool: PoolMessage) -> dict[str, str]:
     return {**typed, "reason": ""}
 
 
-def _shown(visit: Visit, typed: dict[str, str], status: int = 200, **more: object) -> Response:
+def _shown(
+    context: PageContext, typed: dict[str, str], status: int = 200, **more: object
+) -> Response:
     given: dict[str, object] = {"problems": [], "saved": False, **more}
-    return visit.page(
+    return context.render(
         "pool_settings.html", status, typed=typed, choices=LATE, forms=_TIMES, **given
     )

@@ -1,48 +1,52 @@
-"""The list of pools, and how one of them does: activity, ratings, drift, what came last."""
+"""The list of pools, and the overview of one: activity, ratings, drift, latest matches."""
 
 from __future__ import annotations
 
 from markupsafe import Markup
 from starlette.responses import Response
 
-from equipoise.messages.amendments import AmendmentPage
-from equipoise.messages.matches import MatchPage
 from equipoise.messages.overview import OverviewMessage
-from equipoise.messages.players import LeaderboardMessage
-from equipoise.messages.pools import PoolMessage
-from equipoise.web.page.backend import Backend
 from equipoise.web.page.drawing.axes import moments
 from equipoise.web.page.drawing.columns import Column, Mark, columns_chart
 from equipoise.web.page.drawing.drift import drift_chart
-from equipoise.web.page.settings import bound
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import number, plural, utc
+from equipoise.workflows import amending, pool_reading
+from equipoise.workflows.pools import pool_messages
 
 LATEST, AMENDED, BEST = 8, 5, 5
 
 
-async def pools_page(visit: Visit) -> Response:
-    """Return the pools that whoever asks may read."""
-    every = await visit.settings.read(bound(visit.backend.pools))
-    shown = [one for one in every if visit.may_read(one)]
+async def pools_page(context: PageContext) -> Response:
+    """Return the pools that the sender may read."""
+    every = await context.service.read(pool_messages)
+    shown = [one for one in every if context.may_read(one)]
     ended = [one for one in shown if one.closed is not None]
     ended.sort(key=lambda one: one.closed or "", reverse=True)
-    return visit.page(
+    return context.render(
         "pools.html", pools=[one for one in shown if one.closed is None], archives=ended
     )
 
 
-async def pool_page(visit: Visit) -> Response:
-    """Return how a pool does."""
-    await visit.pool()
-    board, overview, matches, amendments = await visit.together(_read)
-    pool = await visit.pool()
-    return visit.page(
+async def pool_page(context: PageContext) -> Response:
+    """Return the overview of a pool."""
+    await context.pool()
+    overviews = context.state.overviews
+    board, overview, matches, amendments = await context.snapshot(
+        lambda store, pool: (
+            pool_reading.leaderboard(store, pool.pool, limit=BEST),
+            overviews.get(store, pool.pool),
+            pool_reading.matches(store, pool.pool, limit=LATEST),
+            amending.amendments(store, pool.pool, limit=AMENDED),
+        )
+    )
+    pool = await context.pool()
+    return context.render(
         "pool.html",
         overview=overview,
         activity=_activity(overview),
         ratings=_ratings(overview),
-        drift=drift_chart("Mean rating of those who played, over time", overview.drift)
+        drift=drift_chart("Mean rating of active players over time", overview.drift)
         if len(overview.drift) > 1
         else None,
         best=board.players,
@@ -53,20 +57,6 @@ async def pool_page(visit: Visit) -> Response:
             for name, value in pool.parameters.items()
             if isinstance(value, str | int | float)
         ],
-    )
-
-
-def _read(
-    backend: Backend, pool: PoolMessage
-) -> tuple[LeaderboardMessage, OverviewMessage, MatchPage, AmendmentPage]:
-    """Return what the page of a pool shows."""
-    return (
-        backend.leaderboard(
-            pool.pool, cursor=None, limit=BEST, provisional=False, inactive=False, around=None
-        ),
-        backend.overview(pool.pool),
-        backend.matches(pool.pool, cursor=None, limit=LATEST),
-        backend.amendments(pool.pool, cursor=None, limit=AMENDED),
     )
 
 

@@ -1,4 +1,4 @@
-"""What is said of errors: a heading for each status, a sentence for each problem."""
+"""Texts of error pages: a heading for each status, a sentence for each problem."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from equipoise.errors import EquipoiseError, InvalidDataError
 MOST = 50
 
 _TITLES = {
-    401: "Sign in to see this",
+    401: "Sign-in required",
     403: "Not allowed",
     404: "Not found",
-    405: "Not possible here",
-    409: "It contradicts what is recorded",
+    405: "Method not allowed",
+    409: "Conflict",
     413: "Too large",
-    422: "Something does not fit",
+    422: "Invalid input",
     429: "Too many requests",
-    503: "Busy",
-    504: "It took too long",
+    503: "Service unavailable",
+    504: "Timed out",
 }
 
 
 def title_of(status: int) -> str:
     """Return the heading of an error page."""
-    return _TITLES.get(status, "That did not work" if status < 500 else "Something broke")
+    return _TITLES.get(status, "Request failed" if status < 500 else "Server error")
 
 
 def problems_of(error: EquipoiseError) -> list[str]:

@@ -10,11 +10,11 @@ from typing import Any, get_args
 from starlette.responses import Response
 
 from equipoise.data.rebalanced import Method
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.rebalance import ComparedMessage, RebalanceMessage, rebalance_message
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 
 #: Seconds that a search may take, rows of a table, players whose values are looked up.
 _SECONDS, _ROWS = 5.0, 100
@@ -52,27 +52,25 @@ class PartyLine:
     players: list[tuple[str, str]]
 
 
-async def rebalance_page(visit: Visit) -> Response:
+async def rebalance_page(context: PageContext) -> Response:
     """Return the form."""
-    visit.need_calculations()
-    return _shown(visit, json.dumps(EXAMPLE, indent=1))
+    context.need_calculations()
+    return _shown(context, json.dumps(EXAMPLE, indent=1))
 
 
-async def rebalance(visit: Visit) -> Response:
+async def rebalance(context: PageContext) -> Response:
     """Return the teams of a request, and how all methods do if that was asked for."""
-    visit.need_calculations()
-    form = await visit.form()
+    context.need_calculations()
+    form = await context.form()
     text, method = form.text("request"), form.text("method")
     try:
-        chosen = _method(method)
-        found, rows = await visit.settings.compute(
+        chosen = form.choice("method", get_args(Method)) if method else None
+        found, rows = await context.service.calculate(
             lambda: rebalanced(text.encode("utf-8", "replace"), chosen, form.flag("compare"))
         )
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
         return _shown(
-            visit,
+            context,
             text,
             http_status(error),
             method=method,
@@ -81,7 +79,7 @@ async def rebalance(visit: Visit) -> Response:
         )
     values = _values_of(text)
     return _shown(
-        visit,
+        context,
         text,
         method=method,
         compare=form.flag("compare"),
@@ -106,17 +104,6 @@ def rebalanced(
         return found, []
     plain = RebalanceOrder(source=content, time_limit=_SECONDS)
     return found, comparison_message(compare_methods(plain)).methods
-
-
-def _method(text: str) -> Method | None:
-    if not text:
-        return None
-    for method in get_args(Method):
-        if method == text:
-            found: Method = method
-            return found
-    rule = f"must be one of {', '.join(get_args(Method))}"
-    raise InvalidDataError([Problem("", None, "method", rule, text[:50])])
 
 
 def _values_of(text: str) -> dict[str, str]:
@@ -145,6 +132,6 @@ def _lines(
     ]
 
 
-def _shown(visit: Visit, text: str, status: int = 200, **more: Any) -> Response:
+def _shown(context: PageContext, text: str, status: int = 200, **more: Any) -> Response:
     given = {"method": "", "compare": False, "found": None, "problems": [], "rows": [], **more}
-    return visit.page("rebalance.html", status, request=text, methods=get_args(Method), **given)
+    return context.render("rebalance.html", status, request=text, methods=get_args(Method), **given)

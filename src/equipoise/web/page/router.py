@@ -1,4 +1,4 @@
-"""Which page stands where."""
+"""Paths of the pages."""
 
 from __future__ import annotations
 
@@ -38,23 +38,22 @@ from equipoise.web.page import (
     webhooks,
 )
 from equipoise.web.page.problems import problems_of, title_of
-from equipoise.web.page.settings import state_of
 from equipoise.web.page.static_files import static_file
-from equipoise.web.page.visit import Visit, arrive
+from equipoise.web.page.visit import PageContext, authenticate
 from equipoise.web.page.wording import path
 
-View = Callable[[Visit], Awaitable[Response]]
+View = Callable[[PageContext], Awaitable[Response]]
 
 log = logging.getLogger(__name__)
 
-#: Ids stand last, as they may hold slashes.
+#: Ids come last, as they may contain slashes.
 _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", pools.pools_page),
     ("GET", "/pools/{pool}", pools.pool_page),
     ("GET", "/pools/{pool}/leaderboard", leaderboard.leaderboard_page),
     ("GET", "/pools/{pool}/names", leaderboard.names),
     ("GET", "/pools/{pool}/players/{player:path}", players.player_page),
-    ("GET", "/pools/{pool}/course/{player:path}", players.player_course),
+    ("GET", "/pools/{pool}/course/{player:path}", players.player_timeline),
     ("GET", "/pools/{pool}/matches", matches.matches_page),
     ("GET", "/pools/{pool}/matches/{match:path}", matches.match_page),
     ("GET", "/pools/{pool}/amendments", amendments.amendments_page),
@@ -75,10 +74,13 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/post", posting.post_page),
     ("POST", "/pools/{pool}/post", posting.post_match),
     *(
-        ("GET", f"/pools/{{pool}}/{deed}/{{id:path}}", amending.deed_page)
-        for deed in amending.DEEDS
+        ("GET", f"/pools/{{pool}}/{action}/{{id:path}}", amending.form_page)
+        for action in amending.ACTIONS
     ),
-    *(("POST", f"/pools/{{pool}}/{deed}/{{id:path}}", amending.do_deed) for deed in amending.DEEDS),
+    *(
+        ("POST", f"/pools/{{pool}}/{action}/{{id:path}}", amending.perform)
+        for action in amending.ACTIONS
+    ),
     ("GET", "/rebalance", rebalancing.rebalance_page),
     ("POST", "/rebalance", rebalancing.rebalance),
     ("GET", "/tournament", tournaments.tournament_page),
@@ -98,21 +100,21 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
     """Return a view that shows errors as pages and asks to sign in where that may help."""
 
     async def endpoint(request: Request) -> Response:
-        # Until it is known who asks, it is nobody.
-        visit = Visit(request, state_of(request).settings, None)
+        # An error before the key is known is shown as to a sender without a key.
+        context = PageContext(request, None)
         try:
-            async with asyncio.timeout(visit.settings.seconds):
-                visit = await arrive(request)
-                return await view(visit)
+            async with asyncio.timeout(context.service.settings.request_seconds):
+                context = await authenticate(request)
+                return await view(context)
         except UnauthorisedError:
-            return visit.go(path("sign-in", next=_asked(request)))
+            return context.redirect(path("sign-in", next=_asked(request)))
         except EquipoiseError as error:
-            return error_page(visit, error)
+            return error_page(context, error)
         except TimeoutError:
-            return error_page(visit, TimedOutError("the answer took longer than it may"))
+            return error_page(context, TimedOutError("the request took too long"))
         except DATABASE_ERRORS:
             log.exception("the database does not answer")
-            return error_page(visit, UnavailableError("the database does not answer"))
+            return error_page(context, UnavailableError("the database does not answer"))
 
     return endpoint
 
@@ -124,10 +126,12 @@ def _asked(request: Request) -> str:
     return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
 
 
-def error_page(visit: Visit, error: EquipoiseError) -> Response:
+def error_page(context: PageContext, error: EquipoiseError) -> Response:
     """Return a page that says what went wrong."""
     status = http_status(error)
-    answer = visit.page("error.html", status, title=title_of(status), problems=problems_of(error))
+    answer = context.render(
+        "error.html", status, title=title_of(status), problems=problems_of(error)
+    )
     seconds = getattr(error, "seconds", None)
     if seconds is not None:
         answer.headers["Retry-After"] = str(math.ceil(seconds))

@@ -1,76 +1,80 @@
-"""Seasons of a pool: those that have ended, and the end of one, shown before it is done."""
+"""Seasons of a pool: the list of past ones, and the end of one after a preview."""
 
 from __future__ import annotations
 
 import re
-from typing import cast, get_args
+from typing import get_args
 
 from starlette.responses import Response
 
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.seasons import Centre, Disqualified, Reset, SeasonRequest
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.amending import digest
-from equipoise.web.page.forms import Form
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import path
+from equipoise.workflows import seasons
+from equipoise.workflows.clock import now
+from equipoise.workflows.pools import pool_messages
+from equipoise.workflows.season_preview import preview_season
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-_NAME_RULE = "must be small letters, digits, '-', '_', at most 40, a letter or digit first"
+_NAME_RULE = (
+    "must have at most 40 lower-case letters, digits, '-' and '_', starting with a letter or digit"
+)
 #: What the form begins with.
 _DEFAULTS = {"reset": "soft", "keep": "50", "towards": "mean", "disqualified": "stay"}
 _FIELDS = ("season", "reset", "keep", "widen", "towards", "disqualified")
 _MOST_WIDENING = 1e9
 
 
-async def seasons_page(visit: Visit) -> Response:
+async def seasons_page(context: PageContext) -> Response:
     """Return the seasons that have ended, with their leaderboards where those may be read."""
-    ended, every = await visit.together(
-        lambda backend, pool: (backend.seasons(pool.pool), backend.pools())
+    ended, every = await context.snapshot(
+        lambda store, pool: (seasons.seasons(store, pool.pool).seasons, pool_messages(store))
     )
-    pool = await visit.pool()
+    pool = await context.pool()
     archives = [one for one in every if one.archive_of == pool.pool]
-    return visit.page(
+    return context.render(
         "seasons.html",
         seasons=ended,
-        readable={one.pool for one in archives if visit.may_read(one)},
-        just=visit.query("ended"),
+        readable={one.pool for one in archives if context.may_read(one)},
+        just=context.query("ended"),
     )
 
 
-async def end_page(visit: Visit) -> Response:
+async def end_page(context: PageContext) -> Response:
     """Return the form with which a season is ended."""
-    await visit.need("admin")
-    return _shown(visit, Form({name: [value] for name, value in _DEFAULTS.items()}))
+    await context.need("admin")
+    return _shown(context, Form({name: [value] for name, value in _DEFAULTS.items()}))
 
 
-async def end_season(visit: Visit) -> Response:
-    """Show what the end of a season would do; or end it, once that was seen."""
-    pool = await visit.need("admin")
-    form = await visit.form()
+async def end_season(context: PageContext) -> Response:
+    """Preview the end of a season; end it if the form is of a preview."""
+    pool = await context.need("admin")
+    form = await context.form()
     try:
         request = season_of(form)
         seen = digest("season", pool.pool, request)
-        if form.text("do") == seen and visit.holder is not None:
-            key = visit.holder.key
-            done = await visit.tell(visit.backend.end_season, request, key=key)
-            return visit.go(path("pools", pool.pool, "seasons", ended=done.season))
-        preview = await visit.ask(visit.backend.preview_season, request)
-    except ForbiddenError:
-        raise
+        if form.text("do") == seen:
+            key = context.key_number
+            done = await context.write(seasons.end_season, request, key=key, now=now())
+            return context.redirect(path("pools", pool.pool, "seasons", ended=done.season))
+        preview = await context.calculate(preview_season, request)
     except EquipoiseError as error:
-        return _shown(visit, form, http_status(error), problems=problems_of(error))
-    return _shown(visit, form, preview=preview, seen=seen)
+        return _shown(context, form, http_status(error), problems=problems_of(error))
+    return _shown(context, form, preview=preview, seen=seen)
 
 
 def season_of(form: Form) -> SeasonRequest:
     """Return what a form asks for. Raises : InvalidDataError."""
     name = form.text("season")
     if not _NAME.fullmatch(name):
-        raise _wrong("name of the season", _NAME_RULE, name[:50] or "nothing")
-    reset = cast(Reset, _choice(form, "reset", get_args(Reset)))
-    barred = cast(Disqualified, _choice(form, "disqualified", get_args(Disqualified)))
+        raise wrong("name of the season", _NAME_RULE, name[:50] or "nothing")
+    reset = form.choice("reset", get_args(Reset), _DEFAULTS["reset"])
+    barred = form.choice("disqualified", get_args(Disqualified), _DEFAULTS["disqualified"])
     if reset == "hard":
         # What is only of a soft reset is left as it is by default.
         return SeasonRequest(season=name, reset=reset, disqualified=barred)
@@ -80,23 +84,12 @@ def season_of(form: Form) -> SeasonRequest:
         reset=reset,
         keep=0.5 if keep is None else keep / 100,
         widen=form.number("widen", 0, _MOST_WIDENING),
-        towards=cast(Centre, _choice(form, "towards", get_args(Centre))),
+        towards=form.choice("towards", get_args(Centre), _DEFAULTS["towards"]),
         disqualified=barred,
     )
 
 
-def _choice(form: Form, field: str, choices: tuple[str, ...]) -> str:
-    text = form.text(field, _DEFAULTS[field])
-    if text not in choices:
-        raise _wrong(field, f"must be one of {', '.join(choices)}", text[:50])
-    return text
-
-
-def _wrong(field: str, rule: str, got: str) -> InvalidDataError:
-    return InvalidDataError([Problem("", None, field, rule, got)])
-
-
-def _shown(visit: Visit, form: Form, status: int = 200, **more: object) -> Response:
+def _shown(context: PageContext, form: Form, status: int = 200, **more: object) -> Response:
     given: dict[str, object] = {"preview": None, "seen": "", "problems": [], **more}
     typed = {name: form.text(name) for name in _FIELDS}
-    return visit.page("season_end.html", status, typed=typed, **given)
+    return context.render("season_end.html", status, typed=typed, **given)

@@ -11,15 +11,15 @@ from starlette.responses import Response
 
 from equipoise.charts.markup import element
 from equipoise.charts.scale import Scale, around
-from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.errors import EquipoiseError
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.errors import ForbiddenError, http_status
+from equipoise.web.errors import http_status
 from equipoise.web.page.cross_table import MOST_PLAYERS as MOST_CROSSED
 from equipoise.web.page.cross_table import CrossLine, cross_lines
 from equipoise.web.page.drawing.axes import bar, dot, picture
-from equipoise.web.page.forms import Form
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.problems import problems_of
-from equipoise.web.page.visit import Visit
+from equipoise.web.page.visit import PageContext
 
 #: Players of a table, sweeps and ids of a sweep that are shown.
 MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
@@ -82,28 +82,26 @@ class Table:
     with_rated: bool
 
 
-async def tournament_page(visit: Visit) -> Response:
+async def tournament_page(context: PageContext) -> Response:
     """Return the form."""
-    visit.need_calculations()
-    return _shown(visit, Form())
+    context.need_calculations()
+    return _shown(context, Form())
 
 
-async def tournament(visit: Visit) -> Response:
+async def tournament(context: PageContext) -> Response:
     """Return the table of a tournament."""
-    visit.need_calculations()
-    form = await visit.form()
+    context.need_calculations()
+    form = await context.form()
     try:
         content, kind, name = _games(form)
         confidence = _share(form)
         average = form.number("average", -1e6, 1e6)
-        found = await visit.settings.compute(
+        found = await context.service.calculate(
             lambda: performance_of(content, kind, confidence, average)
         )
-    except ForbiddenError:
-        raise
     except EquipoiseError as error:
-        return _shown(visit, form, http_status(error), problems=problems_of(error))
-    return _shown(visit, form, table=table_of(found), name=name)
+        return _shown(context, form, http_status(error), problems=problems_of(error))
+    return _shown(context, form, table=table_of(found), name=name)
 
 
 def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
@@ -130,13 +128,11 @@ def _games(form: Form) -> tuple[bytes, str, str]:
     if upload is not None and upload.content:
         name, content = upload.name, upload.content
     if not content.strip():
-        raise _wrong("games", "must be chosen, dropped or pasted", "nothing")
+        raise wrong("games", "must be uploaded or pasted", "nothing")
     for magic, packed in _PACKED.items():
         if content.startswith(magic):
-            raise _wrong("games", "must be text that is not packed", packed)
-    kind = form.text("format")
-    if kind and kind not in FORMATS:
-        raise _wrong("format", f"must be one of {', '.join(FORMATS)}", kind[:50])
+            raise wrong("games", "must be uncompressed text", packed)
+    kind = form.choice("format", list(FORMATS)) if form.text("format") else ""
     return content, kind or guessed(name, content), name
 
 
@@ -162,12 +158,8 @@ def _share(form: Form) -> float:
     value = form.number("confidence", 0, 100)
     if value is None or not 0 < value < 100:
         rule = "must be a percentage between 0 and 100"
-        raise _wrong("confidence", rule, form.text("confidence")[:50])
+        raise wrong("confidence", rule, form.text("confidence")[:50])
     return value / 100
-
-
-def _wrong(field: str, rule: str, got: str) -> InvalidDataError:
-    return InvalidDataError([Problem("", None, field, rule, got)])
 
 
 def table_of(rated: Rated) -> Table:
@@ -247,9 +239,9 @@ def _axis(scale: Scale) -> Markup:
     return picture("axis", 16, names)
 
 
-def _shown(visit: Visit, form: Form, status: int = 200, **more: Any) -> Response:
+def _shown(context: PageContext, form: Form, status: int = 200, **more: Any) -> Response:
     given = {"table": None, "name": "", "problems": [], **more}
-    return visit.page(
+    return context.render(
         "tournament.html",
         status,
         formats=FORMATS,

@@ -1,11 +1,11 @@
-"""One request to the page: who asks, what that person may see, and the answer."""
+"""A request to a page: who sends it, what that person may see, and how the answer is made."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
@@ -15,166 +15,193 @@ from starlette.responses import RedirectResponse, Response
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.keys import Role
 from equipoise.messages.pools import PoolMessage
-from equipoise.web.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
-from equipoise.web.page.backend import Backend, KeyHolder
+from equipoise.store.connection import Store
+from equipoise.store.keys import KeyRecord
+from equipoise.web.access import has_role, is_key_of, may_read, rules_all_pools, valid_key
+from equipoise.web.errors import ForbiddenError, UnauthorisedError
 from equipoise.web.page.forms import Form, read_form
+from equipoise.web.page.later import OverviewCache, TaskCache
 from equipoise.web.page.rendering import HEADERS, rendered
-from equipoise.web.page.settings import PageSettings, Run, bound, state_of
 from equipoise.web.page.wording import digits_of
+from equipoise.web.service import Service
+from equipoise.workflows.pools import pool_message
 
 KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
-#: A key that is longer is none of ours.
+#: A longer text is no key.
 LONGEST_SECRET = 512
+#: Players' pages in the cache: one may hold thousands of matches.
+_PLAYER_PAGES = 50
 
-_Given = ParamSpec("_Given")
-_Answer = TypeVar("_Answer")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class Visit:
-    """A request, and who made it."""
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """What all pages of an application share; it is `app.state.page`."""
 
-    def __init__(self, request: Request, settings: PageSettings, holder: KeyHolder | None) -> None:
-        self.request, self.settings, self.holder = request, settings, holder
+    service: Service
+    overviews: OverviewCache = field(default_factory=OverviewCache)
+    player_pages: TaskCache[Any] = field(default_factory=lambda: TaskCache(_PLAYER_PAGES))
+
+
+class PageContext:
+    """A request to a page, and the key of its sender."""
+
+    def __init__(self, request: Request, key: KeyRecord | None) -> None:
+        self.request, self.key = request, key
+        self.state: PageState = request.app.state.page
+        self.service: Service = self.state.service
         self._pool: PoolMessage | None = None
         self._form: Form | None = None
 
     @property
-    def backend(self) -> Backend:
-        """The service."""
-        return self.settings.backend
+    def key_number(self) -> int | None:
+        """Return the number of the key, None without one."""
+        return None if self.key is None else self.key.id
 
-    async def ask(
+    async def read(
         self,
-        call: Callable[Concatenate[str, _Given], _Answer],
-        *given: _Given.args,
-        **named: _Given.kwargs,
-    ) -> _Answer:
-        """Return what the service says of the pool of this page."""
-        pool = await self.pool()
-        answer: _Answer = await self.settings.read(bound(call, pool.pool, *given, **named))
-        return answer
+        workflow: Callable[Concatenate[Store, str, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Return what a workflow reads of the pool of this page."""
+        return await self.service.read(workflow, (await self.pool()).pool, *args, **kwargs)
 
-    async def tell(
+    async def write(
         self,
-        call: Callable[Concatenate[str, _Given], _Answer],
-        *given: _Given.args,
-        **named: _Given.kwargs,
-    ) -> _Answer:
-        """Return what the service answers to a change of the pool of this page."""
-        pool = await self.pool()
-        answer: _Answer = await self.settings.write(bound(call, pool.pool, *given, **named))
-        return answer
+        workflow: Callable[Concatenate[Store, str, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Return the result of a workflow that changes the pool of this page."""
+        return await self.service.change(workflow, (await self.pool()).pool, *args, **kwargs)
+
+    async def calculate(
+        self,
+        workflow: Callable[Concatenate[Store, str, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Return the result of a workflow that reads the pool of this page and takes long."""
+        pool = (await self.pool()).pool
+        return await self.service.calculate(workflow, self.service.store, pool, *args, **kwargs)
+
+    async def snapshot(
+        self, read: Callable[[Store, PoolMessage], T], *, takes_long: bool = False
+    ) -> T:
+        """Return what a function reads of the pool of this page in one transaction.
+
+        The page then shows the pool as it was in that transaction, too.
+        """
+
+        def in_one_transaction(store: Store) -> T:
+            with store.moment() as moment:
+                # A page with an error also links to the pool.
+                self._pool = self._readable_pool(moment)
+                return read(moment, self._pool)
+
+        if takes_long:
+            return await self.service.calculate(in_one_transaction, self.service.store)
+        return await self.service.read(in_one_transaction)
 
     async def pool(self) -> PoolMessage:
-        """Return the pool of this page, if whoever asks may read it.
+        """Return the pool of this page, if the sender may read it.
 
         To others a private pool looks like one that does not exist.
         """
         if self._pool is None:
-            found: PoolMessage = await self.settings.read(bound(self._readable, self.backend))
-            self._pool = found
+            self._pool = await self.service.read(self._readable_pool)
         return self._pool
-
-    async def together(
-        self, read: Callable[[Backend, PoolMessage], _Answer], run: Run | None = None
-    ) -> _Answer:
-        """Return what a function reads of the pool of this page, all of it of one moment.
-
-        The page then shows the pool as it was at that moment, too.
-        run : where it is done, None for where the page reads
-        """
-
-        def at_once(backend: Backend) -> _Answer:
-            # Also a page that says what went wrong leads back to the pool.
-            self._pool = self._readable(backend)
-            return read(backend, self._pool)
-
-        run = self.settings.read if run is None else run
-        answer: _Answer = await run(bound(self.backend.together, at_once))
-        return answer
 
     def show(self, pool: PoolMessage) -> None:
         """Show the pool of this page as it was when the rest of the page was read."""
-        if not self.may_read(pool):
+        if not may_read(self.key, pool):
             raise self._refused()
         self._pool = pool
 
-    def _readable(self, backend: Backend) -> PoolMessage:
-        """Return the pool of this page, if whoever asks may read it."""
+    def _readable_pool(self, store: Store) -> PoolMessage:
         name = self.request.path_params["pool"]
         try:
-            found = backend.pool(name)
+            found = pool_message(store, name)
         except NotFoundError:
-            if self.holder is not None and self.holder.may("reader", name):
+            if is_key_of(self.key, name):
                 raise
             raise self._refused() from None
-        if not self.may_read(found):
+        if not may_read(self.key, found):
             raise self._refused()
         return found
 
     def may(self, role: Role, pool: PoolMessage) -> bool:
-        """Return whether whoever asks may do what a role may in a pool."""
-        return self.holder is not None and self.holder.may(role, pool.pool, pool.archive_of)
+        """Return whether the sender has a role in a pool."""
+        return has_role(self.key, role) and is_key_of(self.key, pool.pool, pool.archive_of)
 
     def may_read(self, pool: PoolMessage) -> bool:
-        """Return whether whoever asks may read a pool."""
-        return pool.public or self.may("reader", pool)
+        """Return whether the sender may read a pool."""
+        return may_read(self.key, pool)
 
     async def need(self, role: Role) -> PoolMessage:
-        """Return the pool; refuse who has not that role in it."""
-        if self.holder is None or not self.holder.has(role):
+        """Return the pool. Refuse a sender who lacks this role in it."""
+        if not has_role(self.key, role):
             raise self._refused()
         pool = await self.pool()
         if not self.may(role, pool):
             raise self._refused()
         return pool
 
-    def need_all(self) -> KeyHolder:
-        """Return who asks; refuse all but admins of all pools."""
-        if self.holder is None or not self.holder.rules_all:
+    def need_all_pools(self) -> KeyRecord:
+        """Return the key. Refuse everybody but administrators of all pools."""
+        if self.key is None or not rules_all_pools(self.key):
             raise self._refused()
-        return self.holder
+        return self.key
 
-    def need_admin(self) -> KeyHolder:
-        """Return who asks; refuse all but admins, of whatever pool."""
-        if self.holder is None or not self.holder.has("admin"):
+    def need_admin(self) -> KeyRecord:
+        """Return the key. Refuse everybody but administrators, of all pools or of one."""
+        if self.key is None or not has_role(self.key, "admin"):
             raise self._refused()
-        return self.holder
+        return self.key
 
     def need_calculations(self) -> None:
-        """Refuse who may not use what needs no pool: without a key, where that is asked for."""
-        if self.holder is None and not self.settings.open_calculations:
+        """Refuse a sender without a key where the settings reserve calculations for keys."""
+        if self.key is None and self.service.settings.calculations != "open":
             raise self._refused()
 
     def _refused(self) -> UnauthorisedError | ForbiddenError:
-        if self.holder is None:
-            return UnauthorisedError("this is not public: sign in with a key that may see it")
-        return ForbiddenError(f"the key {self.holder.name} does not allow this")
+        if self.key is None:
+            return UnauthorisedError("this page is not public: sign in with a key that can read it")
+        return ForbiddenError(f"the key {self.key.name!r} does not allow this")
 
     async def form(self) -> Form:
-        """Return what was posted from a page of ours. Raises : ForbiddenError and others."""
+        """Return the form in the body, posted from a page of ours.
+
+        Raises : ForbiddenError and others
+        """
         if self._form is None:
             check_origin(self.request)
-            form = await read_form(self.request, self.settings.body_limit)
-            if self.holder is not None:
+            form = await read_form(self.request, self.service.settings.body_bytes)
+            if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):
-                    raise ForbiddenError("the form is of another session: load its page again")
+                    raise ForbiddenError("the form is from another session: reload the page")
             self._form = form
         return self._form
 
     def token(self) -> str:
         """Return what forms carry so that only our pages can post them; "" without a key."""
         secret = self.request.cookies.get(KEY_COOKIE, "")
-        if self.holder is None:
+        if self.key is None:
             return ""
         return hmac.new(secret.encode(), b"equipoise form", hashlib.sha256).hexdigest()
 
     def id_of(self, name: str) -> str:
-        """Return an id from the path, or from the query where it cannot stand in a path."""
+        """Return an id from the path, or from the query if it cannot be part of a path."""
         found = self.request.path_params.get(name) or self.request.query_params.get("id", "")
         if not found:
-            raise NotFoundError(f"no {name} is named")
+            raise NotFoundError(f"the id of the {name} is missing")
         return str(found)
 
     def query(self, name: str, otherwise: str = "") -> str:
@@ -190,7 +217,7 @@ class Visit:
             raise InvalidParameterError(f"{name} must be from {low} to {high}; got {text[:50]!r}")
         return int(text)
 
-    def page(self, template: str, status: int = 200, **context: Any) -> Response:
+    def render(self, template: str, status: int = 200, **context: Any) -> Response:
         """Return a page."""
         pool = self._pool
         theme = self.request.cookies.get(THEME_COOKIE, "")
@@ -200,7 +227,9 @@ class Visit:
             template,
             status,
             {
-                "holder": self.holder,
+                "key": self.key,
+                "is_admin": has_role(self.key, "admin"),
+                "rules_all_pools": rules_all_pools(self.key),
                 "token": self.token(),
                 "theme": theme if theme in ("light", "dark") else "",
                 "here": here,
@@ -214,27 +243,21 @@ class Visit:
             },
         )
 
-    def go(self, to: str) -> Response:
-        """Return the way to another page of ours."""
+    def redirect(self, to: str) -> Response:
+        """Return a redirect to another page of ours."""
         return RedirectResponse(to, 303, headers=dict(HEADERS))
 
 
-async def arrive(request: Request) -> Visit:
-    """Return the visit of a request; a key that is no longer good counts as none.
+async def authenticate(request: Request) -> PageContext:
+    """Return the context of a request; a key that is no longer valid counts as none.
 
     Raises : TooManyRequestsError
     """
-    state = state_of(request)
+    service: Service = request.app.state.page.service
     secret = request.cookies.get(KEY_COOKIE, "")
-    holder = None
-    if 0 < len(secret) <= LONGEST_SECRET:
-        find = state.settings.backend.key_holder
-        holder = await state.settings.read(bound(find, secret))
-    address = request.client.host if request.client else ""
-    seconds = state.rates.take(address if holder is None else holder.key, time.monotonic())
-    if seconds:
-        raise TooManyRequestsError("this is more than the rate of requests allowed", seconds)
-    return Visit(request, state.settings, holder)
+    key = await service.read(valid_key, secret) if 0 < len(secret) <= LONGEST_SECRET else None
+    service.access.check_rate(key, request.client.host if request.client else "")
+    return PageContext(request, key)
 
 
 def check_origin(request: Request) -> None:

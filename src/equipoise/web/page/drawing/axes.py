@@ -21,7 +21,7 @@ class Frame:
     def __init__(self, height: int, up: Scale) -> None:
         self.height, self.up = height, up
 
-    def drawing(
+    def svg(
         self,
         name: str,
         marks: Sequence[Markup],

@@ -41,7 +41,7 @@ def columns_chart(
     marks = [_column(one, at * wide, wide, up) for at, one in enumerate(columns)]
     if mark is not None:
         marks += _mark(mark)
-    return Frame(HEIGHT, up).drawing(name, marks, below, digits_up=4)
+    return Frame(HEIGHT, up).svg(name, marks, below, digits_up=4)
 
 
 def _column(one: Column, left: float, wide: float, up: Scale) -> Markup:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from equipoise.charts.scale import Scale, around
-from equipoise.messages.overview import RatingCourse
+from equipoise.messages.overview import RatingTimeline
 from equipoise.web.page.drawing.axes import Frame, moments
 from equipoise.web.page.drawing.intervals import WIDTH
 
@@ -16,26 +16,28 @@ HEIGHT = 280
 _MOST = 400
 
 
-def course_chart(course: RatingCourse, name: str) -> Markup:
+def timeline_chart(timeline: RatingTimeline, name: str) -> Markup:
     """Return rating and band, thinned so that highs and lows stay."""
-    kept = thinned(course.ratings, _MOST)
-    spreads = [course.deviations[at] or 0.0 for at in kept]
-    values = [course.ratings[at] for at in kept]
+    kept = thinned(timeline.ratings, _MOST)
+    spreads = [timeline.deviations[at] or 0.0 for at in kept]
+    values = [timeline.ratings[at] for at in kept]
     lows = [mid - WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
     highs = [mid + WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
     up = around([*lows, *highs], HEIGHT - 8.0, 8.0, [])
-    across, names = _across(course, kept)
+    across, names = _across(timeline, kept)
     frame = Frame(HEIGHT, up)
-    return frame.drawing(name, [], names, frame.curve(across, values, lows, highs))
+    return frame.svg(name, [], names, frame.curve(across, values, lows, highs))
 
 
-def _across(course: RatingCourse, kept: list[int]) -> tuple[list[float], list[tuple[float, str]]]:
+def _across(
+    timeline: RatingTimeline, kept: list[int]
+) -> tuple[list[float], list[tuple[float, str]]]:
     """Return places from 0 to 1000, and names below: moments, or counts of matches."""
-    if course.times is not None:
-        low, high = course.times[kept[0]], course.times[kept[-1]]
+    if timeline.times is not None:
+        low, high = timeline.times[kept[0]], timeline.times[kept[-1]]
         wide = (high - low) or 1.0
-        return [1000 * (course.times[at] - low) / wide for at in kept], moments(low, high)
-    count = len(course.ratings)
+        return [1000 * (timeline.times[at] - low) / wide for at in kept], moments(low, high)
+    count = len(timeline.ratings)
     scale = Scale(1.0, max(count, 2), 0.0, 1.0)
     names = [(scale.at(value), text) for value, text in scale.ticks(6) if value >= 1]
     return [1000 * scale.at(at + 1) for at in kept], names

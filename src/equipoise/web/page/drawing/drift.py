@@ -34,4 +34,4 @@ def drift_chart(name: str, points: Sequence[MeanPoint]) -> Markup:
         [one.lower for one in points],
         [one.upper for one in points],
     )
-    return frame.drawing(name, [], below, curve)
+    return frame.svg(name, [], below, curve)

@@ -17,7 +17,7 @@ _HEIGHT = 18
 class Interval(NamedTuple):
     """A picture, and the ends that it shows."""
 
-    drawing: Markup
+    svg: Markup
     low: float
     high: float
 

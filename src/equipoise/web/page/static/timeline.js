@@ -25,7 +25,7 @@ class Course {
   }
 
   tools() {
-    const row = document.getElementById("course-tools");
+    const row = document.getElementById("timeline-tools");
     const choices = [["All", this.count], ["Last 100", 100], ["Last 30", 30]];
     this.buttons = choices
       .filter(([, many], at) => at === 0 || many < this.count)
@@ -201,7 +201,7 @@ class Course {
   }
 }
 
-const box = document.getElementById("course");
+const box = document.getElementById("timeline");
 if (box) {
   fetch(box.dataset.source)
     .then((answer) => (answer.ok ? answer.json() : Promise.reject(answer.status)))
