@@ -20,32 +20,36 @@ _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
 
 
 class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a service is run. Sizes are in bytes, times in seconds.
+    """Settings of the service. Sizes are in bytes, times in seconds.
 
     database : `sqlite:///FILE` or `postgresql+psycopg://USER:PASSWORD@HOST/NAME`
-    body_bytes : of a body that is read whole; line_bytes : of one line of a stream
-    list_length : matches posted in one array
-    request_seconds : after which a request is given up
-    idle_seconds : without a byte of a stream, or of an export, after which it is given up
-    wait_seconds : that `?wait=` may ask for
-    rate_limit : requests a second of one key, or of one address without a key; 0 for no limit
-    rate_burst : requests that may come at once
-    failed_keys : keys a second that an address may try in vain; 0 for no limit
-    queued_matches, queued_posts : that may wait for the writer before posts are refused
-    batch_matches : that one transaction takes
-    chunk_lines, chunk_bytes : of a stream that are committed together
-    readers : threads for reading; calculators : threads for what takes long
-    queued_calculations : that may wait for a thread before more are refused
-    key_seconds : how long another process may go on using a key that was just revoked
+    body_bytes : maximum size of a body that is read whole
+    line_bytes : maximum size of one line of a stream
+    list_length : maximum number of matches in one array
+    request_seconds : time limit of a request
+    idle_seconds : maximum time without data in a stream or an export
+    wait_seconds : maximum value of `?wait=`
+    rate_limit : requests per second for one key, or one address without a key; 0 for no limit
+    rate_burst : requests that may arrive at once
+    failed_keys : wrong keys per second that an address may try; 0 for no limit
+    queued_matches : matches that may wait for the writer before posts are rejected
+    queued_posts : posts that may wait for the writer before more are rejected
+    batch_matches : maximum number of matches in one transaction
+    chunk_lines : lines of a stream that are committed together
+    chunk_bytes : bytes of a stream that are committed together
+    readers : number of reader threads
+    calculators : number of threads for long calculations
+    queued_calculations : calculations that may wait for a thread before more are rejected
+    key_seconds : how long another process may still accept a key that was just revoked
     cors : origins whose pages may call the service
-    metrics : who may read `/metrics`: anybody (open), with a key for all pools (key), nobody (off)
-    calculations : who may use rebalance and performance: with any key (key), or anybody (open)
-    page : whether the pages for people are served
-    proxies : addresses of proxies that may say for whom they ask; "*" for any
-    grace_seconds : for requests under way when the service is stopped
-    log_level : the least that is logged: debug, info, warning, error
-    webhook_seconds : that a webhook's receiver has to answer
-    private_webhooks : whether webhooks may have addresses that are not public
+    metrics : who may read `/metrics`: anybody (open), a key for all pools (key), nobody (off)
+    calculations : who may use rebalance and performance: any key (key), or anybody (open)
+    page : whether the web pages are served
+    proxies : addresses of proxies whose forwarded client address is trusted; "*" for any
+    grace_seconds : time for active requests to finish when the service stops
+    log_level : lowest level that is logged: debug, info, warning, error
+    webhook_seconds : time that the receiver of a webhook has to respond
+    private_webhooks : whether webhooks may have private addresses
     """
 
     database: str = "sqlite:///equipoise.db"
