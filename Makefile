@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n $(PROCESSES) --dist worksteal
 # What test-fast runs one by one. CI leaves the browser to test-browser.
 ALONE ?= alone or browser
-JIT_OFF_TESTS := tests/numeric tests/rating tests/performance tests/test_every_system.py
+JIT_OFF_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
 
 .PHONY: all setup demo serve test test-fast test-jit-off test-bounds test-browser chromium \
 	format lint types layers docs bench clean
@@ -66,7 +66,7 @@ test-fast: .venv/.test
 	$(PYTEST) -m "$(ALONE)"
 
 test-jit-off: .venv/.test
-	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) $(JIT_OFF_TESTS) --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.performance --cov-report=term --cov-fail-under=90
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) $(JIT_OFF_TESTS) --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tournament --cov-report=term --cov-fail-under=90
 
 test-bounds: .venv/.test
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) $(JIT_OFF_TESTS)

@@ -15,15 +15,15 @@ import sys
 import time
 
 import numpy as np
-from report import DATA, needs, report
 
 from equipoise.data.backtest import Backtest, SystemScores
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.formats import read_history
-from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.replay import replay
+from report import DATA, needs, report
 
 RHOS = (0.0, 0.04, 0.2, 1.0, math.inf)
 THREADS = 2

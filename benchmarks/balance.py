@@ -15,11 +15,10 @@ from statistics import median
 
 import numpy as np
 from ortools.sat.python import cp_model
-from report import report
 
-from equipoise.balance.lobby_split import balance
-from equipoise.data.lobby import Lobby
-from equipoise.data.split import Balance
+from equipoise.data.lobby import Balance, Lobby
+from equipoise.teams.lobby.lobby_split import balance
+from report import report
 
 PARTIES = (5, 4, 4, 3, 3, 2, 2, 2, 2)
 TEAMS, SIZE = 10, 6

@@ -21,15 +21,15 @@ os.environ.setdefault("RAYON_NUM_THREADS", "2")
 
 from elo_mmr import contests_of, row, seconds
 from elo_mmr_py import PlayerRating, rate_latest
-from report import DATA, needs, report
 
 from equipoise.data.history import History
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
-from equipoise.rating.codeforces import Codeforces
+from equipoise.rating.platforms.codeforces import Codeforces
+from equipoise.rating.platforms.topcoder import TopCoder
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
-from equipoise.rating.topcoder import TopCoder
+from report import DATA, needs, report
 
 Peer: TypeAlias = Literal["cfsys", "tcsys"]
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from report import DATA, needs, report
 
 from equipoise.arrays import Floats, Ints
-from equipoise.rating.codeforces_platform import platform_round
+from equipoise.rating.platforms.codeforces_platform import platform_round
+from report import DATA, needs, report
 
 SLOPE = math.log(10.0) / 400.0
 SIZES = (1_000, 5_000, 20_000, 100_000)

@@ -10,12 +10,12 @@ import time
 from statistics import median
 
 import numpy as np
-from report import report
 
 from equipoise.data.history import History
 from equipoise.numeric.workers import Workers
-from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.state import State
+from report import report
 
 SYSTEM = EloMMR(weight_limit=0.23, sigma_limit=54, rho=0.04)
 SIZES = (10_000, 100_000, 1_000_000)

@@ -17,13 +17,13 @@ import numpy as np
 os.environ.setdefault("RAYON_NUM_THREADS", "2")
 
 from elo_mmr_py import Contest, EloMmrConfig, PlayerRating, rate_latest
-from report import DATA, needs, report
 
 from equipoise._jit import watch_compilation
 from equipoise.data.history import History
 from equipoise.formats import read_history
-from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.replay import replay
+from report import DATA, needs, report
 
 OURS = EloMMR(weight_limit=0.23, sigma_limit=54, rho=1.0)
 LATE = 40

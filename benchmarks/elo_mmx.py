@@ -10,11 +10,11 @@ from statistics import median
 
 from elo_mmr import contests_of, row, seconds
 from elo_mmr_py import EloMmrConfig, rate_latest
-from report import DATA, needs, report
 
 from equipoise.formats import read_history
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.elo_mmr import EloMMX
 from equipoise.rating.replay import replay
+from report import DATA, needs, report
 
 OURS = EloMMX(weight_limit=0.16, sigma_limit=74)
 

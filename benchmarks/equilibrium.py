@@ -25,10 +25,10 @@ from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
-from report import report
 
 from equipoise.data.games import Games
-from equipoise.performance.equilibrium import Equilibrium, performance_equilibrium
+from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
+from report import report
 
 Floats = NDArray[np.float64]
 Row = tuple[str, ...]

@@ -14,13 +14,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from report import report
 
 from equipoise.arrays import Floats
 from equipoise.data.games import Games
 from equipoise.errors import NoEquilibriumError
-from equipoise.performance.curves import EloCurve
-from equipoise.performance.equilibrium import performance_equilibrium
+from equipoise.tournament.curves import EloCurve
+from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from report import report
 
 WITHIN = 1.959963984540054
 

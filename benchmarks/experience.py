@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 from elo_mmr_paper import AS_RUN
-from report import DATA, Part, needs, report_parts
 
 from equipoise.data.backtest import Backtest, Difference, Group, players_with
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
 from equipoise.formats import read_history
 from equipoise.rating.registry import make_system
+from report import DATA, Part, needs, report_parts
 
 THREADS = 2
 REFERENCE = "elo-mmr"

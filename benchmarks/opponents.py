@@ -15,18 +15,16 @@ import warnings
 from statistics import median
 
 import numpy as np
-from report import DATA, ROOT, Part, needs, report_parts
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.errors import ApproximationWarning
-from equipoise.evaluate.incentives import incentives
+from equipoise.evaluate.incentives.audit import incentives
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.system import RatingSystem
+from report import DATA, ROOT, Part, needs, report_parts
 
 CONTESTS, RUNS = 120, 3
 MODELS: tuple[type[EloMMRParameters], ...] = (EloMMR, EloMMX)

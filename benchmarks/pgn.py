@@ -93,7 +93,7 @@ def measure(path: Path) -> tuple[int, float, float]:
 
 def read(path: Path) -> None:
     """Read a file and print what it took."""
-    from equipoise.formats.pgn import read_pgn_files
+    from equipoise.formats.pgn.games import read_pgn_files
 
     before = time.process_time()
     games = read_pgn_files(path)

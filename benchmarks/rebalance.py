@@ -17,11 +17,18 @@ from functools import partial
 from statistics import median
 
 import numpy as np
-from report import report
 
-from equipoise.balance.rebalance import rebalance
-from equipoise.data.rebalanced import Method, Rebalance
-from equipoise.data.ruleset import MatchedParty, MatchedPlayer, RebalanceRequest, Rule, Ruleset
+from equipoise.data.rebalancing import (
+    MatchedParty,
+    MatchedPlayer,
+    Method,
+    Rebalance,
+    RebalanceRequest,
+    Rule,
+    Ruleset,
+)
+from equipoise.teams.parties.rebalance import rebalance
+from report import report
 
 RULES = (Rule(attribute="mmr", reference=100, max=3000),)
 RUNS, MATCHES = 15, 1_000

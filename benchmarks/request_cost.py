@@ -25,23 +25,22 @@ from typing import TypeAlias
 
 import msgspec
 import uvloop
-from report import report
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from equipoise.analysis.clock import now
 from equipoise.messages.pools import PoolRequest
-from equipoise.web.api import ENDPOINTS
+from equipoise.pools.pool.pools import create_pool
+from equipoise.web.api.endpoints import ENDPOINTS
 from equipoise.web.application import Application, create_application
-from equipoise.web.dispatch import Dispatcher
-from equipoise.web.endpoints import ApiRequest, Endpoint
-from equipoise.web.logs import configure_logs
-from equipoise.web.routing import PathTable, sent_path
+from equipoise.web.http.dispatch import Dispatcher, PathTable, sent_path
+from equipoise.web.http.endpoints import ApiRequest, Endpoint
+from equipoise.web.http.middleware import configure_logs
 from equipoise.web.settings import ServiceSettings
-from equipoise.workflows.clock import now
-from equipoise.workflows.pools import create_pool
+from report import report
 
 REQUESTS, AT_ONCE, TURNS = 2_000, 50, 31
 POOL, PATH = "league", "/v1/pools/{pool}/players/{player}"

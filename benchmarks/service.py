@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 from load_client import Load, request, run_load
+
 from report import ROOT, pace, report
 
 sys.path.append(str(ROOT / "tests"))  # the service is run here as the tests run it

@@ -206,11 +206,11 @@ def of_service(entered: FilesEntered, folder: str) -> dict[str, set[str]]:
     """Return the files of the tasks of the service."""
     import httpx
 
-    from equipoise.messages.keys import KeyRequest
+    from equipoise.messages.access import KeyRequest
+    from equipoise.pools.pool.access import make_key
     from equipoise.store.connection import open_store
     from equipoise.web.application import create_application
     from equipoise.web.settings import ServiceSettings
-    from equipoise.workflows.keys import make_key
 
     database = f"sqlite:///{folder}/structure.db"
     store = open_store(database)

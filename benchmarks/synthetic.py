@@ -15,13 +15,12 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from report import Part, report_parts
 
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
 from equipoise.rating.system import RatingSystem
+from report import Part, report_parts
 
 SEEDS = 10
 METRICS = ("pair_inversion", "rank_deviation")

@@ -28,7 +28,6 @@ from statistics import mean
 
 import numpy as np
 from elo_mmr_paper import AS_GENERATED, AS_RUN, GRIDS, PAPER, TUNED_EARLY
-from report import DATA, Part, needs, report_parts
 from tables_shown import (
     SEEDS,
     Measured,
@@ -43,11 +42,12 @@ from tables_shown import (
 from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
+from report import DATA, Part, needs, report_parts
 
 THREADS = 2
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import mean
 
 from elo_mmr_paper import AS_RUN, PAPER
-from report import Part
 
 from equipoise.data.backtest import Backtest, Difference
 from equipoise.data.history import History
+from report import Part
 
 SEEDS = tuple(range(10))
 #: A mean over the seeds may be so far from the paper's figure.

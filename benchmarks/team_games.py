@@ -25,13 +25,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from report import DATA, Part, keep_numbers, needs, report_parts
 
+from equipoise.analysis.files.reading import HistoryRequest, read
 from equipoise.data.backtest import BASELINE, Backtest, SystemScores
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
 from equipoise.rating.registry import make_system
-from equipoise.workflows.reading import HistoryRequest, read
+from report import DATA, Part, keep_numbers, needs, report_parts
 
 THREADS = 2
 LEARNED = 0.3

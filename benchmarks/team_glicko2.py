@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 from openskill.models import PlackettLuce
-from report import report
 from trueskill import TrueSkill
 
 from equipoise._jit import watch_compilation
 from equipoise.data.history import History
 from equipoise.rating.replay import replay
-from equipoise.rating.team_glicko2 import TeamGlicko2
+from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
+from report import report
 
 MATCHES, PLAYERS, SIDE = 100_000, 20_000, 5
 SKILL_DEVIATION, PERFORMANCE_DEVIATION = 1.0, 1.0

@@ -19,7 +19,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.arguments import _evaluated, _hints_of_fields, check_values
-from equipoise.data.ruleset import MatchedParty, MatchedPlayer
+from equipoise.data.rebalancing import MatchedParty, MatchedPlayer
 from equipoise.errors import EquipoiseError, InvalidParameterError
 from equipoise.rating.registry import SYSTEMS, system_class
 

@@ -203,8 +203,8 @@ def test_a_preview_may_be_repeated() -> None:
 
 def test_pauses_grow_and_respect_what_is_asked() -> None:
     """Half to all of 0.1, 0.2, 0.4 s, at most 5 s; Retry-After wins, but not without end."""
-    from equipoise.client.log_calls import pool
-    from equipoise.client.retries import Reply
+    from equipoise.client.call import Reply
+    from equipoise.client.calls import pool
 
     retries, call = Retries(attempts=20), pool("p")
     for attempt in range(1, 20):

@@ -206,7 +206,7 @@ from equipoise.numeric.chebyshev import evaluate_series
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.normal import normal_cdf, normal_hazard
 from equipoise.numeric.sigmoid_sum import Sigmoids, empty_scratch, tail_series, tail_sum
-from equipoise.rating.elo_mmr_gaussian import gaussian_on_one_thread
+from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread
 
 n = 61
 curves = Sigmoids(np.linspace(-500.0, 700.0, n), 1.0 / np.linspace(20.0, 90.0, n), np.ones(n))

@@ -15,7 +15,7 @@ import numpy as np
 import equipoise as eq
 from equipoise.arrays import Floats
 from equipoise.charts import theme
-from equipoise.data.ruleset import MatchedParty, MatchedPlayer, Rule
+from equipoise.data.rebalancing import MatchedParty, MatchedPlayer, Rule
 
 HERE = Path(__file__).parent
 MATCHES = 1_000

@@ -11,24 +11,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.balance.lobby_split import balance
-    from equipoise.balance.rebalance import rebalance
+    from equipoise.data.audits import Drift, Incentive
     from equipoise.data.backtest import Backtest
-    from equipoise.data.drift import Drift
-    from equipoise.data.effective import EffectiveRating
     from equipoise.data.explanation import Explanation
     from equipoise.data.games import Games
     from equipoise.data.history import History
-    from equipoise.data.incentives import Incentive
-    from equipoise.data.lobby import Lobby
-    from equipoise.data.prediction import Prediction
-    from equipoise.data.ratings import Ratings, Trace
-    from equipoise.data.rebalanced import Rebalance
-    from equipoise.data.ruleset import RebalanceRequest, Ruleset
-    from equipoise.data.split import Balance
+    from equipoise.data.lobby import Balance, Lobby
+    from equipoise.data.prediction import Prediction, win_probability
+    from equipoise.data.ratings import EffectiveRating, Ratings, Trace
+    from equipoise.data.rebalancing import Rebalance, RebalanceRequest, Ruleset
     from equipoise.data.tournament import TournamentPerformance
     from equipoise.data.tuning import Range, Tuning
-    from equipoise.data.win_probability import win_probability
     from equipoise.errors import (
         ApproximationWarning,
         ConflictError,
@@ -43,111 +36,115 @@ if TYPE_CHECKING:
     )
     from equipoise.evaluate.backtest import backtest
     from equipoise.evaluate.drift import drift
-    from equipoise.evaluate.incentives import incentives
+    from equipoise.evaluate.incentives.audit import incentives
     from equipoise.evaluate.placing import PlaceDistribution, place_distribution
     from equipoise.evaluate.tuning import tune
     from equipoise.formats import read_history, scan_history, write_history, write_table
-    from equipoise.formats.games import read_games, scan_games
+    from equipoise.formats.games.reading import read_games, scan_games
     from equipoise.formats.lobby import read_lobby
     from equipoise.formats.rebalance_request import read_rebalance_request
-    from equipoise.performance.averages import complete_performance, linear_performance
-    from equipoise.performance.equilibrium import Equilibrium, performance_equilibrium
-    from equipoise.performance.fide import fide_performance
-    from equipoise.performance.recursive import recursive_performance
-    from equipoise.performance.results import results_of_player
-    from equipoise.performance.tournament import performance
-    from equipoise.performance.tpr import tournament_performance
-    from equipoise.rating.codeforces import Codeforces
-    from equipoise.rating.elo import Elo
-    from equipoise.rating.elo_mmr import EloMMR
-    from equipoise.rating.elo_mmx import EloMMX
+    from equipoise.rating.bayes.trueskill import TrueSkill, TrueSkillSPb
+    from equipoise.rating.bayes.weng_lin import BradleyTerry, PlackettLuce
+    from equipoise.rating.classical.elo import Elo
+    from equipoise.rating.classical.glicko import Glicko
+    from equipoise.rating.classical.glicko2 import Glicko2
+    from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
     from equipoise.rating.explaining import explain
-    from equipoise.rating.glicko import Glicko
-    from equipoise.rating.glicko2 import Glicko2
     from equipoise.rating.lineup import lobby_of
+    from equipoise.rating.platforms.codeforces import Codeforces
+    from equipoise.rating.platforms.topcoder import TopCoder
     from equipoise.rating.pool_state import PoolState
     from equipoise.rating.registry import make_system
     from equipoise.rating.replay import Replay, predict, replay
-    from equipoise.rating.team_glicko2 import TeamGlicko2
-    from equipoise.rating.topcoder import TopCoder
-    from equipoise.rating.trueskill import TrueSkill, TrueSkillSPb
-    from equipoise.rating.weng_lin import BradleyTerry, PlackettLuce
+    from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
     from equipoise.rating.what_if import WhatIf, what_if
+    from equipoise.teams.lobby.lobby_split import balance
+    from equipoise.teams.parties.rebalance import rebalance
+    from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
+    from equipoise.tournament.formulas import (
+        complete_performance,
+        fide_performance,
+        linear_performance,
+        results_of_player,
+        tournament_performance,
+    )
+    from equipoise.tournament.recursive import recursive_performance
+    from equipoise.tournament.tournament import performance
 
 _PLACES = {
     "ApproximationWarning": "equipoise.errors",
     "backtest": "equipoise.evaluate.backtest",
     "Backtest": "equipoise.data.backtest",
-    "balance": "equipoise.balance.lobby_split",
-    "Balance": "equipoise.data.split",
-    "BradleyTerry": "equipoise.rating.weng_lin",
-    "Codeforces": "equipoise.rating.codeforces",
-    "complete_performance": "equipoise.performance.averages",
+    "balance": "equipoise.teams.lobby.lobby_split",
+    "Balance": "equipoise.data.lobby",
+    "BradleyTerry": "equipoise.rating.bayes.weng_lin",
+    "Codeforces": "equipoise.rating.platforms.codeforces",
+    "complete_performance": "equipoise.tournament.formulas",
     "ConflictError": "equipoise.errors",
     "ConvergenceError": "equipoise.errors",
     "drift": "equipoise.evaluate.drift",
-    "Drift": "equipoise.data.drift",
-    "EffectiveRating": "equipoise.data.effective",
-    "Elo": "equipoise.rating.elo",
-    "EloMMR": "equipoise.rating.elo_mmr",
-    "EloMMX": "equipoise.rating.elo_mmx",
-    "Equilibrium": "equipoise.performance.equilibrium",
+    "Drift": "equipoise.data.audits",
+    "EffectiveRating": "equipoise.data.ratings",
+    "Elo": "equipoise.rating.classical.elo",
+    "EloMMR": "equipoise.rating.elo_mmr.elo_mmr",
+    "EloMMX": "equipoise.rating.elo_mmr.elo_mmr",
+    "Equilibrium": "equipoise.tournament.equilibrium.equilibrium",
     "EquipoiseError": "equipoise.errors",
     "explain": "equipoise.rating.explaining",
     "Explanation": "equipoise.data.explanation",
-    "fide_performance": "equipoise.performance.fide",
+    "fide_performance": "equipoise.tournament.formulas",
     "Games": "equipoise.data.games",
-    "Glicko": "equipoise.rating.glicko",
-    "Glicko2": "equipoise.rating.glicko2",
+    "Glicko": "equipoise.rating.classical.glicko",
+    "Glicko2": "equipoise.rating.classical.glicko2",
     "History": "equipoise.data.history",
-    "Incentive": "equipoise.data.incentives",
+    "Incentive": "equipoise.data.audits",
     "InvalidDataError": "equipoise.errors",
     "InvalidParameterError": "equipoise.errors",
-    "linear_performance": "equipoise.performance.averages",
+    "linear_performance": "equipoise.tournament.formulas",
     "lobby_of": "equipoise.rating.lineup",
     "Lobby": "equipoise.data.lobby",
-    "incentives": "equipoise.evaluate.incentives",
+    "incentives": "equipoise.evaluate.incentives.audit",
     "make_system": "equipoise.rating.registry",
     "NoEquilibriumError": "equipoise.errors",
     "NotFoundError": "equipoise.errors",
-    "performance": "equipoise.performance.tournament",
-    "performance_equilibrium": "equipoise.performance.equilibrium",
+    "performance": "equipoise.tournament.tournament",
+    "performance_equilibrium": "equipoise.tournament.equilibrium.equilibrium",
     "place_distribution": "equipoise.evaluate.placing",
     "PlaceDistribution": "equipoise.evaluate.placing",
-    "PlackettLuce": "equipoise.rating.weng_lin",
+    "PlackettLuce": "equipoise.rating.bayes.weng_lin",
     "PoolState": "equipoise.rating.pool_state",
     "predict": "equipoise.rating.replay",
     "Prediction": "equipoise.data.prediction",
     "Problem": "equipoise.errors",
     "Range": "equipoise.data.tuning",
     "Ratings": "equipoise.data.ratings",
-    "read_games": "equipoise.formats.games",
+    "read_games": "equipoise.formats.games.reading",
     "read_history": "equipoise.formats",
     "read_lobby": "equipoise.formats.lobby",
-    "recursive_performance": "equipoise.performance.recursive",
+    "recursive_performance": "equipoise.tournament.recursive",
     "read_rebalance_request": "equipoise.formats.rebalance_request",
-    "rebalance": "equipoise.balance.rebalance",
+    "rebalance": "equipoise.teams.parties.rebalance",
     "replay": "equipoise.rating.replay",
-    "Rebalance": "equipoise.data.rebalanced",
-    "RebalanceRequest": "equipoise.data.ruleset",
+    "Rebalance": "equipoise.data.rebalancing",
+    "RebalanceRequest": "equipoise.data.rebalancing",
     "Replay": "equipoise.rating.replay",
-    "results_of_player": "equipoise.performance.results",
-    "scan_games": "equipoise.formats.games",
+    "results_of_player": "equipoise.tournament.formulas",
+    "scan_games": "equipoise.formats.games.reading",
     "scan_history": "equipoise.formats",
     "Sweep": "equipoise.errors",
-    "Ruleset": "equipoise.data.ruleset",
-    "TeamGlicko2": "equipoise.rating.team_glicko2",
-    "TopCoder": "equipoise.rating.topcoder",
-    "tournament_performance": "equipoise.performance.tpr",
+    "Ruleset": "equipoise.data.rebalancing",
+    "TeamGlicko2": "equipoise.rating.team_glicko2.team_glicko2",
+    "TopCoder": "equipoise.rating.platforms.topcoder",
+    "tournament_performance": "equipoise.tournament.formulas",
     "TournamentPerformance": "equipoise.data.tournament",
     "Trace": "equipoise.data.ratings",
-    "TrueSkill": "equipoise.rating.trueskill",
-    "TrueSkillSPb": "equipoise.rating.trueskill",
+    "TrueSkill": "equipoise.rating.bayes.trueskill",
+    "TrueSkillSPb": "equipoise.rating.bayes.trueskill",
     "tune": "equipoise.evaluate.tuning",
     "Tuning": "equipoise.data.tuning",
     "what_if": "equipoise.rating.what_if",
     "WhatIf": "equipoise.rating.what_if",
-    "win_probability": "equipoise.data.win_probability",
+    "win_probability": "equipoise.data.prediction",
     "write_history": "equipoise.formats",
     "write_table": "equipoise.formats",
 }

@@ -196,7 +196,7 @@ def _sources(package: Path) -> dict[str, bytes]:
 
 
 def _imports(path: str, text: bytes, package: str) -> set[str]:
-    """Return everything that a source imports, as "equipoise.rating.elo.Elo".
+    """Return everything that a source imports, as "equipoise.rating.classical.elo.Elo".
 
     path : of the source in the package, which relative imports begin from
     """

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.pages.backtest import backtest_page
-from pages.report_by_hand import report
+from equipoise.report.backtest import backtest_page
+from report.report_by_hand import report
 
 pytestmark = pytest.mark.browser
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from equipoise.charts.rating_series import RatingSeries
+from equipoise.charts.rating import RatingSeries
 
 
 def series(

@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 
 from equipoise.charts import theme
 from equipoise.charts.canvas import ASCII
-from equipoise.charts.distribution import Place, distribution, share_above
-from equipoise.charts.distribution_figure import MOST_MARKED, distribution_figure
-from equipoise.charts.distribution_text import distribution_rows
+from equipoise.charts.distribution import (
+    MOST_MARKED,
+    Place,
+    distribution,
+    distribution_figure,
+    distribution_rows,
+    share_above,
+)
 from equipoise.data.ratings import Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError
 

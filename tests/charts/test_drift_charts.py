@@ -12,10 +12,8 @@ import pytest
 
 from equipoise.charts import theme
 from equipoise.charts.canvas import ASCII
-from equipoise.charts.drift_figure import MOST_SYSTEMS, drift_figure
-from equipoise.charts.drift_panels import drift_panels
-from equipoise.charts.drift_text import drift_rows
-from equipoise.data.drift import ActivityWindow, Drift
+from equipoise.charts.drift import MOST_SYSTEMS, drift_figure, drift_panels, drift_rows
+from equipoise.data.audits import ActivityWindow, Drift
 from equipoise.errors import InvalidParameterError, NotFoundError
 
 

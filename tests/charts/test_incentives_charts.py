@@ -10,9 +10,8 @@ import pytest
 
 from equipoise.charts import theme
 from equipoise.charts.canvas import ASCII
-from equipoise.charts.incentives_figure import incentives_figure, points
-from equipoise.charts.incentives_text import incentive_rows
-from equipoise.data.incentives import Incentive
+from equipoise.charts.incentives import incentive_rows, incentives_figure, points
+from equipoise.data.audits import Incentive
 from equipoise.errors import InvalidParameterError
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from charts.performances_by_hand import field, performances
 from equipoise.charts import theme
-from equipoise.charts.performance_figure import performance_figure
-from equipoise.charts.performance_list import listed
-from equipoise.data.performance_series import PerformanceSeries
+from equipoise.charts.performance import listed, performance_figure
+from equipoise.data.tournament import PerformanceSeries
 
 NAN = float("nan")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from charts.performances_by_hand import field, performances
-from equipoise.charts.performance_list import (
+from equipoise.charts.performance import (
     MOST_ROWS,
     SHOWN_ROWS,
     listed,

@@ -11,8 +11,7 @@ import pytest
 
 from charts.series_by_hand import series
 from equipoise.charts import theme
-from equipoise.charts.rating_figure import MOST_PLAYERS, rating_figure
-from equipoise.charts.rating_series import RatingSeries
+from equipoise.charts.rating import MOST_PLAYERS, RatingSeries, rating_figure
 from equipoise.errors import InvalidParameterError
 
 

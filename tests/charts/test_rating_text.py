@@ -7,8 +7,7 @@ import pytest
 
 from charts.series_by_hand import series
 from equipoise.charts.canvas import ASCII, COLOURS, Row
-from equipoise.charts.rating_series import RatingSeries
-from equipoise.charts.rating_text import rating_rows
+from equipoise.charts.rating import RatingSeries, rating_rows
 
 
 def lines(rows: list[Row]) -> list[str]:

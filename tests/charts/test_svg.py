@@ -11,16 +11,16 @@ import pytest
 
 from charts.colours_seen import VISION, contrast, nearest
 from equipoise.charts import svg, theme
-from equipoise.charts.calibration_svg import calibration_chart
-from equipoise.charts.interval_svg import Reference, Whisker, interval_chart
-from equipoise.charts.slices_svg import Course, legend_mark, slices_chart
-from equipoise.charts.svg_style import (
-    DARK_INK,
-    DARK_MUTED,
-    DARK_PAGE,
-    DARK_PALETTE,
-    style_sheet,
+from equipoise.charts.backtest import (
+    Course,
+    Reference,
+    Whisker,
+    calibration_chart,
+    interval_chart,
+    legend_mark,
+    slices_chart,
 )
+from equipoise.charts.svg import DARK_INK, DARK_MUTED, DARK_PAGE, DARK_PALETTE, style_sheet
 from equipoise.data.backtest import Calibration
 
 NAN = math.nan

@@ -13,10 +13,15 @@ from hypothesis import strategies as st
 
 from charts.performances_by_hand import graph, knock_out, world_cup
 from equipoise.charts import theme
-from equipoise.charts.class_layout import BOX_WIDTH, Layout, box_words, class_layout
-from equipoise.charts.class_rows import MOST_ABREAST
-from equipoise.charts.sweeps_figure import sweeps_figure
-from equipoise.data.performance_series import ClassGraph
+from equipoise.charts.sweeps import (
+    BOX_WIDTH,
+    MOST_ABREAST,
+    Layout,
+    box_words,
+    class_layout,
+    sweeps_figure,
+)
+from equipoise.data.tournament import ClassGraph
 
 #: Points: nothing of the page is wider.
 WIDE = 840.0

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from equipoise.charts import theme
-from equipoise.charts.tuning_figure import MOST_PANELS, tuning_figure
-from equipoise.charts.tuning_surface import Axis, Surface
+from equipoise.charts.tuning import MOST_PANELS, Axis, Surface, tuning_figure
 from equipoise.data.tuning import Choice, Range, Trial, Tuning, Value
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.cli import run
-from equipoise.data.drift import COLUMNS, ActivityWindow
+from equipoise.data.audits import DRIFT_COLUMNS, ActivityWindow
 from equipoise.evaluate.drift import drift
 
 ROOT = Path(__file__).parents[2]
@@ -115,7 +115,7 @@ def test_a_table_has_all_moments_of_all_systems(
     assert f"wrote {target}" in err
     read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "json": pl.read_json}[suffix]
     table = read(target)  # type: ignore[operator]
-    assert table.columns == ["system", "matches", "time", *COLUMNS]
+    assert table.columns == ["system", "matches", "time", *DRIFT_COLUMNS]
     assert len(table) == 21
     conserved = table.filter(pl.col("system") == "conserved")
     np.testing.assert_allclose(conserved["created_by_performance"].to_numpy(), 0, atol=1e-9)

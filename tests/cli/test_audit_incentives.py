@@ -13,8 +13,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.cli import run
-from equipoise.data.incentives import COLUMNS
-from equipoise.evaluate.incentives import Effort, incentives
+from equipoise.data.audits import INCENTIVE_COLUMNS
+from equipoise.evaluate.incentives.audit import Effort, incentives
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
@@ -108,7 +108,7 @@ def test_a_table_has_all_matches(
     assert f"wrote {target}" in err
     read = {"csv": pl.read_csv, "parquet": pl.read_parquet, "json": pl.read_json}[suffix]
     table = read(target)  # type: ignore[operator]
-    assert table.columns == ["system", "player", "match", "time", *COLUMNS]
+    assert table.columns == ["system", "player", "match", "time", *INCENTIVE_COLUMNS]
     assert len(table) == 24
     fair = table.filter(~pl.col("thrown"))
     np.testing.assert_array_equal(fair["place"], fair["planned_place"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.cli import run
-from pages.report_by_hand import Balanced, part, rows, tree, words
+from report.report_by_hand import Balanced, part, rows, tree, words
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "contests.csv"
 TWO = ("--system", "elo-mmr", "--system", "slow=elo", "--set", "slow.k=16")

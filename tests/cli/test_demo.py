@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import typer.main
 
+from equipoise.analysis.files.demo import STEPS, Step, tour
 from equipoise.cli import run
 from equipoise.cli.application import application
 from equipoise.errors import EquipoiseError
-from equipoise.workflows.demo import STEPS, Step, tour
 
 ROOT = Path(__file__).parents[2]
 

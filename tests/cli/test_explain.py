@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.analysis.files.explain import explain_message, written
 from equipoise.cli import run
-from equipoise.cli.explanation_text import ordinal, print_explanation, rounded_parts, summary
+from equipoise.cli.files.explanation_text import ordinal, print_explanation, rounded_parts, summary
 from equipoise.data.explanation import (
     Contribution,
     Explanation,
@@ -22,7 +23,6 @@ from equipoise.data.explanation import (
     Quantity,
     Remembered,
 )
-from equipoise.workflows.explain import explain_message, written
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from equipoise.cli import run
-from equipoise.cli.predict import _print_teams
-from equipoise.messages.predict import PredictedPlayer, PredictedTeam, PredictMessage
+from equipoise.cli.files.predict import _print_teams
+from equipoise.messages.questions import PredictedPlayer, PredictedTeam, PredictMessage
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from equipoise.cli import run
-from equipoise.cli.rate import _summary_lines
-from equipoise.messages.rating import RateSummary
+from equipoise.cli.files.rate import _summary_lines
+from equipoise.messages.histories import RateSummary
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")

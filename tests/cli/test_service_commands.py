@@ -16,7 +16,7 @@ from sqlalchemy import text
 from equipoise.cli import run
 from equipoise.store import keys as stored_keys
 from equipoise.store.connection import open_store
-from workflows.posted_history import NOW
+from pools.posted_history import NOW
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
@@ -184,10 +184,10 @@ def test_missing_libraries_are_named(
 
 def test_the_examples_of_the_commands_run(here: Path) -> None:
     """One after the other, as they stand in the help; that of `serve` does not end by itself."""
-    from equipoise.cli import export, import_, keys, verify
+    from equipoise.cli.service import exchange, keys, verify
 
     (here / "examples").symlink_to(ROOT / "examples")
-    parts = (import_.EXAMPLE, export.EXAMPLE, verify.EXAMPLE)
+    parts = (exchange.IMPORT_EXAMPLE, exchange.EXAMPLE, verify.EXAMPLE)
     epilogs = (*parts, keys.CREATE_EXAMPLE, keys.LIST_EXAMPLE, keys.REVOKE_EXAMPLE)
     lines = [line.strip() for epilog in epilogs for line in epilog.splitlines()]
     commands = [line.removeprefix("equipoise ") for line in lines if line.startswith("equipoise ")]

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from equipoise.analysis.files import simulate as workflow
 from equipoise.cli import run
-from equipoise.cli.simulate import Model
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.cli.files.simulate import Model
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
 from equipoise.formats import read_history, write_history
 from equipoise.formats.times import instant
-from equipoise.workflows import simulate as workflow
 
 SMALL = ["--players", "30", "--contests", "6", "--attendance", "0.6", "--seed", "5"]
 MODEL = ContestModel(players=30, contests=6, attendance=0.6)

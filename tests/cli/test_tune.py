@@ -16,9 +16,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from equipoise.analysis.studies.trials import Study
 from equipoise.cli import run
 from equipoise.data.tuning import Trial
-from equipoise.workflows.studies import Study
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")

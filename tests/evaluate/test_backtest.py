@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from equipoise import Elo, EloMMR, Glicko2
 from equipoise.data.backtest import LEAST_DIFFERENCE, METRICS, judge
 from equipoise.data.history import History
-from equipoise.data.outlook import Outlook
+from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.evaluate import backtest as module
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.evaluate.bootstrap import draw, interval, resampled
-from equipoise.evaluate.tally import ALL, LOG_LOSS, TOP
+from equipoise.evaluate.scoring.tally import ALL, LOG_LOSS, TOP, draw, interval, resampled
 
 
 def blocks_of(losses: np.ndarray, sizes: np.ndarray) -> np.ndarray:

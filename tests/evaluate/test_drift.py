@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.analysis.files.reading import with_performance
 from equipoise.arrays import Ints
-from equipoise.data.drift import ActivityWindow
+from equipoise.data.audits import ActivityWindow
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.evaluate.drift import default_window, drift, measure_drift
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
-from equipoise.workflows.reading import with_performance
 from reference.drift import drift as slow_drift
 
 DAY = 86_400_000_000

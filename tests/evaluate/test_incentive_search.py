@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.evaluate.incentive_courses import Plan
-from equipoise.evaluate.incentive_placements import placements, worse_spots
-from equipoise.evaluate.incentive_plans import farming_plans, toggles_at_the_end
-from equipoise.evaluate.incentive_search import search
+from equipoise.evaluate.incentives.courses import Plan, placements, worse_spots
+from equipoise.evaluate.incentives.search import farming_plans, search, toggles_at_the_end
 from equipoise.rating.system import Capabilities
 from rating.histories import examples, one_contest
 from reference.incentives import all_ranks

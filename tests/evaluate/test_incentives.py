@@ -10,17 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from equipoise.analysis.files.reading import with_performance
+from equipoise.data.audits import LEAST_GAIN
 from equipoise.data.history import History
-from equipoise.data.incentives import LEAST_GAIN
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.evaluate.incentive_courses import FrozenCourse, ReplayedCourse, walk
-from equipoise.evaluate.incentive_players import entered_matches, rated_matches, sample
-from equipoise.evaluate.incentives import Effort, incentives, throwing
+from equipoise.evaluate.incentives.audit import (
+    Effort,
+    entered_matches,
+    incentives,
+    rated_matches,
+    sample,
+    throwing,
+)
+from equipoise.evaluate.incentives.courses import FrozenCourse, ReplayedCourse, walk
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
 from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
-from equipoise.workflows.reading import with_performance
 from rating.histories import Contest, contests, every_model, examples, history_of, parameters
 from reference import incentives as slow
 

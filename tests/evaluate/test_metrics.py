@@ -10,12 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from equipoise.data.backtest import METRICS
-from equipoise.data.outlook import Curve
+from equipoise.data.prediction import Curve
 from equipoise.errors import InvalidDataError
-from equipoise.evaluate.experience import GROUP_RATIOS, GROUPS
-from equipoise.evaluate.metrics import Rule, score_field
-from equipoise.evaluate.scored import Scored
-from equipoise.evaluate.tally import Tally
+from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS
+from equipoise.evaluate.scoring.metrics import Rule, score_field
+from equipoise.evaluate.scoring.scored import Scored
+from equipoise.evaluate.scoring.tally import Tally
 from evaluate.predictions import VARIANCES, history_of, outlook_of, predicted_matches
 from reference import metrics as slow
 from reference.metrics import Team

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.data.outlook import Curve, Outlook
+from equipoise.data.prediction import Curve, Outlook
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.placing import PlaceDistribution, place_distribution
 

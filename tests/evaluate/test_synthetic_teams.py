@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from equipoise.errors import InvalidParameterError
-from equipoise.evaluate.synthetic_statistics import ROLES, STATISTICS
-from equipoise.evaluate.synthetic_teams import TeamMatch, TeamModel, simulate_teams, team_matches
+from equipoise.evaluate.synthetic_teams import (
+    ROLES,
+    STATISTICS,
+    TeamMatch,
+    TeamModel,
+    simulate_teams,
+    team_matches,
+)
 
 MODEL = TeamModel(players=40, matches=60, sizes=((2, 2), (3, 2)))
 

@@ -20,11 +20,10 @@ from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,
 )
-from equipoise.evaluate import objective
+from equipoise.evaluate import tuning
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.proposals import Sampler
-from equipoise.evaluate.search_spaces import SPACES, default_grid, default_ranges
-from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.evaluate.proposals import SPACES, Sampler, default_grid, default_ranges
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.tuning import _carry_out, tune
 from equipoise.rating.registry import SYSTEMS, make_system, setting_of
 
@@ -121,14 +120,14 @@ def test_parameters_that_need_times_are_refused_where_there_are_none() -> None:
 
 
 def test_a_solver_that_does_not_converge_is_a_failed_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = objective.Replaying
+    real = tuning.Replaying
 
     def failing(system: Elo, *others: object) -> object:
         if system.k == 7:
             raise ConvergenceError("the equation", 100, 0.5)
         return real(system, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(objective, "Replaying", failing)
+    monkeypatch.setattr(tuning, "Replaying", failing)
     found = tune(Elo(), contests(), {"k": (7.0, 20.0)}, min_history=2)
     assert [trial.status for trial in found.trials] == ["failed", "done"]
     assert "did not converge in 100 iterations" in found.trials[0].reason

@@ -7,7 +7,7 @@ from typing import Any
 
 from equipoise.data.games import Games
 from equipoise.data.reading import GamesReading
-from equipoise.formats.games import scan_games
+from equipoise.formats.games.reading import scan_games
 
 
 def scan(text: str, format: str = "csv", **options: Any) -> GamesReading:

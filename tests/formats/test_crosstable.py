@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError
-from equipoise.formats.crosstable import looks_like_cross_table, read_cross_table
-from equipoise.formats.game_columns import GameColumns
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.crosstable import looks_like_cross_table, read_cross_table
 from formats.comparing import real_data, told
 
 

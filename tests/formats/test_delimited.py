@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, scan_history
-from equipoise.formats.delimited import read_delimited
+from equipoise.formats.tables.delimited import read_delimited
 from formats.comparing import told
 
 GOOD = "match,player,rank\n1,a,0\n1,b,1\n"
@@ -242,7 +242,7 @@ def test_the_slow_reader_reads_what_the_fast_one_does(monkeypatch):
     """On well-formed text they agree, so that a bad row changes nothing else."""
     text = 'match,player,rank,x\n1,"a\nb",0,\n\n1,"c""d",1,"e,f"\n,,,\n2,é,0,"g h"\n'
     fast = read_delimited(text.encode(), "t", ",")
-    monkeypatch.setattr("equipoise.formats.delimited._fast", lambda *_: None)
+    monkeypatch.setattr("equipoise.formats.tables.delimited._fast", lambda *_: None)
     slow = read_delimited(text.encode(), "t", ",")
     assert fast.frame.equals(slow.frame)
     rows = np.arange(len(fast.frame))

@@ -15,8 +15,8 @@ import equipoise.data.games as rules
 from equipoise.data.games import Games, id_array
 from equipoise.data.reading import GamesReading
 from equipoise.errors import Problem
-from equipoise.formats.game_assembly import GAME, assemble_games
-from equipoise.formats.game_columns import GameColumns
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.reading import GAME, assemble_games
 from formats.reading_games import rows_of, scan
 
 

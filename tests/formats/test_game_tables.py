@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import equipoise.data.games as rules
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.columns import NOT_EMPTY, NUMBER
-from equipoise.formats.games import read_games, scan_games
-from equipoise.formats.pgn_results import is_nobody
-from equipoise.formats.results import RESULT
+from equipoise.formats.games.reading import read_games, scan_games
+from equipoise.formats.games.rows import RESULT
+from equipoise.formats.pgn.values import is_nobody
+from equipoise.formats.tables.columns import NOT_EMPTY, NUMBER
 from equipoise.formats.times import TIME
 from formats.reading_games import problems, rows, rows_of, scan
 

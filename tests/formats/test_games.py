@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.formats.games import read_games, scan_games
+from equipoise.formats.games.reading import read_games, scan_games
 from formats.comparing import real_data
 from formats.reading_games import rows_of, scan
 

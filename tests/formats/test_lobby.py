@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 import equipoise.data.lobby as rules
-from equipoise.balance.lobby_split import balance
-from equipoise.data.effective import EffectiveRating
 from equipoise.data.lobby import Lobby
+from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.formats.lobby import read_lobby, read_lobby_of
+from equipoise.teams.lobby.lobby_split import balance
 
 ROOT = Path(__file__).parents[2]
 ROWS: list[dict[str, Any]] = [

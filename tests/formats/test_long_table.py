@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
-from equipoise.formats.arrangement import PLACES
+from equipoise.formats.tables.columns import PLACES
 from formats.comparing import told
 
 WHOLE = "must be a whole number from 0"

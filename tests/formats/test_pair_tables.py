@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise.data.games as rules
-from equipoise.formats.columns import NUMBER
-from equipoise.formats.games import read_games
-from equipoise.formats.mirrors import MIRROR, SIDES
-from equipoise.formats.pair_tables import NOT_NEGATIVE
+from equipoise.formats.games.lists import MIRROR, NOT_NEGATIVE, SIDES
+from equipoise.formats.games.reading import read_games
+from equipoise.formats.tables.columns import NUMBER
 from formats.reading_games import problems, rows, scan
 
 HEADER = "player,opponent,points,games\n"

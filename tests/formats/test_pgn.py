@@ -11,8 +11,8 @@ import math
 import pytest
 
 from equipoise.errors import InvalidDataError
-from equipoise.formats.pgn import read_pgn
-from equipoise.formats.pgn_scan import LARGEST_GAME
+from equipoise.formats.pgn.games import read_pgn
+from equipoise.formats.pgn.scan import LARGEST_GAME
 from formats.comparing import told
 
 AGREE = "must agree with the result after the moves"

@@ -14,8 +14,8 @@ from contextlib import suppress
 import pytest
 
 from equipoise.errors import EquipoiseError, InvalidDataError
-from equipoise.formats import pgn_files
-from equipoise.formats.pgn import read_pgn, read_pgn_files
+from equipoise.formats.pgn import text as pgn_files
+from equipoise.formats.pgn.games import read_pgn, read_pgn_files
 from formats.test_pgn import pgn, rows
 
 GAMES = pgn() + pgn("cyd", "dan", "1/2-1/2")

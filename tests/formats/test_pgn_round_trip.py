@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError
-from equipoise.formats.pgn import read_pgn
-from equipoise.formats.pgn_scan import scan
+from equipoise.formats.pgn.games import read_pgn
+from equipoise.formats.pgn.scan import scan
 from fuzz.damage import damaged
 from fuzz.readers import READERS
 

@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import write_table
-from equipoise.formats.pieces import write_pieces
+from equipoise.formats.writing import write_pieces
 
 TABLE = pl.DataFrame({"match": range(10), "player": [f"p{i}" for i in range(10)], "x": [0.1] * 10})
 

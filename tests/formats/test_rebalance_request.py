@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from equipoise.balance.rebalance import rebalance
-from equipoise.data import request_rules as must
-from equipoise.data.ruleset import RebalanceRequest, Rule, Ruleset
+from equipoise.data import rebalancing as must
+from equipoise.data.rebalancing import RebalanceRequest, Rule, Ruleset
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.formats.rebalance_request import read_rebalance_request
+from equipoise.teams.parties.rebalance import rebalance
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "rebalance.json"

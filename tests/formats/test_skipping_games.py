@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.data.reading import GamesReading
 from equipoise.errors import InvalidDataError
-from equipoise.formats.games import read_games, scan_games
+from equipoise.formats.games.reading import read_games, scan_games
 from formats.trf_writing import player_line, report
 
 

@@ -8,9 +8,9 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from equipoise.formats.crosstable import read_cross_table
-from equipoise.formats.games import scan_games
-from equipoise.formats.pgn import read_pgn
+from equipoise.formats.games.crosstable import read_cross_table
+from equipoise.formats.games.reading import scan_games
+from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.trf import read_trf
 
 PGN = (

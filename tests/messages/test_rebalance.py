@@ -6,9 +6,9 @@ import json
 
 import msgspec
 
-from balance.matches import BACKFILL, PARTITIONED, request
-from equipoise.balance.rebalance import rebalance
-from equipoise.messages.rebalance import RebalanceMessage, rebalance_message
+from equipoise.messages.teams import RebalanceMessage, rebalance_message
+from equipoise.teams.parties.rebalance import rebalance
+from teams.matches import BACKFILL, PARTITIONED, request
 
 FIELDS = [
     "method",

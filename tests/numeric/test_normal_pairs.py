@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.numeric.normal_crowd import crowd_of
-from equipoise.numeric.normal_pairs import expected_above_and_below
+from equipoise.numeric.normal_pairs import crowd_of, expected_above_and_below
 from rating.histories import needs_jit
 
 

@@ -8,9 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from rating.histories import dense
 from reference.elo_mmr_arrays import gaussian_balance, hazards
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.formats import read_history
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_belief import (
+from equipoise.rating.elo_mmr.belief import (
     DECAY,
     DEVIATION,
     MEAN,
@@ -31,8 +30,7 @@ from equipoise.rating.elo_mmr_belief import (
     update_gaussian_belief,
     update_scratch,
 )
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import COUNT, State
 from equipoise.rating.system import RatingSystem

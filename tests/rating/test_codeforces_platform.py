@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.codeforces import Codeforces
-from equipoise.rating.codeforces_platform import best_players, last_places, platform_round
 from equipoise.rating.explaining import explain_change
+from equipoise.rating.platforms.codeforces import Codeforces
+from equipoise.rating.platforms.codeforces_platform import best_players, last_places, platform_round
 from equipoise.rating.registry import kind_of, make_system
 from equipoise.rating.state import State
 from rating.histories import (

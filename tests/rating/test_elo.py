@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
-from equipoise.rating.elo import Elo
+from equipoise.rating.classical.elo import Elo
 from equipoise.rating.replay import replay
 
 

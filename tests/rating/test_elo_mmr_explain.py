@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from equipoise.arrays import Ints
 from equipoise.data.explanation import Explanation
 from equipoise.errors import ApproximationWarning
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.match_apart import NAMED_OPPONENTS
+from equipoise.rating.single_match import NAMED_OPPONENTS
 from rating.histories import (
     RHOS,
     Contest,

@@ -10,8 +10,9 @@ import pytest
 
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.chebyshev import NODES, interval_points
-from equipoise.rating.elo_mmr_direct import DIRECT_BELOW, solve_directly
-from equipoise.rating.elo_mmr_gaussian import (
+from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
+from equipoise.rating.elo_mmr.elo_mmr import EloMMX
+from equipoise.rating.elo_mmr.gaussian import (
     HALF_WIDTH,
     Scratch,
     _interpolate,
@@ -20,8 +21,7 @@ from equipoise.rating.elo_mmr_gaussian import (
     is_sparse,
     set_up,
 )
-from equipoise.rating.elo_mmr_performance import order_by_place
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.performance import order_by_place
 from rating.fields import (
     DOCUMENTED,
     Model,

@@ -10,9 +10,7 @@ import polars as pl
 import pytest
 
 from equipoise.data.history import History
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.replay import Replay, replay
 from rating.histories import (
     WITHOUT_JIT,

@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.numeric.workers import Workers
-from equipoise.rating.contest import PARALLEL_FROM
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_gaussian import gaussian_on_one_thread, gaussian_on_workers
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
-from equipoise.rating.elo_mmr_performance import (
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
+from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread, gaussian_on_workers
+from equipoise.rating.elo_mmr.performance import (
     order_by_place,
     solve_on_one_thread,
     solve_on_workers,
 )
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.platforms.contest import PARALLEL_FROM
 from equipoise.rating.replay import replay
 from rating.histories import (
     Contest,

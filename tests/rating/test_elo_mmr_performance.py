@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_direct import DIRECT_BELOW
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.direct import DIRECT_BELOW
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
 from rating.fields import (
     DOCUMENTED,
     Model,

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.state import COUNT, State
 from rating.histories import (
     Contest,

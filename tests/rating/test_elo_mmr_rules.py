@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import ApproximationWarning, InvalidParameterError
-from equipoise.rating.elo import Elo
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.classical.elo import Elo
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
 from equipoise.rating.registry import notes_of
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem

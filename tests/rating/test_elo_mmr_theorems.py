@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.elo_mmr_parameters import EloMMRParameters
-from equipoise.rating.elo_mmx import EloMMX
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from rating.histories import (
     Belief,
     Entrants,

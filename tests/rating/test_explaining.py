@@ -17,10 +17,10 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
-from equipoise.rating.elo import Elo
-from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.classical.elo import Elo
+from equipoise.rating.classical.glicko2 import Glicko2
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.explaining import explain, explain_change
-from equipoise.rating.glicko2 import Glicko2
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.glicko import Glicko
+from equipoise.rating.classical.glicko import Glicko
 from equipoise.rating.state import State
 from reference import glicko as slow
 

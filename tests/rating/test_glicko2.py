@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history
-from equipoise.rating.glicko2 import Glicko2
-from equipoise.rating.glicko2_update import GLICKO2_SCALE
+from equipoise.rating.classical.glicko2 import GLICKO2_SCALE, Glicko2
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from rating.histories import shared_file

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.rating.glicko2_update import game, new_volatility, opponent_weight, updated
+from equipoise.rating.classical.glicko2 import game, new_volatility, opponent_weight, updated
 from rating.histories import examples
 from reference import team_glicko2 as reference
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.data.explanation import Explanation
-from equipoise.rating.codeforces import Codeforces
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.match_apart import NAMED_OPPONENTS
+from equipoise.rating.platforms.codeforces import Codeforces
+from equipoise.rating.platforms.topcoder import TopCoder
+from equipoise.rating.single_match import NAMED_OPPONENTS
 from equipoise.rating.state import State
-from equipoise.rating.topcoder import TopCoder
 from rating.histories import Entrants, entrants, examples, needs_jit, one_contest, rate
 
 Platform = Codeforces | TopCoder

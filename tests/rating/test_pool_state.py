@@ -12,7 +12,7 @@ import pytest
 from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.formats import read_history
-from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import replay
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from equipoise.errors import ApproximationWarning, InvalidParameterError, NotFoundError
-from equipoise.rating.elo_mmr import EloMMR
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.registry import make_system
 
 

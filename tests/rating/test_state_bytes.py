@@ -9,9 +9,9 @@ import pytest
 
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
+from equipoise.rating.player_state import pack_players, unpack_players
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.state import State
-from equipoise.rating.state_bytes import pack_players, unpack_players
 from equipoise.rating.system import RatingSystem
 
 DAY = 86_400_000_000

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import InvalidParameterError
-from equipoise.rating import topcoder_match
-from equipoise.rating.contest import PARALLEL_FROM, mean_places
+from equipoise.rating.platforms import topcoder
+from equipoise.rating.platforms.contest import PARALLEL_FROM, mean_places
+from equipoise.rating.platforms.topcoder import TopCoder, places_on_one_thread, spread_of_field
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
-from equipoise.rating.topcoder import TopCoder
-from equipoise.rating.topcoder_performance import places_on_one_thread, spread_of_field
 from rating.histories import (
     Contest,
     Entrants,
@@ -325,7 +324,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
     )
     by_kernel = TopCoder().initial(3000)
     for m in range(4):
-        topcoder_match.rate_contests(TopCoder().job(by_kernel, history, m, m + 1, None), 0, 1)
+        topcoder.rate_contests(TopCoder().job(by_kernel, history, m, m + 1, None), 0, 1)
     np.testing.assert_array_equal(by_kernel.table, one_thread.state.state.table)
     assert one_thread.trace is not None
     for other in others:

@@ -9,10 +9,10 @@ import pytest
 
 from equipoise.data.history import History
 from equipoise.errors import ConvergenceError, InvalidParameterError
-from equipoise.rating import trueskill
+from equipoise.rating.bayes import trueskill
+from equipoise.rating.bayes.trueskill import TrueSkill, TrueSkillSPb
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
-from equipoise.rating.trueskill import TrueSkill, TrueSkillSPb
 from rating.test_weng_lin import Match
 from reference.trueskill_exact import duel
 

@@ -10,9 +10,9 @@ from hypothesis import given
 
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.rating.elo import Elo
-from equipoise.rating.elo_mmr import EloMMR
-from equipoise.rating.glicko2 import Glicko2
+from equipoise.rating.classical.elo import Elo
+from equipoise.rating.classical.glicko2 import Glicko2
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.lineup import lineup
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import predict, replay

@@ -12,7 +12,7 @@ from equipoise.client import Client
 from equipoise.errors import AccessError, ConflictError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, PoolRequest
-from equipoise.messages.service_requests import BalanceRequest, PredictRequest
+from equipoise.messages.questions import BalanceRequest, PredictRequest
 from service.serving import ONCE, Service
 
 DUEL = MatchRequest("m1", [TeamRequest(["a"], 0), TeamRequest(["b"], 1)])

@@ -12,8 +12,8 @@ from equipoise.client import AsyncClient
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.messages.questions import BalancePlayer, BalanceRequest, PredictRequest
 from equipoise.messages.seasons import SeasonRequest
-from equipoise.messages.service_requests import BalancePlayer, BalanceRequest, PredictRequest
 from service.serving import ONCE, Service
 from trials.calls import duel
 from trials.crash import wait_until_replayed

@@ -14,12 +14,12 @@ import pytest
 
 from equipoise.messages.matches import MatchRequest, PostedMessage, TeamRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.pools.pool.pools import create_pool, pool_message
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import Store, open_store
-from equipoise.workflows.pools import create_pool, pool_message
-from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.verifying import verify_pool
+from pools.posted_history import NOW
 from trials.postgres import Postgres
-from workflows.posted_history import NOW
 
 #: Matches that are acknowledged before the backup begins.
 _BEFORE = 60

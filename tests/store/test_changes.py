@@ -6,6 +6,9 @@ import random
 
 from sqlalchemy import select
 
+from equipoise.pools.pool.deleting import collect_garbage
+from equipoise.pools.reading.pool_reading import player_history
+from equipoise.pools.replay.replaying import rerate
 from equipoise.store.changes import (
     SHOWN,
     ChangeRow,
@@ -18,10 +21,7 @@ from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import PoolRecord, Position, get_pool
 from equipoise.store.schema import changes, ratings
 from equipoise.store.sizes import Sizes
-from equipoise.workflows.clearing import collect_garbage
-from equipoise.workflows.pool_reading import player_history
-from equipoise.workflows.replaying import rerate
-from workflows.pool_trials import Trial, duel
+from pools.pool_trials import Trial, duel
 
 PLAYERS = ["ana", "bob", "cyd", "dan", "eve", "é"]
 

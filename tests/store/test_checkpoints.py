@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from equipoise.store import checkpoints
-from equipoise.store.checkpoints import Checkpoint
+from equipoise.store import replays
 from equipoise.store.connection import open_store
+from equipoise.store.replays import Checkpoint
 
 
 def checkpoint(time: int, seq: int, content: bytes = b"state") -> Checkpoint:
@@ -17,12 +17,12 @@ def test_the_last_one_before_a_position_is_found(database_url: str) -> None:
     store = open_store(database_url)
     with store.write() as connection:
         for one in ((-5, 9), (0, 1), (0, 4), (7, 2)):
-            checkpoints.add_checkpoint(connection, 1, checkpoint(*one))
-        checkpoints.add_checkpoint(connection, 2, checkpoint(3, 3))
+            replays.add_checkpoint(connection, 1, checkpoint(*one))
+        replays.add_checkpoint(connection, 2, checkpoint(3, 3))
     asked = {(-5, 9): None, (0, 1): (-5, 9), (0, 5): (0, 4), (7, 2): (0, 4), (9, 0): (7, 2)}
     with store.read() as connection:
         for position, expected in asked.items():
-            found = checkpoints.last_before(connection, 1, position)
+            found = replays.last_before(connection, 1, position)
             assert (None if found is None else found.position) == expected
     store.close()
 
@@ -32,11 +32,11 @@ def test_one_at_the_same_position_is_replaced(database_url: str) -> None:
     store = open_store(database_url)
     content = bytes(range(256)) * 8
     with store.write() as connection:
-        checkpoints.add_checkpoint(connection, 1, checkpoint(1, 2))
-        checkpoints.add_checkpoint(connection, 1, checkpoint(1, 2, content))
+        replays.add_checkpoint(connection, 1, checkpoint(1, 2))
+        replays.add_checkpoint(connection, 1, checkpoint(1, 2, content))
     with store.read() as connection:
-        assert checkpoints.positions(connection, 1) == [(1, 2)]
-        found = checkpoints.last_before(connection, 1, (2, 0))
+        assert replays.positions(connection, 1) == [(1, 2)]
+        found = replays.last_before(connection, 1, (2, 0))
         assert found == checkpoint(1, 2, content)
     store.close()
 
@@ -47,10 +47,10 @@ def test_those_from_a_position_on_are_forgotten(database_url: str) -> None:
     with store.write() as connection:
         for pool in (1, 2):
             for one in ((1, 1), (1, 5), (2, 3)):
-                checkpoints.add_checkpoint(connection, pool, checkpoint(*one))
-        checkpoints.forget_from(connection, 1, (1, 5))
-        assert checkpoints.positions(connection, 1) == [(1, 1)]
-        assert len(checkpoints.positions(connection, 2)) == 3
+                replays.add_checkpoint(connection, pool, checkpoint(*one))
+        replays.forget_from(connection, 1, (1, 5))
+        assert replays.positions(connection, 1) == [(1, 1)]
+        assert len(replays.positions(connection, 2)) == 3
     store.close()
 
 
@@ -60,10 +60,10 @@ def test_thinning_keeps_the_last_one(sqlite_url: str) -> None:
     most = store.sizes.checkpoints
     with store.write() as connection:
         for number in range(most):
-            checkpoints.add_checkpoint(connection, 1, checkpoint(number, number))
-        assert not checkpoints.thin(connection, 1)
-        checkpoints.add_checkpoint(connection, 1, checkpoint(most, most))
-        assert checkpoints.thin(connection, 1)
-        left = checkpoints.positions(connection, 1)
+            replays.add_checkpoint(connection, 1, checkpoint(number, number))
+        assert not replays.thin(connection, 1)
+        replays.add_checkpoint(connection, 1, checkpoint(most, most))
+        assert replays.thin(connection, 1)
+        left = replays.positions(connection, 1)
     assert left == [(number, number) for number in range(0, most + 1, 2)]
     store.close()

@@ -11,12 +11,12 @@ from sqlalchemy import bindparam, column, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from equipoise.store import ratings
+from equipoise.store.bulk import Prepared
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import PoolRecord, find_pool, pool_by_number
-from equipoise.store.prepared import Prepared
 from equipoise.store.ratings import RatingRow
 from equipoise.store.schema import ratings as table
-from workflows.pool_trials import Trial, duel
+from pools.pool_trials import Trial, duel
 
 ODD = ["'", '"', "%s", "%(player)s", ":player", "?", "é", "🎉", "", "\\", "NULL", "{a,b}"]
 

@@ -14,7 +14,7 @@ from equipoise.store.changes import counts
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.store.schema import changes
-from workflows.pool_trials import Trial, duel
+from pools.pool_trials import Trial, duel
 
 NAMES = ["ada", "bob", "cyd", "dan", "eve"]
 

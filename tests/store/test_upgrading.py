@@ -15,25 +15,25 @@ from sqlalchemy import MetaData, create_engine, inspect
 from equipoise.messages.matches import MatchRequest, PostedMessage, TeamRequest
 from equipoise.messages.pools import PoolChange
 from equipoise.messages.seasons import SeasonRequest
+from equipoise.pools.amended_log import counted_piece
+from equipoise.pools.pool.pools import create_pool, pool_message, pool_messages
+from equipoise.pools.pool.settings import change_settings
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading.pool_reading import leaderboard, player_history
+from equipoise.pools.replay.replaying import maintain_pool, rerate
+from equipoise.pools.replay.verifying import verify_pool
+from equipoise.pools.seasons import end_season
 from equipoise.rating.draws import DRAWS
-from equipoise.store import checkpoints, migrating
-from equipoise.store.connection import Store, open_store
+from equipoise.store import connection as migrating
+from equipoise.store import replays
+from equipoise.store.connection import CURRENT, Store, configuration, open_store, schema_version
 from equipoise.store.keys import list_keys
-from equipoise.store.migrating import CURRENT, configuration, schema_version
 from equipoise.store.pools import START, Position, get_pool
 from equipoise.store.schema import metadata
 from equipoise.store.sizes import Sizes
-from equipoise.workflows.amended_log import counted_piece
-from equipoise.workflows.pool_reading import leaderboard, player_history
-from equipoise.workflows.pool_settings import change_settings
-from equipoise.workflows.pools import create_pool, pool_message, pool_messages
-from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import maintain_pool, rerate
-from equipoise.workflows.seasons import end_season
-from equipoise.workflows.verifying import verify_pool
+from pools.pool_trials import Trial, duel
 from trials.first_schema import NOW, SETTINGS, make_schema
 from trials.saved_database import restore
-from workflows.pool_trials import Trial, duel
 
 #: A replay of a short log takes many steps.
 SMALL = Sizes(matches=3, rows=2, players_left=2)
@@ -234,7 +234,7 @@ def test_a_database_with_states_of_version_1_goes_on(
     store = open_store(f"sqlite:///{tmp_path / 'old.db'}")
     began: list[Position] = []
     monkeypatch.setattr(
-        "equipoise.workflows.checkpointing.counted_piece",
+        "equipoise.pools.replay.checkpointing.counted_piece",
         lambda *given: began.append(given[-1]) or counted_piece(*given),
     )
     for name in ("ladder", "ladder.one", "contests"):
@@ -292,7 +292,7 @@ def test_a_database_of_schema_0003_counts_draws_from_its_upgrade_on(
     maintain_pool(store, "duels", owner="tester", stop=lambda: False)
     duels.post(duel("extra", "ana", "ben", 2000))
     with store.read() as connection:
-        seen = checkpoints.last_before(connection, 1, (2_000_000_000, 0))
+        seen = replays.last_before(connection, 1, (2_000_000_000, 0))
     assert seen is not None
     assert seen.position[0] == 1_059_000_000
     duels.void("extra")

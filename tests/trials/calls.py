@@ -7,8 +7,8 @@ from typing import Any
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, PoolRequest
+from equipoise.messages.questions import BalanceRequest, PredictRequest
 from equipoise.messages.seasons import SeasonRequest
-from equipoise.messages.service_requests import BalanceRequest, PredictRequest
 
 
 def duel(number: int) -> MatchRequest:

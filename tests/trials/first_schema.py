@@ -9,19 +9,17 @@ from pathlib import Path
 from alembic import command
 from sqlalchemy import Connection, MetaData, create_engine, select, text
 
-from equipoise.messages.amendments import ReasonRequest
-from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.messages.matches import MatchRequest, ReasonRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.pools.amending import void_match
+from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.rating.draws import DRAWS
 from equipoise.store.changes import SHOWN, change_row
-from equipoise.store.connection import open_store
+from equipoise.store.connection import configuration, open_store
 from equipoise.store.keys import create_key
-from equipoise.store.migrating import configuration
 from equipoise.store.schema import changes
-from equipoise.workflows.amending import void_match
-from equipoise.workflows.pools import create_pool
-from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import maintain_pool
 
 NOW = 1_900_000_000_000_000
 

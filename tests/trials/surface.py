@@ -124,11 +124,11 @@ async def record_service(folder: Path, out: Path) -> None:
     """Record the description of the API and replies of a service with a pool for each system."""
     import httpx
 
-    from equipoise.messages.keys import KeyRequest
+    from equipoise.messages.access import KeyRequest
+    from equipoise.pools.pool.access import make_key
     from equipoise.store.connection import open_store
     from equipoise.web.application import create_application
     from equipoise.web.settings import ServiceSettings
-    from equipoise.workflows.keys import make_key
 
     database = f"sqlite:///{out}/surface.db"
     store = open_store(database)

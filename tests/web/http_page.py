@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from equipoise.web.api import ENDPOINTS
-from equipoise.web.endpoints import Endpoint
+from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.http.endpoints import Endpoint
 from equipoise.web.settings import ServiceSettings
 
 PAGE = Path(__file__).parents[2] / "docs/reference/http.md"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from equipoise.web.access import Remembered
-from equipoise.web.api import ENDPOINTS
-from equipoise.web.endpoints import Endpoint
+from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.http.access import Remembered
+from equipoise.web.http.endpoints import Endpoint
 from web.conftest import Serve, Served, duel
 
 MATCHES = "/v1/pools/{pool}/matches"

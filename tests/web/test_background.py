@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 
 from equipoise.messages.pools import PoolRequest
+from equipoise.pools.replay import replaying
 from equipoise.web import background
 from equipoise.web.background import Background
-from equipoise.web.metrics import Metrics
-from equipoise.workflows import replaying
+from equipoise.web.http.middleware import Metrics
 
 
 class Work:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from equipoise.workflows import pool_reading
+from equipoise.pools.reading import pool_reading
 from web.conftest import Serve, Served, duel
 
 

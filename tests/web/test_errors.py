@@ -8,8 +8,8 @@ import pytest
 from equipoise import errors
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.errors import ErrorMessage
-from equipoise.web import errors as web_errors
-from equipoise.web.errors import HTTP_STATUS, error_response, http_status
+from equipoise.web.http import errors as web_errors
+from equipoise.web.http.errors import HTTP_STATUS, error_response, http_status
 
 
 def kinds(base: type[EquipoiseError] = EquipoiseError) -> set[type[EquipoiseError]]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from equipoise.pools.reading import pool_reading
 from equipoise.web.application import create_application
-from equipoise.web.logs import FIELDS
+from equipoise.web.http.middleware import FIELDS
 from equipoise.web.settings import ServiceSettings
-from equipoise.workflows import pool_reading
 from web.asking import Running
 from web.conftest import Serve, Served, duel
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.web.errors import HTTP_STATUS
+from equipoise.web.http.errors import HTTP_STATUS
 from web.http_page import PAGE, endpoint_rows, setting_rows, with_tables
 
 TEXT = PAGE.read_text("utf-8")

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from equipoise.web.errors import OverloadedError
-from equipoise.web.lanes import BoundedExecutor
+from equipoise.web.executor import BoundedExecutor
+from equipoise.web.http.errors import OverloadedError
 
 
 def test_work_runs_in_another_thread_and_its_errors_come_back() -> None:

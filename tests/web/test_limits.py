@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.web.limits import RateLimiter
+from equipoise.web.http.access import RateLimiter
 
 
 def test_a_burst_passes_and_then_the_rate() -> None:

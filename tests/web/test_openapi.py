@@ -9,12 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from equipoise.web.api import ENDPOINTS
-from equipoise.web.errors import HTTP_STATUS
-from equipoise.web.openapi import described
-from equipoise.web.openapi_parts import ERRORS
-from equipoise.web.openapi_rules import _RULES
-from equipoise.web.reading import decode_body
+from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.http.errors import HTTP_STATUS
+from equipoise.web.http.reading import decode_body
+from equipoise.web.openapi import _RULES, ERRORS, described
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(described(ENDPOINTS)))
 

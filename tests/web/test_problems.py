@@ -9,11 +9,10 @@ import pytest
 from msgspec import Meta
 
 from equipoise.errors import InvalidDataError
-from equipoise.messages.keys import KeyRequest
+from equipoise.messages.access import KeyRequest
 from equipoise.messages.matches import MatchRequest
 from equipoise.messages.pools import PoolRequest
-from equipoise.web.errors import MalformedError
-from equipoise.web.problems import refused_json
+from equipoise.web.http.errors import MalformedError, refused_json
 
 
 class Bounded(msgspec.Struct):

@@ -9,11 +9,10 @@ import pytest
 from msgspec import Meta
 
 from equipoise.errors import InvalidDataError
-from equipoise.messages.amendments import ReasonRequest
-from equipoise.web.endpoints import Body
-from equipoise.web.errors import MalformedError
-from equipoise.web.parameters import PageQuery, moment
-from equipoise.web.reading import decode_body, read_query
+from equipoise.messages.matches import ReasonRequest
+from equipoise.web.http.endpoints import Body, PageQuery, moment
+from equipoise.web.http.errors import MalformedError
+from equipoise.web.http.reading import decode_body, read_query
 
 
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

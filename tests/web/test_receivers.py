@@ -11,9 +11,8 @@ import pytest
 
 from equipoise.errors import InvalidDataError
 from equipoise.messages.webhooks import WebhookRequest
-from equipoise.web.receivers import Outcome, Receiver
-from equipoise.workflows.signatures import new_secret, signed_headers
-from equipoise.workflows.webhooks import create_webhook, is_public
+from equipoise.pools.webhooks import create_webhook, is_public, new_secret, signed_headers
+from equipoise.web.delivery import Outcome, Receiver
 from web.inbox import Inbox
 
 

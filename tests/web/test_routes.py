@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from equipoise.workflows import pool_reading
-from equipoise.workflows.deleting import pools_to_clear
+from equipoise.pools.pool.deleting import pools_to_clear
+from equipoise.pools.reading import pool_reading
 from web.conftest import Serve, Served, duel
 
 ODD_IDS = ["a/b", "..", ".", "é", "a b", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
@@ -349,7 +349,7 @@ def test_an_upload_that_cannot_be_rated_is_refused(
 
 def test_a_session_is_rebalanced(served: Served) -> None:
     """The example of the documentation, by the method asked for; problems have their paths."""
-    from equipoise.web.routes_calculations import _REBALANCE
+    from equipoise.web.api.calculations import _REBALANCE
 
     answer = served.post("/v1/rebalance?method=optimal", _REBALANCE)
     assert answer.status_code == 200, answer.text

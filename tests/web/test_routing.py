@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.web.api import ENDPOINTS
-from equipoise.web.routing import PathTable, sent_path
+from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.http.dispatch import PathTable, sent_path
 
 TABLE = PathTable(ENDPOINTS)
 

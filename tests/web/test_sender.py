@@ -12,23 +12,26 @@ import pytest
 
 pytest.importorskip("prometheus_client")
 
-from equipoise.messages.amendments import ReasonRequest
-from equipoise.messages.matches import MatchMessage, MatchRequest, TeamRequest
+from equipoise.messages.matches import MatchMessage, MatchRequest, ReasonRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest
 from equipoise.messages.webhooks import WebhookMessage, WebhookRequest
-from equipoise.store import outbox, webhooks
+from equipoise.pools.amending import void_match
+from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.replay.replaying import maintain_pool
+from equipoise.pools.seasons import end_season
+from equipoise.pools.webhooks import (
+    create_webhook,
+    disable_webhook,
+    forget_delivered,
+    list_webhooks,
+)
+from equipoise.store import webhooks
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from equipoise.web.metrics import Metrics
-from equipoise.web.sender import OutboxSender, backoff
-from equipoise.workflows.amending import void_match
-from equipoise.workflows.events import forget_delivered
-from equipoise.workflows.pools import create_pool
-from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import maintain_pool
-from equipoise.workflows.seasons import end_season
-from equipoise.workflows.webhooks import create_webhook, disable_webhook, list_webhooks
+from equipoise.web.delivery import OutboxSender, backoff
+from equipoise.web.http.middleware import Metrics
 from web.inbox import Inbox, Received, eventually
 
 NOW = 1_900_000_000_000_000
@@ -143,7 +146,7 @@ def test_only_what_is_wanted_is_written_and_told(
     post(store, 1, 2, 3)
     with store.read() as connection:
         number = get_pool(connection, "ladder").id
-        assert outbox.events_after(connection, number, 0, 9) == []
+        assert webhooks.events_after(connection, number, 0, 9) == []
     end_season(store, "ladder", SeasonRequest(season="s1"), key=None, now=NOW)
     start()
     assert [one["type"] for one in inbox.waits_for(1)] == ["season.ended"]
@@ -164,7 +167,7 @@ def test_a_receiver_that_fails_gets_everything_in_order(
     assert (state(store).failures, state(store).failure) == (0, None)
     forget_delivered(store)
     with store.read() as connection:
-        assert outbox.count_after(connection, get_pool(connection, "ladder").id, 0) == 0
+        assert webhooks.count_after(connection, get_pool(connection, "ladder").id, 0) == 0
 
 
 def test_a_receiver_that_was_away_gets_what_it_missed(
@@ -263,7 +266,7 @@ def test_a_webhook_that_is_disabled_is_told_no_more(
     assert inbox.received == []
     forget_delivered(store)
     with store.read() as connection:
-        assert outbox.count_after(connection, get_pool(connection, "ladder").id, 0) == 0
+        assert webhooks.count_after(connection, get_pool(connection, "ladder").id, 0) == 0
 
 
 def get_wanted(store: Store) -> int:

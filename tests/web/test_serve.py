@@ -17,12 +17,12 @@ pytest.importorskip("uvicorn")
 
 import httpx
 
-from equipoise.cli.databases import opened
+from equipoise.cli.service.databases import opened
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.messages.keys import KeyRequest
+from equipoise.messages.access import KeyRequest
+from equipoise.pools.pool.access import make_key
 from equipoise.web.serve import serve
 from equipoise.web.settings import ServiceSettings
-from equipoise.workflows.keys import make_key
 
 PROGRAM = """
 import sys

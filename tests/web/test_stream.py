@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from equipoise.web.errors import SlowRequestError, TooLargeError
+from equipoise.web.http.errors import SlowRequestError, TooLargeError
+from equipoise.web.http.stream import Piece, pieces
 from equipoise.web.settings import ServiceSettings
-from equipoise.web.stream import Piece, pieces
 from web.conftest import Serve, Served, duel, lines
 
 
@@ -160,7 +160,7 @@ def test_a_fault_in_the_middle_is_told_without_its_trace(
 ) -> None:
     served = serve(chunk_lines=1)
     pool = served.pool()
-    from equipoise.web import stream
+    from equipoise.web.http import stream
 
     decode = stream.decode_piece
 

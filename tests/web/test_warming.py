@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.messages.pools import PoolRequest
-from equipoise.web.warming import precompile, request_of
+from equipoise.web.background import precompile, request_of
 from web.conftest import Served
 
 
@@ -11,7 +11,7 @@ def test_a_system_is_warmed_up_with_the_parameters_of_a_pool(served: Served) -> 
     """As the pool is told by the service, from which it is remembered after a restart."""
     pool = served.pool(parameters={"k": 20.0}, late="replay")
     told = served.app.state.service
-    from equipoise.workflows.pools import pool_message
+    from equipoise.pools.pool.pools import pool_message
 
     request = request_of(pool_message(told.store, pool))
     assert request.parameters["k"] == 20.0

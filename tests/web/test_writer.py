@@ -12,11 +12,11 @@ from sqlalchemy.exc import OperationalError
 
 from equipoise.errors import ConflictError, NotFoundError
 from equipoise.messages.matches import MatchRequest, PostedMessage
-from equipoise.web.errors import InternalError, OverloadedError, UnavailableError
-from equipoise.web.metrics import Metrics
+from equipoise.pools.posting import posting
+from equipoise.pools.posting.posting import Post
+from equipoise.web.http.errors import InternalError, OverloadedError, UnavailableError
+from equipoise.web.http.middleware import Metrics
 from equipoise.web.writer import Writer
-from equipoise.workflows import posting
-from equipoise.workflows.posting import Post
 
 Batches = list[tuple[str, list[str]]]
 

@@ -1,4 +1,7 @@
-"""All commands under one name."""
+"""All commands under one name.
+
+equipoise audit: what a rating system does to its players, all in all.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,29 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import (
-    audit,
-    backtest,
+from equipoise.cli import demo, systems
+from equipoise.cli.declaring import add_command
+from equipoise.cli.files import (
     balance,
-    demo,
     explain,
-    export,
-    import_,
-    keys,
     performance,
     plot,
     predict,
     rate,
     rebalance,
-    serve,
     simulate,
-    systems,
-    tune,
-    verify,
 )
-from equipoise.cli.declaring import add_command
+from equipoise.cli.service import exchange, keys, serve, verify
+from equipoise.cli.studies import backtest, drift, incentives, tune
+
+audit = typer.Typer(
+    help="Ask what a rating system does to its players, all in all.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+add_command(audit, "drift", drift.drift, drift.EXAMPLE)
+add_command(audit, "incentives", incentives.incentives, incentives.EXAMPLE)
+
 
 application = typer.Typer(
     name="equipoise",
@@ -61,13 +66,13 @@ def _root(
     """Ratings, tournament performance and fair teams."""
 
 
-application.add_typer(audit.application, name="audit")
+application.add_typer(audit, name="audit")
 add_command(application, "backtest", backtest.backtest, backtest.EXAMPLE)
 add_command(application, "balance", balance.balance, balance.EXAMPLE)
 add_command(application, "demo", demo.demo, demo.EXAMPLE)
 add_command(application, "explain", explain.explain, explain.EXAMPLE)
-add_command(application, "export", export.export, export.EXAMPLE)
-add_command(application, "import", import_.import_, import_.EXAMPLE)
+add_command(application, "export", exchange.export, exchange.EXAMPLE)
+add_command(application, "import", exchange.import_, exchange.IMPORT_EXAMPLE)
 application.add_typer(keys.application, name="keys")
 add_command(application, "performance", performance.performance, performance.EXAMPLE)
 add_command(application, "plot", plot.plot, plot.EXAMPLE)

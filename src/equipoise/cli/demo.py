@@ -10,7 +10,7 @@ from equipoise.cli import options
 from equipoise.cli.declaring import option
 
 if TYPE_CHECKING:
-    from equipoise.workflows.demo import Step
+    from equipoise.analysis.files.demo import Step
 
 EXAMPLE = """\b
 Example:
@@ -30,8 +30,8 @@ def demo(
     Each step shows a command, runs it and prints what comes. It takes some seconds; the first
     run on a machine also compiles, up to a minute, once.
     """
+    from equipoise.analysis.files.demo import STEPS, tour
     from equipoise.cli.report import print_json, print_styled
-    from equipoise.workflows.demo import STEPS, tour
 
     run = context.obj
     if as_json:

@@ -1,18 +1,25 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, and what they mean.
+
+What is said of a history that a command has read.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 from equipoise.cli.declaring import argument, option
-from equipoise.errors import InvalidParameterError
+from equipoise.errors import InvalidParameterError, Problem
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
+    from equipoise.analysis.files.reading import HistoryRequest
+    from equipoise.analysis.files.systems import Settings
+    from equipoise.messages.errors import ProblemMessage
+    from equipoise.messages.histories import HistoryMessage, RateSummary
     from equipoise.rating.system import RatingSystem
-    from equipoise.workflows.reading import HistoryRequest
-    from equipoise.workflows.settings import Settings
 
 History: TypeAlias = Annotated[
     str,
@@ -111,7 +118,7 @@ class System:
 
     def chosen(self, settings: Settings) -> RatingSystem | None:
         """Return the system named; None where nothing is said of it."""
-        from equipoise.workflows.settings import chosen_system
+        from equipoise.analysis.files.systems import chosen_system
 
         return chosen_system(self.system, settings, self.set_ or [])
 
@@ -139,13 +146,13 @@ class Systems:
 
     def chosen(self, settings: Settings) -> dict[str, RatingSystem]:
         """Return the systems by label."""
-        from equipoise.workflows.systems_choice import chosen_systems
+        from equipoise.analysis.files.systems import chosen_systems
 
         return chosen_systems(self.system or [], settings, self.set_ or [])
 
 
 def _settings(path: str | None) -> Settings:
-    from equipoise.workflows.settings import read_settings
+    from equipoise.analysis.files.systems import read_settings
 
     return read_settings(path)
 
@@ -184,8 +191,8 @@ class Reading:
         settings : of the parameter file; `--stat` wins over its weights
         Raises : InvalidParameterError
         """
-        from equipoise.workflows.reading import HistoryRequest
-        from equipoise.workflows.settings import assignments, numbers
+        from equipoise.analysis.files.reading import HistoryRequest
+        from equipoise.analysis.files.systems import assignments, numbers
 
         weights = numbers(assignments(self.stat or [], "--stat"), "--stat")
         return HistoryRequest(
@@ -221,3 +228,34 @@ def _skip_bad(given: str | None) -> Literal["matches", "rows"] | None:
     if given not in (None, "matches", "rows"):
         raise InvalidParameterError(f"--skip-bad stands alone or as --skip-bad=rows; got {given!r}")
     return cast(Literal["matches", "rows"] | None, given)
+
+
+#: Problems shown before the rest is only counted.
+SHOWN = 20
+
+
+def reading_lines(history: HistoryMessage | RateSummary) -> list[str]:
+    """Return everything that was left out, and why."""
+    left_out = (
+        (history.unrated, "match is marked as not rated", "matches are marked as not rated"),
+        (history.filtered, "match was filtered out", "matches were filtered out"),
+        (len(history.dropped_matches), "bad match was dropped", "bad matches were dropped"),
+        (
+            history.dropped_rows,
+            "bad row was dropped from a match that stayed",
+            "bad rows were dropped from matches that stayed",
+        ),
+    )
+    lines = [counted(count, *what) for count, *what in left_out if count]
+    return [*lines, *problem_lines(history.problems), *history.notes]
+
+
+def problem_lines(problems: Sequence[Problem | ProblemMessage]) -> list[str]:
+    """Return problems that were skipped on request, a line each, and how many more there are."""
+    lines = [
+        f"  {Problem(found.file, found.line, found.field, found.rule, found.got)}"
+        for found in problems[:SHOWN]
+    ]
+    if len(problems) > SHOWN:
+        lines.append(f"  ... and {counted(len(problems) - SHOWN, 'more problem')}")
+    return lines

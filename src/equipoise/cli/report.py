@@ -2,6 +2,8 @@
 
 Everything that reaches a terminal goes through this file, and through `printable`: names and values
 of users may hold characters that control a terminal. No other file of the command line prints.
+
+How large a chart of letters may be, and what its reader can see.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from equipoise._jit import Compilation
-    from equipoise.charts.canvas import Row
+    from equipoise.charts.canvas import Row, Sheet
     from equipoise.cli.tables import Table
 
 
@@ -198,3 +200,29 @@ def _report(code: str, message: str, as_json: bool) -> None:
     from equipoise.messages.errors import ErrorBody, ErrorMessage
 
     say(_json(ErrorMessage(ErrorBody(code, message, []))))
+
+
+#: Of a chart in a pipe, whose width nobody tells.
+_PIPED = (100, 30)
+#: Lines of a terminal left to titles and prompt, and the most that a chart needs.
+_LEFT, _TALLEST = 7, 26
+
+
+def sheet() -> Sheet:
+    """Return how large a chart should be: as wide as the terminal, plain in a pipe."""
+    import os
+    import shutil
+
+    from equipoise.charts.canvas import ASCII, UNICODE, Sheet
+
+    columns, lines = shutil.get_terminal_size(_PIPED)
+    # NO_COLOR: https://no-color.org
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return Sheet(
+        columns=columns - 1,
+        rows=min(max(lines - _LEFT, 8), _TALLEST),
+        coloured=coloured,
+        # Whether standard output takes every letter that a chart may use.
+        glyphs=UNICODE if encoding.lower().startswith("utf") else ASCII,
+    )

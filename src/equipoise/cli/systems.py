@@ -16,10 +16,10 @@ def systems(
     as_json: options.Json,
 ) -> None:
     """List the rating systems, or the parameters of one."""
+    from equipoise.analysis.files.systems import list_systems
     from equipoise.cli.report import print_json, print_lines, print_table, say
     from equipoise.cli.tables import table
     from equipoise.errors import NotFoundError
-    from equipoise.workflows.systems import list_systems
 
     found = list_systems()
     if name is not None:

@@ -13,7 +13,7 @@ It knows the shapes of `equipoise.messages` and the errors of `equipoise.errors`
 from __future__ import annotations
 
 from equipoise.client.asynchronous import AsyncClient
-from equipoise.client.retries import Retries
+from equipoise.client.call import Retries
 from equipoise.client.sync import Client
 
 __all__ = ["AsyncClient", "Client", "Retries"]

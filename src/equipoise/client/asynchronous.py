@@ -7,12 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from equipoise.client.answers import read_answer
-from equipoise.client.call import Call
+from equipoise.client.call import Call, Failure, Reply, Retries, read_answer
+from equipoise.client.calls import Format, What, export, stream_batch
 from equipoise.client.endpoints import AsyncSender
-from equipoise.client.log_calls import stream_batch
-from equipoise.client.retries import Failure, Reply, Retries
-from equipoise.client.service_calls import Format, What, export
 from equipoise.client.transport import (
     Download,
     batches,

@@ -9,8 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise.client.call import Call
-from equipoise.client.retries import Failure, Reply
+from equipoise.client.call import Call, Failure, Reply
 from equipoise.errors import EquipoiseError, InvalidParameterError, require
 from equipoise.messages.matches import MatchRequest
 

@@ -1,12 +1,90 @@
-"""What a system expects of a match that has not been played."""
+"""What a system expects of a match that has not been played.
+
+How the performances of players or teams in a coming match vary around what is expected.
+
+The chances of teams by long-term rating.
+
+Source: [TG2]_ (11)-(13) for the strength of a team; READINGS A15 for the chance, in which the
+uncertainty of both teams counts, so that the two chances add up to 1.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
-from equipoise.arrays import Floats
-from equipoise.data.outlook import Outlook
+import numpy as np
+
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Floats, Ints
+from equipoise.errors import require
+
+Curve: TypeAlias = Literal["logistic", "normal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Outlook:
+    """Centres and scales of performances, and the curve that turns them into chances.
+
+    A beats B with probability F((centre_A - centre_B)/sqrt(scale_A^2 + scale_B^2)), F the
+    standard logistic or normal distribution function.
+
+    centre, scale : shape (n,), rating points; one entry a player, or a team
+    curve : which F
+    team : whether a team plays at its members' mean or at their sum
+    shared : part of every squared scale that a team has once, however many its members; the rest
+        is each member's own
+    """
+
+    centre: Floats
+    scale: Floats
+    curve: Curve
+    team: Literal["mean", "sum"] = "mean"
+    shared: float = 0.0
+
+    def of_teams(self, team: Ints, teams: int) -> Outlook:
+        """Return the outlook of teams, shape (teams,); team[i] is the team of entry i.
+
+        Centres are averaged or summed; members' own squared scales are those of independent
+        parts of that mean or sum.
+        """
+        members = np.bincount(team, minlength=teams) if self.team == "mean" else np.ones(teams)
+        centre = np.bincount(team, self.centre, minlength=teams) / members
+        own = np.bincount(team, self.scale**2 - self.shared, minlength=teams) / members**2
+        return replace(self, centre=centre, scale=np.sqrt(self.shared + own))
+
+    def beats(self, first: Ints, second: Ints) -> Floats:
+        """Return the probability that first[k] beats second[k], shape (k,)."""
+        scale = np.hypot(self.scale[first], self.scale[second])
+        return chance((self.centre[first] - self.centre[second]) / scale, self.curve)
+
+    def pairs(self) -> Floats:
+        """Return the probability that i beats j, shape (n, n); 1/2 on the diagonal."""
+        scale = np.hypot(self.scale[:, None], self.scale[None, :])
+        return chance((self.centre[:, None] - self.centre[None, :]) / scale, self.curve)
+
+    def expected(self) -> Floats:
+        """Return everyone's mean chance of beating another, shape (n,), n at least 2."""
+        n = len(self.centre)
+        every = np.arange(n)
+        # Row after row: all pairs at once would take n^2 of memory.
+        sums = [self.beats(np.full(n, i), every).sum() for i in range(n)]
+        # Whether one beats oneself is one half, and does not count.
+        return (np.array(sums) - 0.5) / (n - 1)
+
+
+def chance(z: Floats, curve: Curve) -> Floats:
+    """Return the standard logistic or normal distribution function at z, of any shape."""
+    if curve == "logistic":
+        # exp of a negative number only: it does not overflow.
+        tail = np.exp(-np.abs(z))
+        return np.where(z >= 0, 1.0, tail) / (1.0 + tail)
+    from equipoise.numeric.normal import normal_cdf_of
+
+    return normal_cdf_of(z)
+
 
 #: `Prediction.by` where no system is asked: the mean ratings of the teams are compared.
 TEAM_MEAN = "team mean"
@@ -35,3 +113,74 @@ class Prediction:
     draw: float | None = None
     draw_by: str | None = None
     newcomers: tuple[Any, ...] = ()
+
+
+#: Rating points in one unit of the internal scale [TG2]_ (1).
+GLICKO2_SCALE = 173.7178
+
+
+@checks_arguments()
+def win_probability(
+    rating: Sequence[float] | Floats,
+    deviation: Sequence[float] | Floats,
+    teams: Sequence[Sequence[int]],
+) -> list[float]:
+    """Return each team's chance to beat another, the mean over the others; two add up to 1.
+
+    rating, deviation : shape (players,), rating points; the long-term rating. Finite, and
+        deviations are not negative
+    teams : rows of the players of every team, two teams or more; rows, not ids, each once
+    Raises : InvalidParameterError
+    """
+    rating = np.asarray(rating, dtype=np.float64)
+    deviation = np.asarray(deviation, dtype=np.float64)
+    _check(rating, deviation, teams)
+    found: list[float] = team_mean_prediction(rating, deviation, teams).expected.tolist()
+    return found
+
+
+def _check(rating: Floats, deviation: Floats, teams: Sequence[Sequence[int]]) -> None:
+    """Refuse teams that are no rows of the ratings. Raises : InvalidParameterError."""
+    shape = rating.shape
+    require(rating.ndim == 1, "rating", "one number a player", shape)
+    require(deviation.shape == shape, "deviation", f"of shape {shape}", deviation.shape)
+    for name, values, fits, rule in (
+        ("rating", rating, np.isfinite(rating), "finite numbers"),
+        ("deviation", deviation, np.isfinite(deviation) & (deviation >= 0), "finite, from 0"),
+    ):
+        require(bool(fits.all()), name, rule, next(iter(values[~fits].tolist()), None))
+    require(len(teams) >= 2, "teams", "at least two", len(teams))
+    rule = f"of rows from 0 to {len(rating) - 1}, not of ids (as in Balance.teams)"
+    seen: set[int] = set()
+    for team in teams:
+        require(len(team) >= 1, "teams", "of at least one player each", len(team))
+        for row in team:
+            require(0 <= row < len(rating), "teams", rule, row)
+            require(row not in seen, "teams", "of rows that are named once each", row)
+            seen.add(row)
+
+
+def team_mean_prediction(
+    rating: Floats, deviation: Floats, teams: Sequence[Sequence[int]]
+) -> Prediction:
+    """Return what is expected of teams by their mean ratings; draws are not known.
+
+    rating, deviation : shape (players,), rating points; the long-term rating
+    teams : rows of the players of every team, two teams or more
+    """
+    rows = np.array([row for team in teams for row in team], np.int64)
+    number = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
+    outlook = team_mean_outlook(rating[rows], deviation[rows]).of_teams(number, len(teams))
+    return Prediction(expected=outlook.expected(), outlook=outlook, by=TEAM_MEAN)
+
+
+def team_mean_outlook(rating: Floats, deviation: Floats) -> Outlook:
+    """Return the outlook of logistic(g(sqrt(phi_A^2 + phi_B^2)) (mu_A - mu_B)) (READINGS A15).
+
+    1/g^2 = 1 + 3 (phi_A^2 + phi_B^2)/pi^2: half of the 1 is each side's, once.
+
+    rating, deviation : shape (n,), rating points
+    """
+    shared = 0.5 * GLICKO2_SCALE**2
+    scale = np.sqrt(shared + 3.0 / math.pi**2 * deviation**2)
+    return Outlook(centre=rating, scale=scale, curve="logistic", shared=shared)

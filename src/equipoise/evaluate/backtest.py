@@ -32,14 +32,12 @@ from equipoise.data.backtest import (
     SystemScores,
 )
 from equipoise.data.history import History
-from equipoise.data.outlook import Outlook
+from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
-from equipoise.evaluate.baseline import ConstantRate
-from equipoise.evaluate.bootstrap import draw, interval, resampled
-from equipoise.evaluate.experience import GROUP_RATIOS, GROUPS, STARTS
-from equipoise.evaluate.metrics import Field, Rule, score_field
-from equipoise.evaluate.scored import Scored
-from equipoise.evaluate.tally import RATIOS, Tally
+from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS, STARTS
+from equipoise.evaluate.scoring.metrics import Field, Rule, score_field
+from equipoise.evaluate.scoring.scored import ConstantRate, Scored
+from equipoise.evaluate.scoring.tally import RATIOS, Tally, draw, interval, resampled
 from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces

@@ -12,10 +12,10 @@ from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.likely_doubles import describe_spellings
-from equipoise.formats.long_table import build_history
 from equipoise.formats.options import Instant, SkipBad, Where, check_options
 from equipoise.formats.sources import open_source
 from equipoise.formats.synonyms import Synonyms, read_synonyms
+from equipoise.formats.tables.long_table import build_history
 from equipoise.wording import counted, printable
 
 #: With more problems than this, a report starts with their number by rule.

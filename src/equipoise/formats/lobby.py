@@ -23,13 +23,13 @@ import polars as pl
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids
-from equipoise.data.effective import EffectiveRating
 from equipoise.data.lobby import ONCE, Lobby
+from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
-from equipoise.formats.columns import NUMBER, Numbers, read_ids, read_numbers, required_ids
-from equipoise.formats.json_lines import read_json_rows
 from equipoise.formats.sources import format_of, open_source
 from equipoise.formats.table import Fault, Findings, Table, refuse, shown
+from equipoise.formats.tables.columns import NUMBER, Numbers, read_ids, read_numbers, required_ids
+from equipoise.formats.tables.json_lines import read_json_rows
 from equipoise.wording import counted
 
 SEPARATOR = ";"

@@ -16,9 +16,19 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from equipoise.arguments import checks_arguments
-from equipoise.data import request_rules as must
-from equipoise.data.request_rules import Fault, attribute_faults, name_faults, refuse, shown
-from equipoise.data.ruleset import MatchedParty, MatchedPlayer, RebalanceRequest, Rule, Ruleset
+from equipoise.data import rebalancing as must
+from equipoise.data.rebalancing import (
+    Fault,
+    MatchedParty,
+    MatchedPlayer,
+    RebalanceRequest,
+    Rule,
+    Ruleset,
+    attribute_faults,
+    name_faults,
+    refuse,
+    shown,
+)
 from equipoise.errors import InvalidDataError, require
 
 Made = TypeVar("Made", Rule, Ruleset)

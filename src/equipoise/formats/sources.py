@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.contest_files import read_contest_directory, read_contest_file
-from equipoise.formats.delimited import read_delimited
-from equipoise.formats.frames import read_frame
-from equipoise.formats.json_lines import holds_contests, read_json_lines
-from equipoise.formats.parquet import ARROW_MAGIC, PARQUET_MAGIC, read_arrow, read_parquet
+from equipoise.formats.contests.files import read_contest_directory, read_contest_file
 from equipoise.formats.table import NO_FILE, Table, refuse
+from equipoise.formats.tables.delimited import read_delimited
+from equipoise.formats.tables.frames import (
+    ARROW_MAGIC,
+    PARQUET_MAGIC,
+    read_arrow,
+    read_frame,
+    read_parquet,
+)
+from equipoise.formats.tables.json_lines import holds_contests, read_json_lines
 
 Format: TypeAlias = Literal[
     "csv",

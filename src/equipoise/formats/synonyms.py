@@ -20,10 +20,10 @@ import polars as pl
 
 from equipoise.data.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.columns import required_ids, whole_numbers
-from equipoise.formats.game_layout import spelling
+from equipoise.formats.games.layout import spelling
 from equipoise.formats.sources import format_of, open_source
 from equipoise.formats.table import Findings, refuse, shown
+from equipoise.formats.tables.columns import required_ids, whole_numbers
 
 #: A file of synonyms, or a mapping of names to the name they stand for.
 Synonyms: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any]

@@ -5,34 +5,396 @@ for what a line says. This file holds the two sides of every pairing against eac
 Departures: byes, forfeits and pairings without a result are not games (READINGS C6). A game that
 both lost (0 and 0), which arbiters may decide, has no points to share and is left out too. W, D
 and L, games of less than one move, count here, though FIDE does not rate them.
+
+Bytes of a FIDE tournament report -> the lines of its players, in the columns of TRF16.
+
+Source: FIDE Handbook, C.04 Annex 2, "Format of Tournament Report File" (TRF16), and its version of
+2026, which adds codes but leaves the lines of players as they are.
+Departures: the report asks for a carriage return after each line; any line end is taken. Columns
+are characters, but programs that write UTF-8 and count in bytes shift what follows a name with
+an accent: a line that fits the columns only when it is counted in bytes is read so.
+
+Lines of players in the columns of TRF16 -> players, and what each says of every round.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.data.games import id_array
 from equipoise.errors import Problem
-from equipoise.formats.game_columns import GameColumns
-from equipoise.formats.trf_lines import Report, read_report
-from equipoise.formats.trf_players import (
-    BROKEN,
-    BYES,
-    FORFEITS,
-    GAMES,
-    UNRATED,
-    Player,
-    Players,
-    ids_of,
-    read_players,
-)
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.table import refuse, shown
 from equipoise.wording import counted
+
+#: Columns before those of the first round, and columns of a round.
+BEFORE_ROUNDS = 91
+ROUND = 10
+#: First column of the name from 0, and its width.
+_NAME, _NAME_WIDTH = 14, 33
+
+NOT_UTF16 = "must be text in UTF-8 or in an encoding of one byte a letter"
+PLAYERS = "must hold at least one player, on a line that begins with 001"
+NO_TABS = "must have blanks between its columns, not tabs"
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_CODE = re.compile(r"([0-9A-Za-z#]{3})(?:\s|$)")
+_RULER = re.compile(r"[\d\s]*\Z")
+_COLUMNS = re.compile(
+    r"001 [ \d]{4} .{4} .{33} [ \d]{4} .{3} .{11} .{10} [ \d.,]{4} [ \d]{4}  "
+    r"(?:[ \d]{4} [ wWbB-] [ 10=+wdlhfuzWDLHFUZ-]  )*"
+)
+#: Codes of TRF16 and TRF26 whose lines say nothing about games; so do all that end in 2.
+_KNOWN = frozenset(("013", "240", "250", "260", "299", "300", "310", "320", "330", "801"))
+#: Codes that say how points are counted, or that they are not the sum of the results.
+_SCORING = frozenset(("162", "240", "250", "299", "XXA", "XXS"))
+_SCORING_PREFIX = "BB"
+
+
+class PlayerLine(NamedTuple):
+    """A line of a player, padded so that it ends with a whole round; `line` counts from 1."""
+
+    line: int
+    text: str
+
+
+class Report(NamedTuple):
+    """The lines of the players of a report.
+
+    standard : whether nothing says that points are counted in another way than 1, 1/2 and 0
+    notes : sentences
+    """
+
+    lines: list[PlayerLine]
+    standard: bool
+    notes: list[str]
+
+
+def read_report(data: bytes, name: str) -> Report:
+    """Return the lines of the players of a report.
+
+    Raises : InvalidDataError   it is no text, has tabs in its columns, or has no players
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        refuse(name, NOT_UTF16, "text in UTF-16", line=1)
+    if b"\0" in data:
+        refuse(name, NOT_UTF16, "a binary file")
+    data = data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\x1a")
+    encoding = _encoding(data)
+    lines = [(at, line) for at, line in enumerate(_LINE_END.split(data), 1) if line.strip()]
+    players = [(at, line.rstrip()) for at, line in lines if line.startswith(b"001")]
+    if not players:
+        got = f"{counted(len(lines), 'line')} of other kinds"
+        refuse(name, PLAYERS, got if lines else "an empty file")
+    tabs = [at for at, line in players if b"\t" in line]
+    if tabs:
+        refuse(
+            name, NO_TABS, f"tabs on {len(tabs):,} of {counted(len(players), 'line')}", line=tabs[0]
+        )
+    others = [(at, line.decode(encoding)) for at, line in lines if not line.startswith(b"001")]
+    codes = [(at, text, _code(text)) for at, text in others]
+    found, notes = _laid_out(players, encoding)
+    if encoding != "utf-8":
+        notes.insert(0, "names are not in UTF-8; they are read as Windows-1252 (Western European)")
+    standard = not any(code in _SCORING or code.startswith(_SCORING_PREFIX) for _, _, code in codes)
+    return Report(found, standard, [*notes, *_skipped(codes)])
+
+
+def _encoding(data: bytes) -> str:
+    """Return the name of an encoding in which all of the data is text."""
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    return "latin-1"
+
+
+def _code(text: str) -> str:
+    """Return the code of a line, "" where it has none."""
+    found = _CODE.match(text)
+    return found[1] if found else ""
+
+
+def _skipped(codes: list[tuple[int, str, str]]) -> Iterator[str]:
+    """Yield what a user should know about lines that were skipped."""
+    unknown = Counter(
+        code for _, _, code in codes if code.isdigit() and code[2] != "2" and code not in _KNOWN
+    )
+    if unknown:
+        listed = ", ".join(sorted(unknown))
+        yield f"lines with codes that TRF16 does not have were skipped: {listed}"
+    bare = [(at, text) for at, text, code in codes if not code and not _RULER.match(text)]
+    if bare:
+        at, text = bare[0]
+        many = counted(len(bare), "line without a code was", "lines without a code were")
+        yield f"{many} skipped (the first is line {at}: {shown(text)})"
+
+
+def _laid_out(
+    players: list[tuple[int, bytes]], encoding: str
+) -> tuple[list[PlayerLine], list[str]]:
+    """Return the lines of players in columns of characters, and what to tell about them.
+
+    Where columns may have been counted in characters or in bytes, every line is read in the way
+    in which it fits; a line that fits both or neither as the others of its file do.
+    """
+    texts = [line.decode(encoding) for _, line in players]
+    in_bytes: dict[int, str] = {}
+    if encoding == "utf-8":
+        shifted = {
+            row: _by_bytes(players[row][1])
+            for row in range(len(texts))
+            if not players[row][1].isascii()
+        }
+        fits = {row: (_fits(texts[row]), _fits(text)) for row, text in shifted.items()}
+        only_bytes = [row for row, fit in fits.items() if fit == (False, True)]
+        if only_bytes and (True, False) not in fits.values():
+            only_bytes = list(shifted)
+        in_bytes = {row: shifted[row] for row in only_bytes}
+    lines = [
+        PlayerLine(at, _padded(in_bytes.get(row, text)))
+        for row, ((at, _), text) in enumerate(zip(players, texts, strict=True))
+    ]
+    if not in_bytes:
+        return lines, []
+    return lines, [
+        f"columns are counted in bytes, not in characters, on {counted(len(in_bytes), 'line')} "
+        f"(the first is line {lines[min(in_bytes)].line})"
+    ]
+
+
+def _by_bytes(line: bytes) -> str:
+    """Return a line whose columns are bytes with columns of characters."""
+    name = line[_NAME : _NAME + _NAME_WIDTH].decode(errors="replace").ljust(_NAME_WIDTH)
+    before, after = line[:_NAME], line[_NAME + _NAME_WIDTH :]
+    return before.decode(errors="replace") + name + after.decode(errors="replace")
+
+
+def _fits(text: str) -> bool:
+    """Return whether a line has blanks, digits and letters where the columns ask for them."""
+    return _COLUMNS.fullmatch(_padded(text)) is not None
+
+
+def _padded(text: str) -> str:
+    """Return a line up to the last column of its last round."""
+    rounds = -(-max(0, len(text) - BEFORE_ROUNDS) // ROUND)
+    return text.ljust(BEFORE_ROUNDS + rounds * ROUND)
+
+
+START = "must be a start number from 1, in columns 5 to 8"
+ONCE = "must be the start number of one player only"
+RATING = "must be a whole number, 0 or blank, in columns 49 to 52"
+OPPONENT = "must be a start number, 0000 or blank"
+COLOUR = "must be w, b, - or blank"
+RESULT = "must be one of 1 = 0 + - W D L H F U Z, or blank"
+APART = "must be an opponent, a colour and a result, with blanks between their columns"
+NOT_ALONE = "must have an opponent where there is a colour and the result of a game"
+ALONE = "must have no opponent where the result is a bye"
+OTHER = "must be another player"
+
+#: Results of games, played and not rated, and of games that did not take place.
+GAMES = frozenset("10=WDL")
+UNRATED = frozenset("WDL")
+FORFEITS = frozenset("+-")
+BYES = frozenset("HFUZ")
+#: What a result adds to the points of a player where nothing else is said; without an opponent
+#: reports of 2006 wrote +, = and - for byes of a point, of half a point and of none.
+_POINTS = {"1": 1.0, "W": 1.0, "+": 1.0, "F": 1.0, "U": 1.0, "=": 0.5, "D": 0.5, "H": 0.5}
+
+_RESULTS = GAMES | FORFEITS | BYES | {" "}
+_BLANK = " " * ROUND
+#: Players with equal names who are listed before the rest is only counted.
+_LISTED = 6
+
+
+class Entry(NamedTuple):
+    """What a line says of a round: opponent (0: none), colour (w, b or -), result (" ": none)."""
+
+    opponent: int
+    colour: str
+    result: str
+
+
+#: A round of which nothing is said, and one whose entry breaks a rule.
+NOTHING = Entry(0, "-", "")
+BROKEN = Entry(0, "-", "?")
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A player as the report has them; `rating` is NaN where unrated.
+
+    points : in the standings, NaN where not given; scored : sum of the results as usual
+    """
+
+    line: int
+    number: int
+    name: str
+    fide: str
+    rating: float
+    points: float
+    scored: float
+    entries: tuple[Entry, ...]
+
+    def entry(self, at: int) -> Entry:
+        """Return what is said of a round, from 0."""
+        return self.entries[at] if at < len(self.entries) else NOTHING
+
+    def block(self, at: int) -> str:
+        """Return the entry of a round as it stands in the report."""
+        entry = self.entry(at)
+        if entry is NOTHING:
+            return "nothing"
+        return repr(f"{entry.opponent or '0000'} {entry.colour} {entry.result}".rstrip())
+
+
+@dataclass(slots=True)
+class Players:
+    """The players of a report by their start numbers, and what is wrong with their lines.
+
+    doubtful : numbers of more than one line; nothing is said about entries that name them
+    complete : whether every line has a start number
+    """
+
+    by_number: dict[int, Player] = field(default_factory=dict)
+    doubtful: set[int] = field(default_factory=set)
+    complete: bool = True
+    problems: list[Problem] = field(default_factory=list)
+
+
+def read_players(lines: list[PlayerLine], name: str) -> Players:
+    """Return the players of a report."""
+    found = Players()
+    for line, text in lines:
+        number = _whole(text[4:8])
+        if not number or text[3] != " " or text[8].isdigit():
+            found.complete = False
+            found.problems.append(Problem(name, line, "start number", START, shown(text[3:9])))
+            continue
+        player = _player(line, number, text, name, found.problems)
+        first = found.by_number.setdefault(number, player)
+        if first is not player:
+            found.doubtful.add(number)
+            got = f"{number}, which line {first.line} has for {shown(first.name)}"
+            found.problems.append(Problem(name, line, "start number", ONCE, got))
+    return found
+
+
+def ids_of(players: list[Player]) -> tuple[list[str], str]:
+    """Return an id for every player, and what to tell about those who share a name.
+
+    The id is the name; of players with one name, the name and in brackets the FIDE number, or the
+    start number where that does not tell them apart.
+    """
+    names = [one.name or f"no. {one.number}" for one in players]
+    sharing = Counter(names)
+    known = Counter((one.name, one.fide) for one in players)
+    taken = set(sharing)
+    ids = []
+    for one, name in zip(players, names, strict=True):
+        own = name
+        if sharing[name] > 1:
+            told = one.fide if one.fide and known[one.name, one.fide] == 1 else f"no. {one.number}"
+            own = f"{name} ({told})"
+            while own in taken:  # Somebody is really called so.
+                own += "'"
+            taken.add(own)
+        ids.append(own)
+    twice = [one for one, name in zip(ids, names, strict=True) if sharing[name] > 1]
+    listed = "; ".join(twice[:_LISTED])
+    if len(twice) > _LISTED:
+        listed += f"; and {len(twice) - _LISTED:,} more"
+    return ids, f"players with equal names are told apart: {listed}" if twice else ""
+
+
+def _player(line: int, number: int, text: str, name: str, problems: list[Problem]) -> Player:
+    """Return the player of a line; add what is wrong with the line."""
+    rating = _whole(text[48:52])
+    # A digit beside its columns is a rating that is shifted; a letter, a name that is too long.
+    if rating is None or text[47].isdigit() or text[52].isdigit():
+        problems.append(Problem(name, line, "rating", RATING, shown(text[47:53])))
+    entries = []
+    scored = 0.0
+    for at, start in enumerate(range(BEFORE_ROUNDS, len(text), ROUND)):
+        block = text[start : start + ROUND]
+        if block == _BLANK:
+            entries.append(NOTHING)
+            continue
+        entry = _entry(block, number)
+        if isinstance(entry, str):
+            problems.append(Problem(name, line, f"round {at + 1}", entry, shown(block)))
+            entry = BROKEN
+        entries.append(entry)
+        scored += _POINTS.get(entry.result, 0.0)
+    fide = text[57:68].strip().lstrip("0")
+    return Player(
+        line=line,
+        number=number,
+        name=" ".join(text[14:47].split()),
+        fide=fide,
+        rating=float(rating) if rating else math.nan,
+        points=_points(text[80:84]),
+        scored=scored,
+        entries=tuple(entries),
+    )
+
+
+def _entry(block: str, number: int) -> Entry | str:
+    """Return what ten characters say of a round, or the rule that they break."""
+    said = _colour_and_result(block[4:])
+    if isinstance(said, str):
+        return said
+    opponent = _whole(block[:4])
+    if opponent is None:
+        return OPPONENT
+    if opponent == number:
+        return OTHER
+    colour, result = said
+    if opponent:
+        return ALONE if result in BYES else Entry(opponent, colour, result)
+    return NOT_ALONE if result in GAMES and colour != "-" else Entry(0, colour, result)
+
+
+@lru_cache(maxsize=512)
+def _colour_and_result(text: str) -> tuple[str, str] | str:
+    """Return the colour and the result that stand behind an opponent, or the broken rule."""
+    if text[0] != " " or text[2] != " " or text[4:] != "  ":
+        return APART
+    colour, result = text[1].lower(), text[3].upper()
+    if colour not in "wb- ":
+        return COLOUR
+    if result not in _RESULTS:
+        return RESULT
+    return "-" if colour == " " else colour, result
+
+
+@lru_cache(maxsize=32768)
+def _whole(text: str) -> int | None:
+    """Return a whole number among blanks, 0 for blanks, None for anything else."""
+    text = text.strip(" ")
+    if not text:
+        return 0
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _points(text: str) -> float:
+    """Return a number of points, NaN where there is none; a comma may stand for the point."""
+    try:
+        points = float(text.replace(",", "."))
+    except ValueError:
+        return math.nan
+    return points if math.isfinite(points) else math.nan
+
 
 KNOWN = "must be the start number of a player of the report"
 BACK = "must be named by the opponent in the same round"

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from equipoise.messages.history import HistoryMessage
+from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from equipoise.messages.amendments import PlayerDifference
+from equipoise.messages.matches import PlayerDifference
 from equipoise.messages.pools import LatePolicy, PoolTimes
 
 #: A "hard" reset forgets all ratings; a "soft" one moves them towards a centre.

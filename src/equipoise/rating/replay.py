@@ -27,9 +27,8 @@ from equipoise.data.ratings import Ratings, Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import TraceArrays
-from equipoise.rating.chances import team_prediction
 from equipoise.rating.draws import start_counting
-from equipoise.rating.lineup import lineup
+from equipoise.rating.lineup import lineup, team_prediction
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsuited
 from equipoise.rating.resuming import resume, state_after

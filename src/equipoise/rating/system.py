@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
-from equipoise.data.outlook import Outlook
+from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.state import State

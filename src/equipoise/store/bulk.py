@@ -1,12 +1,18 @@
-"""Many rows in one statement, as fast as each database takes them."""
+"""Many rows in one statement, as fast as each database takes them.
+
+The driver's own cursor, for what SQLAlchemy's layers would make slow.
+
+Queries that are asked all the time: compiled once, and run without SQLAlchemy's layers.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import (
     ARRAY,
@@ -14,6 +20,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Dialect,
     Double,
     Integer,
     LargeBinary,
@@ -25,9 +32,25 @@ from sqlalchemy import (
     literal,
     select,
 )
+from sqlalchemy.exc import DBAPIError
 
-from equipoise.store.driver import driver_cursor
 from equipoise.store.schema import is_name
+
+
+@contextmanager
+def driver_cursor(connection: Connection) -> Iterator[Any]:
+    """Give a cursor of the driver, in the transaction of a connection.
+
+    What the driver raises is raised as SQLAlchemy does: callers know those errors alone.
+    """
+    dialect = connection.dialect
+    base = dialect.loaded_dbapi.Error
+    try:
+        with closing(connection.connection.cursor()) as cursor:
+            yield cursor
+    except base as error:
+        raise DBAPIError.instance(None, None, error, base, dialect=dialect) from error
+
 
 #: Types of the arrays in which PostgreSQL takes columns.
 _ARRAYS: dict[type, str] = {
@@ -204,3 +227,43 @@ def _update(table: Table, names: Sequence[str], replace: bool) -> str:
     key = [column.name for column in table.primary_key.columns]
     rest = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in key)
     return f" ON CONFLICT ({_listed(key)}) DO UPDATE SET {rest}"
+
+
+class Prepared:
+    """A query; what it returns is as the driver gives it, so that SQLite's booleans are 0 and 1."""
+
+    def __init__(self, query: Select[Any]) -> None:
+        self._query = query
+        self._compiled: dict[str, _Statement] = {}
+
+    def rows(self, connection: Connection, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Return the rows for these values of the parameters, all at once."""
+        dialect = connection.dialect
+        statement = self._compiled.get(dialect.name)
+        if statement is None:
+            statement = self._compiled[dialect.name] = _statement(self._query, dialect)
+        with driver_cursor(connection) as cursor:
+            cursor.execute(statement.text, statement.parameters(values))
+            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+
+
+class _Statement(NamedTuple):
+    """A query in the words of one database.
+
+    order : names of its parameters where those go by their order; fixed : those it brings along
+    """
+
+    text: str
+    order: list[str] | None
+    fixed: dict[str, Any]
+
+    def parameters(self, values: Mapping[str, Any]) -> list[Any] | dict[str, Any]:
+        every = {**self.fixed, **values}
+        return every if self.order is None else [every[name] for name in self.order]
+
+
+def _statement(query: Select[Any], dialect: Dialect) -> _Statement:
+    found = query.compile(dialect=dialect)
+    order = list(found.positiontup or ()) if found.positional else None
+    fixed = {name: value for name, value in found.params.items() if value is not None}
+    return _Statement(str(found), order, fixed)

@@ -1,4 +1,9 @@
-"""Pools: how they are made, found, and locked while something is rated."""
+"""Pools: how they are made, found, and locked while something is rated.
+
+What pools begin with: the seeds that the ends of seasons leave.
+
+Rows of deleted pools, taken away a piece at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, Table, delete, insert, literal, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, NotFoundError
-from equipoise.store.prepared import Prepared
-from equipoise.store.schema import is_name, pools
+from equipoise.store.bulk import Prepared
+from equipoise.store.schema import (
+    changes,
+    checkpoints,
+    is_name,
+    log,
+    outbox,
+    pools,
+    ratings,
+    replays,
+    seeds,
+    webhooks,
+)
 from equipoise.store.sizes import Sizes, sizes_of
 
 #: A place in a pool's order of rating: (time, seq).
@@ -264,3 +280,97 @@ _BY_NAME = _by_name()
 _READ_BY_NAME = Prepared(_BY_NAME)
 # SQLite ignores it: there, whoever writes holds the whole database.
 _LOCKED = _BY_NAME.with_for_update()
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What a pool began with.
+
+    archive : number of the pool whose season ended
+    request : JSON of how it was to be made; centre : of a soft reset
+    """
+
+    archive: int
+    request: str
+    centre: float | None
+    players: int
+
+
+_SHOWN = [seeds.c[name] for name in Seed.__dataclass_fields__]
+
+
+def add_seed(connection: Connection, pool: int, seed: Seed, content: bytes | None) -> None:
+    """Record what a pool begins with; content : its state as checkpoints have it."""
+    connection.execute(
+        insert(seeds).values(
+            pool=pool,
+            archive=seed.archive,
+            request=seed.request,
+            centre=seed.centre,
+            players=seed.players,
+            content=content,
+        )
+    )
+
+
+def content_of(connection: Connection, pool: int) -> bytes | None:
+    """Return the state that a pool began with, None where nobody was known."""
+    found = connection.execute(select(seeds.c.content).where(seeds.c.pool == pool)).scalar()
+    return None if found is None else bytes(found)
+
+
+def seed_after(connection: Connection, archive: int) -> tuple[int, Seed] | None:
+    """Return the number and the seed of the pool that came after an archived one, or None."""
+    query = select(seeds.c.pool, *_SHOWN).where(seeds.c.archive == archive)
+    found = connection.execute(query).first()
+    return None if found is None else (int(found[0]), Seed(*found[1:]))
+
+
+#: Where a pool has rows, `pools` itself and what tells of it afterwards, `audit` and `keys`, aside.
+TABLES: tuple[Table, ...] = (
+    ratings,
+    changes,
+    checkpoints,
+    replays,
+    outbox,
+    webhooks,
+    seeds,
+    log,
+)
+#: Tables whose rows may have many megabytes.
+LARGE = frozenset({checkpoints})
+
+
+def pools_to_clear(connection: Connection) -> list[int]:
+    """Return the numbers of deleted pools of which rows are left."""
+    query = select(pools.c.id).where(pools.c.deleted.is_not(None), pools.c.garbage)
+    return [int(row[0]) for row in connection.execute(query.order_by(pools.c.id))]
+
+
+def forget_piece(
+    connection: Connection, table: Table, pool: int, after: tuple[Any, ...] | None, limit: int
+) -> tuple[Any, ...] | None:
+    """Delete the next rows of a pool in the order of their key, at most `limit`.
+
+    after : what the step before returned, None for the first one
+    Returns : where to go on, None at the end
+    """
+    key = [column for column in table.primary_key.columns if column.name != "pool"]
+    mine = table.c.pool == pool
+    if not key:
+        connection.execute(delete(table).where(mine))
+        return None
+    here = tuple_(*key)
+    if after is not None:
+        # Otherwise PostgreSQL goes each time through the index of all that was deleted before.
+        mine &= here > _values(after)
+    query = select(*key).where(mine).order_by(*key).offset(limit - 1).limit(1)
+    last = connection.execute(query).first()
+    if last is not None:
+        mine &= here <= _values(tuple(last))
+    connection.execute(delete(table).where(mine))
+    return None if last is None else tuple(last)
+
+
+def _values(key: tuple[Any, ...]) -> Any:
+    return tuple_(*(literal(value) for value in key))

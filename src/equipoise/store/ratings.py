@@ -20,8 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from equipoise.store.bulk import among, insert, one_each
-from equipoise.store.prepared import Prepared
+from equipoise.store.bulk import Prepared, among, insert, one_each
 from equipoise.store.schema import is_name, ratings
 from equipoise.store.sizes import sizes_of
 

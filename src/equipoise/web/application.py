@@ -15,16 +15,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from equipoise.errors import ApproximationWarning, EquipoiseError, NotFoundError
-from equipoise.web.api import ENDPOINTS
-from equipoise.web.dispatch import Dispatcher
-from equipoise.web.endpoints import Endpoint
-from equipoise.web.errors import InternalError, MethodError, error_response
-from equipoise.web.gate import RequestMiddleware
-from equipoise.web.logs import configure_logs
+from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.http.dispatch import Dispatcher, PathTable, sent_path
+from equipoise.web.http.endpoints import Endpoint
+from equipoise.web.http.errors import InternalError, MethodError, error_response
+from equipoise.web.http.middleware import RequestMiddleware, configure_logs
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import page_routes
 from equipoise.web.page.visit import PageState
-from equipoise.web.routing import PathTable, sent_path
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
 

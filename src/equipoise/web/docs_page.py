@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from equipoise.charts.markup import Content, element, lines
-from equipoise.pages.document import Section, document, paragraph, table
+from equipoise.report.document import Section, document, paragraph, table
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 #: Characters of a line of an example.

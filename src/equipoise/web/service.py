@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from equipoise.store.connection import Store, open_store
-from equipoise.web.access import Access
 from equipoise.web.background import Background
-from equipoise.web.errors import OverloadedError
-from equipoise.web.lanes import BoundedExecutor
-from equipoise.web.metrics import Metrics
-from equipoise.web.sender import OutboxSender
+from equipoise.web.delivery import OutboxSender
+from equipoise.web.executor import BoundedExecutor
+from equipoise.web.http.access import Access
+from equipoise.web.http.errors import OverloadedError
+from equipoise.web.http.middleware import Metrics
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
 

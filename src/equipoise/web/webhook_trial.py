@@ -6,13 +6,12 @@ import uuid
 
 import msgspec
 
+from equipoise.analysis.clock import now
 from equipoise.messages.webhooks import EventMessage, WebhookTestMessage
-from equipoise.web.receivers import Receiver
+from equipoise.pools.pool.pools import iso
+from equipoise.pools.webhooks import find_webhook, signed_headers
+from equipoise.web.delivery import Receiver
 from equipoise.web.service import Service
-from equipoise.workflows.clock import now
-from equipoise.workflows.pools import iso
-from equipoise.workflows.signatures import signed_headers
-from equipoise.workflows.webhooks import find_webhook
 
 
 async def try_webhook(service: Service, pool: str, webhook: int) -> WebhookTestMessage:

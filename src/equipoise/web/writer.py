@@ -11,21 +11,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
+from equipoise.pools.posting import posting
+from equipoise.pools.posting.posting import Post
+from equipoise.pools.posting.rating import StateCache
 from equipoise.store.connection import Store
-from equipoise.web.errors import (
+from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     InternalError,
     OverloadedError,
     UnavailableError,
+    without_lines,
 )
-from equipoise.web.metrics import Metrics
-from equipoise.web.problems import without_lines
-from equipoise.workflows import posting
-from equipoise.workflows.clock import now
-from equipoise.workflows.known_states import StateCache
-from equipoise.workflows.posting import Post
+from equipoise.web.http.middleware import Metrics
 
 log = logging.getLogger(__name__)
 

@@ -16,13 +16,13 @@ import uvicorn
 
 from equipoise.messages.matches import MatchRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.replay.replaying import keep_checkpoints
 from equipoise.store.connection import open_store
 from equipoise.store.keys import create_key
 from equipoise.web.application import create_application
 from equipoise.web.settings import ServiceSettings
-from equipoise.workflows.pools import create_pool
-from equipoise.workflows.posting import Post, post_matches
-from equipoise.workflows.replaying import keep_checkpoints
 from web.page import invented
 
 #: Seconds that a start may take; the first on a machine compiles kernels.

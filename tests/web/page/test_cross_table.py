@@ -10,8 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from equipoise.web.page.cross_table import MOST_PLAYERS, Cell, cross_lines
-from equipoise.workflows.head_to_head import HeadToHead
+from equipoise.web.page.tournaments import MOST_IN_CROSS_TABLE, Cell, HeadToHead, cross_lines
 from web.page.invented import HOSTILE
 from web.page.markup import Page
 
@@ -75,13 +74,13 @@ def test_a_hostile_name_is_only_ever_text(anybody: httpx.Client, name: str) -> N
     assert not page.all("img")
 
 
-@pytest.mark.parametrize("players", [MOST_PLAYERS, MOST_PLAYERS + 1])
+@pytest.mark.parametrize("players", [MOST_IN_CROSS_TABLE, MOST_IN_CROSS_TABLE + 1])
 def test_a_table_that_cannot_be_read_is_left_out_with_the_reason(
     anybody: httpx.Client, players: int
 ) -> None:
     """Above 40 players."""
     text = rated(anybody, [f"player {at}" for at in range(players)])
-    assert ('<table class="cross">' in text) == (players <= MOST_PLAYERS)
+    assert ('<table class="cross">' in text) == (players <= MOST_IN_CROSS_TABLE)
     assert ("Not shown: the table is limited to 40 players, and there are 41." in text) == (
-        players > MOST_PLAYERS
+        players > MOST_IN_CROSS_TABLE
     )

@@ -8,11 +8,16 @@ from xml.etree import ElementTree
 import pytest
 from markupsafe import Markup
 
-from equipoise.messages.overview import MeanPoint, RatingTimeline
-from equipoise.web.page.drawing.columns import Column, Mark, columns_chart
-from equipoise.web.page.drawing.course import thinned, timeline_chart
-from equipoise.web.page.drawing.drift import drift_chart
-from equipoise.web.page.drawing.intervals import intervals
+from equipoise.messages.players import MeanPoint, RatingTimeline
+from equipoise.web.page.figures import (
+    Column,
+    Mark,
+    columns_chart,
+    drift_chart,
+    intervals,
+    thinned,
+    timeline_chart,
+)
 
 
 def places(drawing: Markup) -> list[float]:

@@ -9,15 +9,15 @@ from typing import Any
 import httpx
 import pytest
 
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading.explaining import explain_player
+from equipoise.pools.reading.pool_reading import rating_timeline, ratings_of_players
 from equipoise.store.connection import Store, open_store
 from equipoise.web.page.later import OverviewCache
-from equipoise.workflows import pool_reading
-from equipoise.workflows.pool_explaining import explain_player
-from equipoise.workflows.pool_people import rating_timeline, ratings_of_players
-from equipoise.workflows.pools import pool_message
+from pools.pool_trials import Trial, duel
 from web.page.invented import DAY, START
 from web.page.markup import Page
-from workflows.pool_trials import Trial, duel
 
 
 @pytest.fixture

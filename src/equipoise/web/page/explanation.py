@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from equipoise.charts.markup import element
-from equipoise.messages.explain import ExplainMessage, OpponentMessage, RememberedMessage
-from equipoise.web.page.drawing.axes import picture
+from equipoise.messages.histories import ExplainMessage, OpponentMessage, RememberedMessage
+from equipoise.web.page.figures import picture
 from equipoise.web.page.wording import ordinal
 
 #: Opponents, and remembered performances, that are shown one by one.

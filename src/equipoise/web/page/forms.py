@@ -1,4 +1,7 @@
-"""Forms as they are posted: fields by name, files with their names. Only the standard library."""
+"""Forms as they are posted: fields by name, files with their names. Only the standard library.
+
+Texts of error pages: a heading for each status, a sentence for each problem.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from urllib.parse import parse_qsl
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from equipoise.errors import InvalidDataError, Problem
-from equipoise.web.errors import TooLargeError
+from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.web.http.errors import TooLargeError
 
 #: Fields of one form.
 MOST_FIELDS = 5_000
@@ -138,3 +141,35 @@ def _multipart(kind: str, body: bytes) -> Form:
 
 def _bad(rule: str, got: str) -> InvalidDataError:
     return InvalidDataError([Problem("", None, "", rule, got[:200])], "the form cannot be read")
+
+
+#: Problems that are listed.
+MOST = 50
+
+_TITLES = {
+    401: "Sign-in required",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    422: "Invalid input",
+    429: "Too many requests",
+    503: "Service unavailable",
+    504: "Timed out",
+}
+
+
+def title_of(status: int) -> str:
+    """Return the heading of an error page."""
+    return _TITLES.get(status, "Request failed" if status < 500 else "Server error")
+
+
+def problems_of(error: EquipoiseError) -> list[str]:
+    """Return what is wrong as sentences."""
+    if isinstance(error, InvalidDataError) and error.problems:
+        return [
+            str(one).removeprefix("input").removeprefix(", ").removeprefix(": ")
+            for one in error.problems[:MOST]
+        ]
+    return [str(error)]

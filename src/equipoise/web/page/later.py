@@ -9,9 +9,10 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-from equipoise.messages.overview import OverviewMessage
+from equipoise.messages.players import OverviewMessage
+from equipoise.pools.pool import pools
+from equipoise.pools.reading import overview
 from equipoise.store.connection import Store
-from equipoise.workflows import pool_overview, pools
 
 _Answer = TypeVar("_Answer")
 
@@ -74,7 +75,7 @@ class OverviewCache:
         at = self._clock()
         if found is not None and found[1] == made_of and at - found[0] < _FRESH:
             return found[2]
-        made = pool_overview.overview(store, pool)
+        made = overview.overview(store, pool)
         with self._lock:
             self._made[pool] = (at, made_of, made)
             self._made.move_to_end(pool)

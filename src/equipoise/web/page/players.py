@@ -1,29 +1,37 @@
-"""A player's page: rating over time, matches, and why the rating changed."""
+"""A player's page: rating over time, matches, and why the rating changed.
+
+The leaderboard: pages by cursor, a search by name, the neighbourhood of a player.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from starlette.responses import JSONResponse, Response
 
 from equipoise.errors import EquipoiseError, NotFoundError
-from equipoise.messages.overview import RatingTimeline
-from equipoise.messages.players import PlayerHistory, PlayerMessage
+from equipoise.messages.players import (
+    LeaderboardMessage,
+    LeaderboardRow,
+    PlayerHistory,
+    PlayerMessage,
+    RatingTimeline,
+)
 from equipoise.messages.pools import PoolMessage
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading.explaining import explain_player
+from equipoise.pools.reading.pool_reading import rating_timeline, ratings_of_players, search_players
 from equipoise.store.connection import Store
-from equipoise.web.errors import OverloadedError
-from equipoise.web.page.drawing.course import timeline_chart
+from equipoise.web.http.errors import OverloadedError
 from equipoise.web.page.explanation import Why, why_of
-from equipoise.web.page.problems import problems_of
+from equipoise.web.page.figures import Interval, intervals, timeline_chart
+from equipoise.web.page.forms import problems_of
 from equipoise.web.page.rendering import HEADERS
 from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import number, path
 from equipoise.wording import counted
-from equipoise.workflows import pool_reading
-from equipoise.workflows.pool_explaining import explain_player
-from equipoise.workflows.pool_people import rating_timeline, ratings_of_players
-from equipoise.workflows.pools import pool_message
 
 MATCHES, TIMELINE_MATCHES = 25, 5_000
 #: Seconds that a page waits for an explanation before it is shown without.
@@ -192,3 +200,76 @@ async def player_timeline(context: PageContext) -> Response:
 
 def _rounded(values: list[float] | list[float | None]) -> list[float | None]:
     return [None if one is None else round(one, 3) for one in values]
+
+
+PAGE_SIZE, MOST_FOUND, MOST_NAMES = 50, 50, 12
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A player, and the picture of rating and deviation."""
+
+    row: LeaderboardRow
+    interval: Interval | None
+
+
+async def leaderboard_page(context: PageContext) -> Response:
+    """Return a page of the leaderboard, or the players whose names contain a text."""
+    search, around = context.query("search")[:200], context.query("around") or None
+    provisional = context.query("provisional") == "1"
+    inactive = context.query("inactive") == "1"
+    cursor = context.query("cursor") or None
+
+    def read(
+        store: Store, pool: PoolMessage
+    ) -> tuple[list[LeaderboardRow], LeaderboardMessage | None]:
+        if search:
+            return search_players(store, pool.pool, search, limit=MOST_FOUND), None
+        found = pool_reading.leaderboard(
+            store,
+            pool.pool,
+            cursor=cursor,
+            limit=PAGE_SIZE,
+            provisional=provisional,
+            inactive=inactive,
+            around=around,
+        )
+        return found.players, found
+
+    rows, board = await context.snapshot(read)
+    pool = await context.pool()
+    filters = {"provisional": 1 if provisional else None, "inactive": 1 if inactive else None}
+    here = ("pools", pool.pool, "leaderboard")
+    return context.render(
+        "leaderboard.html",
+        rows=board_rows(rows),
+        with_spread=any(row.deviation is not None for row in rows),
+        most=MOST_FOUND,
+        search=search,
+        around=around,
+        provisional=provisional,
+        inactive=inactive,
+        filters=filters,
+        previous=_turn(here, None if board is None else board.previous, filters),
+        next=_turn(here, None if board is None else board.next, filters),
+        first=path(*here, **filters),
+        players_in_pool=pool.players if board is None else board.players_in_pool,
+    )
+
+
+def _turn(here: Sequence[str], cursor: str | None, filters: dict[str, int | None]) -> str | None:
+    return None if cursor is None else path(*here, cursor=cursor, **filters)
+
+
+def board_rows(rows: Sequence[LeaderboardRow]) -> list[BoardRow]:
+    """Return rows with pictures on one scale."""
+    drawn = intervals([(row.rating, row.deviation) for row in rows])
+    return [BoardRow(row, picture) for row, picture in zip(rows, drawn, strict=True)]
+
+
+async def names(context: PageContext) -> Response:
+    """Return ids that contain a text, as JSON for input fields with suggestions."""
+    text = context.query("text")[:200]
+    found = await context.read(search_players, text, limit=MOST_NAMES) if text else []
+    rows = [{"player": row.player, "rating": row.rating} for row in found]
+    return JSONResponse({"players": rows}, headers=dict(HEADERS))

@@ -9,11 +9,11 @@ from typing import Any, get_args
 
 from starlette.responses import Response
 
-from equipoise.data.rebalanced import Method
+from equipoise.data.rebalancing import Method
 from equipoise.errors import EquipoiseError
-from equipoise.messages.rebalance import ComparedMessage, RebalanceMessage, rebalance_message
-from equipoise.web.errors import http_status
-from equipoise.web.page.problems import problems_of
+from equipoise.messages.teams import ComparedMessage, RebalanceMessage, rebalance_message
+from equipoise.web.http.errors import http_status
+from equipoise.web.page.forms import problems_of
 from equipoise.web.page.visit import PageContext
 
 #: Seconds that a search may take, rows of a table, players whose values are looked up.
@@ -95,8 +95,12 @@ def rebalanced(
     content: bytes, method: Method | None, compare: bool
 ) -> tuple[RebalanceMessage, list[ComparedMessage]]:
     """Return the teams, and what every method comes to where that is wanted."""
-    from equipoise.workflows.rebalance import RebalanceOrder, rebalance_request
-    from equipoise.workflows.rebalance_comparison import compare_methods, comparison_message
+    from equipoise.analysis.files.rebalance import (
+        RebalanceOrder,
+        compare_methods,
+        comparison_message,
+        rebalance_request,
+    )
 
     order = RebalanceOrder(source=content, method=method, time_limit=_SECONDS)
     found = rebalance_message(rebalance_request(order).result)

@@ -12,33 +12,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from equipoise.errors import EquipoiseError
-from equipoise.web.errors import (
+from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     TimedOutError,
     UnauthorisedError,
     UnavailableError,
     http_status,
 )
-from equipoise.web.page import (
-    amending,
-    amendments,
-    audit,
-    balancing,
-    keys,
-    leaderboard,
-    matches,
-    players,
-    pool_settings,
-    pools,
-    posting,
-    rebalancing,
-    seasons,
-    sign_in,
-    tournaments,
-    webhooks,
-)
-from equipoise.web.page.problems import problems_of, title_of
-from equipoise.web.page.static_files import static_file
+from equipoise.web.page import access, balancing, matches, players, pools, rebalancing, tournaments
+from equipoise.web.page.forms import problems_of, title_of
+from equipoise.web.page.rendering import static_file
 from equipoise.web.page.visit import PageContext, authenticate
 from equipoise.web.page.wording import path
 
@@ -50,49 +33,49 @@ log = logging.getLogger(__name__)
 _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", pools.pools_page),
     ("GET", "/pools/{pool}", pools.pool_page),
-    ("GET", "/pools/{pool}/leaderboard", leaderboard.leaderboard_page),
-    ("GET", "/pools/{pool}/names", leaderboard.names),
+    ("GET", "/pools/{pool}/leaderboard", players.leaderboard_page),
+    ("GET", "/pools/{pool}/names", players.names),
     ("GET", "/pools/{pool}/players/{player:path}", players.player_page),
     ("GET", "/pools/{pool}/course/{player:path}", players.player_timeline),
     ("GET", "/pools/{pool}/matches", matches.matches_page),
     ("GET", "/pools/{pool}/matches/{match:path}", matches.match_page),
-    ("GET", "/pools/{pool}/amendments", amendments.amendments_page),
-    ("GET", "/pools/{pool}/amendments/{seq}", amendments.amendment_page),
+    ("GET", "/pools/{pool}/amendments", matches.amendments_page),
+    ("GET", "/pools/{pool}/amendments/{seq}", matches.amendment_page),
     ("GET", "/pools/{pool}/balance", balancing.balance_page),
     ("POST", "/pools/{pool}/balance", balancing.balance),
-    ("GET", "/pools/{pool}/admin", posting.admin_page),
-    ("GET", "/pools/{pool}/settings", pool_settings.settings_page),
-    ("POST", "/pools/{pool}/settings", pool_settings.save_settings),
-    ("POST", "/pools/{pool}/delete", pool_settings.delete_pool),
-    ("GET", "/pools/{pool}/seasons", seasons.seasons_page),
-    ("GET", "/pools/{pool}/seasons/end", seasons.end_page),
-    ("POST", "/pools/{pool}/seasons/end", seasons.end_season),
-    ("GET", "/pools/{pool}/webhooks", webhooks.webhooks_page),
-    ("POST", "/pools/{pool}/webhooks", webhooks.make_webhook),
-    ("POST", "/pools/{pool}/webhooks/disable", webhooks.end_webhook),
-    ("POST", "/pools/{pool}/webhooks/test", webhooks.try_webhook),
-    ("GET", "/pools/{pool}/post", posting.post_page),
-    ("POST", "/pools/{pool}/post", posting.post_match),
+    ("GET", "/pools/{pool}/admin", matches.admin_page),
+    ("GET", "/pools/{pool}/settings", pools.settings_page),
+    ("POST", "/pools/{pool}/settings", pools.save_settings),
+    ("POST", "/pools/{pool}/delete", pools.delete_pool),
+    ("GET", "/pools/{pool}/seasons", pools.seasons_page),
+    ("GET", "/pools/{pool}/seasons/end", pools.end_page),
+    ("POST", "/pools/{pool}/seasons/end", pools.end_season),
+    ("GET", "/pools/{pool}/webhooks", access.webhooks_page),
+    ("POST", "/pools/{pool}/webhooks", access.make_webhook),
+    ("POST", "/pools/{pool}/webhooks/disable", access.end_webhook),
+    ("POST", "/pools/{pool}/webhooks/test", access.try_webhook),
+    ("GET", "/pools/{pool}/post", matches.post_page),
+    ("POST", "/pools/{pool}/post", matches.post_match),
     *(
-        ("GET", f"/pools/{{pool}}/{action}/{{id:path}}", amending.form_page)
-        for action in amending.ACTIONS
+        ("GET", f"/pools/{{pool}}/{action}/{{id:path}}", matches.form_page)
+        for action in matches.ACTIONS
     ),
     *(
-        ("POST", f"/pools/{{pool}}/{action}/{{id:path}}", amending.perform)
-        for action in amending.ACTIONS
+        ("POST", f"/pools/{{pool}}/{action}/{{id:path}}", matches.perform)
+        for action in matches.ACTIONS
     ),
     ("GET", "/rebalance", rebalancing.rebalance_page),
     ("POST", "/rebalance", rebalancing.rebalance),
     ("GET", "/tournament", tournaments.tournament_page),
     ("POST", "/tournament", tournaments.tournament),
-    ("GET", "/audit", audit.audit_page),
-    ("GET", "/keys", keys.keys_page),
-    ("POST", "/keys", keys.make_key),
-    ("POST", "/keys/revoke", keys.end_key),
-    ("GET", "/sign-in", sign_in.sign_in_page),
-    ("POST", "/sign-in", sign_in.sign_in),
-    ("POST", "/sign-out", sign_in.sign_out),
-    ("POST", "/theme", sign_in.choose_theme),
+    ("GET", "/audit", access.audit_page),
+    ("GET", "/keys", access.keys_page),
+    ("POST", "/keys", access.make_key),
+    ("POST", "/keys/revoke", access.end_key),
+    ("GET", "/sign-in", access.sign_in_page),
+    ("POST", "/sign-in", access.sign_in),
+    ("POST", "/sign-out", access.sign_out),
+    ("POST", "/theme", access.choose_theme),
 )
 
 

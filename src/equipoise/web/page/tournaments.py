@@ -1,25 +1,106 @@
-"""A tournament's performance table from a file that was dropped, chosen or pasted."""
+"""A tournament's performance table from a file that was dropped, chosen or pasted.
+
+The cross table of a tournament: who took how many points of whom, as the page shows it.
+
+Who took how many points of whom.
+"""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from markupsafe import Markup
 from starlette.responses import Response
 
+from equipoise.arrays import Floats
+from equipoise.charts.axes import Scale, around
 from equipoise.charts.markup import element
-from equipoise.charts.scale import Scale, around
+from equipoise.data.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.errors import http_status
-from equipoise.web.page.cross_table import MOST_PLAYERS as MOST_CROSSED
-from equipoise.web.page.cross_table import CrossLine, cross_lines
-from equipoise.web.page.drawing.axes import bar, dot, picture
-from equipoise.web.page.forms import Form, wrong
-from equipoise.web.page.problems import problems_of
+from equipoise.web.http.errors import http_status
+from equipoise.web.page.figures import bar, dot, picture
+from equipoise.web.page.forms import Form, problems_of, wrong
 from equipoise.web.page.visit import PageContext
+from equipoise.web.page.wording import halves
+
+
+class HeadToHead(NamedTuple):
+    """Points and games of every player (row) against every other (column), shape (N, N)."""
+
+    points: Floats
+    games: Floats
+
+
+def head_to_head(games: Games, players: Sequence[Any]) -> HeadToHead:
+    """Return who took how many points of whom.
+
+    players : ids of all players, in the order wanted for rows and columns
+    """
+    place = {player: at for at, player in enumerate(players)}
+    to = np.array([place[player] for player in games.player_ids.tolist()], dtype=np.int64)
+    white, black, weight = to[games.white], to[games.black], games.weights
+    points = np.zeros((len(players), len(players)))
+    played = np.zeros_like(points)
+    np.add.at(points, (white, black), games.points)
+    np.add.at(points, (black, white), weight - games.points)
+    np.add.at(played, (white, black), weight)
+    np.add.at(played, (black, white), weight)
+    return HeadToHead(points, played)
+
+
+#: Players of a cross table; of more it cannot be read.
+MOST_IN_CROSS_TABLE = 40
+#: Kinds of shares of the points, from none to all.
+_NONE, _LESS, _HALF, _MORE, _ALL = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a player has of another; share : from 0 for no point to 4 for all of them."""
+
+    points: str
+    games: str
+    share: int
+
+    @property
+    def single(self) -> bool:
+        """Whether it was one game."""
+        return self.games == "1"
+
+
+@dataclass(frozen=True, slots=True)
+class CrossLine:
+    """A player against each of the others, None where they did not meet."""
+
+    player: str
+    cells: list[Cell | None]
+
+
+def cross_lines(players: list[str], found: HeadToHead) -> list[CrossLine]:
+    """Return a line for every player, in the order of rows and columns."""
+    rows = zip(players, found.points.tolist(), found.games.tolist(), strict=True)
+    return [
+        CrossLine(player, [_cell(*pair) for pair in zip(points, games, strict=True)])
+        for player, points, games in rows
+    ]
+
+
+def _cell(points: float, games: float) -> Cell | None:
+    if games <= 0:
+        return None
+    return Cell(halves(points), halves(games), _score_share(points / games))
+
+
+def _score_share(share: float) -> int:
+    if share in (0.0, 0.5, 1.0):
+        return {0.0: _NONE, 0.5: _HALF, 1.0: _ALL}[share]
+    return _LESS if share < 0.5 else _MORE
+
 
 #: Players of a table, sweeps and ids of a sweep that are shown.
 MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
@@ -106,8 +187,11 @@ async def tournament(context: PageContext) -> Response:
 
 def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
     """Return the performance table of games."""
-    from equipoise.workflows.head_to_head import head_to_head
-    from equipoise.workflows.performance import PerformanceRequest, message_of, rate_performance
+    from equipoise.analysis.files.performance import (
+        PerformanceRequest,
+        message_of,
+        rate_performance,
+    )
 
     request = PerformanceRequest(
         games=io.BytesIO(content), format=kind, confidence=confidence, anchor=average
@@ -115,7 +199,7 @@ def performance_of(content: bytes, kind: str, confidence: float, average: float 
     answer = rate_performance(request)
     message, games = message_of(answer), answer.reading.games
     players = [row.player for row in message.players]
-    if games is None or len(players) > MOST_CROSSED:
+    if games is None or len(players) > MOST_IN_CROSS_TABLE:
         return Rated(message, [])
     names = [str(player) for player in players]
     return Rated(message, cross_lines(names, head_to_head(games, players)))
@@ -245,7 +329,7 @@ def _shown(context: PageContext, form: Form, status: int = 200, **more: Any) -> 
         "tournament.html",
         status,
         formats=FORMATS,
-        most_crossed=MOST_CROSSED,
+        most_crossed=MOST_IN_CROSS_TABLE,
         format=form.text("format"),
         games=form.fields.get("games", [""])[0][:200_000],
         confidence=form.text("confidence", "95"),

@@ -13,18 +13,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.messages.keys import Role
+from equipoise.messages.access import Role
 from equipoise.messages.pools import PoolMessage
+from equipoise.pools.pool.pools import pool_message
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
-from equipoise.web.access import has_role, is_key_of, may_read, rules_all_pools, valid_key
-from equipoise.web.errors import ForbiddenError, UnauthorisedError
+from equipoise.web.http.access import has_role, is_key_of, may_read, rules_all_pools, valid_key
+from equipoise.web.http.errors import ForbiddenError, UnauthorisedError
 from equipoise.web.page.forms import Form, read_form
 from equipoise.web.page.later import OverviewCache, TaskCache
 from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
 from equipoise.web.service import Service
-from equipoise.workflows.pools import pool_message
 
 KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
 #: A longer text is no key.

@@ -1,0 +1,1 @@
+"""What the command line does with files: use cases from reading to writing."""

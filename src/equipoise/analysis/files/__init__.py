@@ -1,0 +1,1 @@
+"""One file in, an answer out: ratings, predictions, teams, tournaments."""

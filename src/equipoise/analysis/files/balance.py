@@ -1,0 +1,245 @@
+"""Balancing a lobby: read who waits, make teams, add their chances, write them down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.data.lobby import Balance, Lobby
+from equipoise.data.prediction import Prediction, team_mean_prediction
+from equipoise.data.times import as_written
+from equipoise.errors import InvalidParameterError
+from equipoise.formats.lobby import read_lobby, read_lobby_of
+from equipoise.formats.times import check_time_format, moment
+from equipoise.formats.writing import check_target, write_table
+from equipoise.messages.conversion import to_message
+from equipoise.messages.teams import BalanceMessage
+from equipoise.teams.lobby.lobby_split import Objective, balance
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.rating.pool_state import PoolState
+
+#: Said of a table of ratings, which is taken as it is.
+_AS_OF_LAST = "deviations are as of each player's last match"
+
+#: Returns what is expected of teams, given the rows of their players in the lobby.
+Predict = Callable[[Sequence[Sequence[int]]], Prediction]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitRequest:
+    """How to split a lobby.
+
+    teams : number of teams; size : of the largest team, instead
+    The others are parameters of `equipoise.balance`.
+    """
+
+    teams: int | None = None
+    size: int | None = None
+    objective: Objective = "mean"
+    uncertainty_weight: float = 0.8
+    top_two: bool = True
+    uneven: bool = True
+    alternatives: int = 5
+    seed: int = 0
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalanceRequest(SplitRequest):
+    """Whom to split, and how.
+
+    lobby : path or stream of a lobby; or else `players`, ids, with one of
+    state, at : path of a saved state, and the time for which its ratings are read, as text; None:
+        that of its last match
+    time_format : how `at` is written
+    ratings : path or stream of a table of ratings
+    format : how either is written, where its name does not tell
+    output : path of a table of the teams
+    """
+
+    lobby: object = None
+    state: str | None = None
+    at: str | None = None
+    time_format: str | None = None
+    ratings: object = None
+    players: Sequence[str] | None = None
+    format: str | None = None
+    output: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BalanceAnswer:
+    """The lobby, its teams, and what is expected of them.
+
+    at : time for which ratings were read, as it is answered; None where the lobby brought them
+    notes : what else to know
+    """
+
+    lobby: Lobby
+    balance: Balance
+    prediction: Prediction
+    at: int | str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
+    """Read, balance, write. Raises : EquipoiseError, and then nothing was written."""
+    if request.output is not None:
+        check_target(request.output)
+    answer = _split(request)
+    if request.output is not None:
+        write_table(table_of(answer), request.output)
+    return answer
+
+
+def split_lobby(
+    lobby: Lobby, request: SplitRequest, predict: Predict | None = None
+) -> BalanceAnswer:
+    """Return the teams of a lobby and what is expected of them.
+
+    predict : of the system that knows the players; None compares mean ratings (READINGS A15)
+    Raises : EquipoiseError
+    """
+    result = balance(
+        lobby,
+        _teams(request, lobby),
+        uncertainty_weight=request.uncertainty_weight,
+        objective=request.objective,
+        top_two=request.top_two,
+        uneven=request.uneven,
+        alternatives=request.alternatives,
+        seed=request.seed,
+        time_limit=request.time_limit,
+    )
+    row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
+    rows = [[row_of[one] for one in team] for team in result.teams]
+    if predict is None:
+        prediction = team_mean_prediction(lobby.rating, lobby.deviation, rows)
+    else:
+        prediction = predict(rows)
+    return BalanceAnswer(lobby=lobby, balance=result, prediction=prediction)
+
+
+def table_of(answer: BalanceAnswer) -> pl.DataFrame:
+    """Return a row a player: the number of the team from 1, and what is known of the player."""
+    lobby = answer.lobby
+    row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
+    teams = answer.balance.teams
+    rows = [row_of[one] for team in teams for one in team]
+    columns: dict[str, object] = {
+        "team": [number for number, team in enumerate(teams, start=1) for _ in team],
+        "player": lobby.player_ids[rows].tolist(),
+        "rating": lobby.rating[rows],
+        "deviation": lobby.deviation[rows],
+        "effective_rating": lobby.strength[rows],
+    }
+    for name, labels in (("party", lobby.party), ("locked", lobby.team)):
+        if labels is not None:
+            columns[name] = pl.Series(labels[rows].tolist(), dtype=pl.String)
+    return pl.DataFrame(columns)
+
+
+def message_of(answer: BalanceAnswer) -> BalanceMessage:
+    """Return the JSON message."""
+    result, expects = answer.balance, answer.prediction
+    return to_message(
+        BalanceMessage,
+        result,
+        win_probability=expects.expected,
+        expected=expects.expected,
+        win=expects.win,
+        draw=expects.draw,
+        draw_by=expects.draw_by,
+        by=expects.by,
+        newcomers=expects.newcomers,
+        at=answer.at,
+        notes=[*result.notes, *answer.notes],
+    )
+
+
+def _split(request: BalanceRequest) -> BalanceAnswer:
+    """Return the teams of the lobby asked for.
+
+    Raises : InvalidParameterError where it is not clear which is meant; EquipoiseError
+    """
+    sources = [request.state is not None, request.ratings is not None]
+    from_players = any(sources) or request.players is not None
+    if (request.lobby is None) != from_players or all(sources):
+        raise InvalidParameterError(
+            "give either a LOBBY, or --ratings with --players, or --state with --players"
+        )
+    if request.at is not None and request.state is None:
+        raise InvalidParameterError(
+            "--at needs --state: a table of ratings is as of the time for which it was written"
+        )
+    if request.lobby is not None:
+        return split_lobby(read_lobby(request.lobby, format=request.format), request)
+    if request.players is None or not any(sources):
+        raise InvalidParameterError(
+            "--players needs the ratings of --state or --ratings, and these need --players"
+        )
+    if request.state is not None:
+        return _split_of_state(request.state, request.players, request)
+    lobby = read_lobby_of(request.ratings, request.players, format=request.format)
+    notes = (_AS_OF_LAST,) if lobby.deviation.any() else ()
+    return replace(split_lobby(lobby, request), notes=notes)
+
+
+def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) -> BalanceAnswer:
+    """Return the teams of players of a saved state. Raises : EquipoiseError."""
+    # A lobby alone needs neither: nothing that is compiled is loaded for it.
+    from equipoise.analysis.files.reading import unused_at, unused_notes
+    from equipoise.rating.lineup import lobby_of, lobby_prediction
+    from equipoise.rating.pool_state import PoolState, newcomers_told
+
+    state = PoolState.load(path)
+    lobby = lobby_of(state, players, at=_day(state, request))
+    answer = split_lobby(lobby, request, lambda rows: lobby_prediction(state, lobby, rows))
+    known = state.player_ids.tolist()
+    told = newcomers_told(
+        lobby.newcomers, known, f"among the {counted(len(known), 'rated player')}"
+    )
+    unused = unused_at(state.system) if request.at is not None else []
+    notes = unused_notes({state.system.name: unused}, strict=False)
+    return replace(answer, at=_shown_at(state, request.at), notes=(*notes, *told))
+
+
+def _day(state: PoolState, request: BalanceRequest) -> float | None:
+    """Return the time asked for in days since 1970, None for that of the last match."""
+    if request.at is None:
+        return None
+    if state.last_time is None:
+        had = "none" if state.last_order is None else "an order without dates"
+        raise InvalidParameterError(f"--at needs a state with dates; its history had {had}")
+    when = moment(request.at, "--at", check_time_format(request.time_format))
+    return when / MICROSECONDS_PER_DAY
+
+
+def _shown_at(state: PoolState, at: str | None) -> int | str | None:
+    """Return the time for which ratings were read, as it was given or as the history had it."""
+    if at is not None or state.last_time is None:
+        return at
+    shown = as_written(np.array([state.last_time]), state.time_kind)[0]
+    return int(shown) if state.time_kind == "seconds" else str(shown)
+
+
+def _teams(request: SplitRequest, lobby: Lobby) -> int:
+    """Return the number of teams."""
+    if request.size is None:
+        return 2 if request.teams is None else request.teams
+    if request.teams is not None:
+        raise InvalidParameterError("--teams and --size say the same: give one of them")
+    teams = math.ceil(lobby.players / request.size)
+    if teams < 2:
+        raise InvalidParameterError(
+            f"--size must leave two teams or more of {lobby.players} players; got {request.size}"
+        )
+    return teams

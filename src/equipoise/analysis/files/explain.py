@@ -1,0 +1,133 @@
+"""Explaining a match: read the history, rate it up to there, and say why the rating changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import msgspec
+import numpy as np
+
+from equipoise.analysis.files.rating import NOT_COMPARED, state_to_resume
+from equipoise.analysis.files.reading import HistoryRequest, history_message, read
+from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+from equipoise.data.explanation import Explanation, Quantity
+from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
+from equipoise.data.times import iso
+from equipoise.messages.conversion import to_message
+from equipoise.messages.histories import ExplainMessage, HistoryMessage, RememberedMessage
+from equipoise.rating.explaining import explain
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainRequest:
+    """Which match of whom.
+
+    player, match : ids as text; None takes the player's last rated match
+    resume : path of a saved state that the history goes on from
+    restart : rate from the beginning if the history has all matches of that state
+    """
+
+    history: HistoryRequest
+    player: str
+    match: str | None = None
+    resume: str | None = None
+    restart: bool = False
+    threads: int = 1
+
+
+def explain_match(
+    system: RatingSystem | None,
+    request: ExplainRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[ExplainMessage, HistoryMessage]:
+    """Return why a match changed a player's rating, and how the history was read.
+
+    system : None takes the one of the state, or the default one
+    progress : called with (participations done, participations before the match)
+    Raises : EquipoiseError
+    """
+    before = state_to_resume(request.resume, request.restart)
+    if system is None:
+        system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    history, reading = read(request.history, {system.name: system})
+    found = explain(
+        system,
+        history,
+        request.player,
+        request.match,
+        state=before,
+        restart=request.restart,
+        threads=request.threads,
+        progress=progress,
+    )
+    if "performance" in system.capabilities.uses:
+        weights = request.history.statistics
+        found = with_statistics(found, _statistics(history, found, weights), weights)
+    message = explain_message(found, partial(written, kind=history.time_kind))
+    told = history_message(history, reading)
+    if before is not None and not before.comparable and not request.restart:
+        told = msgspec.structs.replace(told, notes=[*told.notes, NOT_COMPARED])
+    if history.order is not None:
+        match = int(np.flatnonzero(history.match_ids == found.match)[0])
+        message = msgspec.structs.replace(message, time=int(history.order[match]))
+    return message, told
+
+
+def with_statistics(
+    found: Explanation, values: Mapping[str, float], weights: Mapping[str, float]
+) -> Explanation:
+    """Return an explanation that begins with what the player's statistics add up to [TG2] (5)."""
+    chain = [
+        Quantity(
+            name=name,
+            value=value,
+            unit="",
+            meaning=f"times {weights[name]:g} is {weights[name] * value:+.2f} of the performance",
+        )
+        for name, value in values.items()
+    ]
+    return replace(found, quantities=(*chain, *found.quantities))
+
+
+def _statistics(history: History, found: Explanation, names: Iterable[str]) -> dict[str, float]:
+    """Return the statistics of the player in that match."""
+    match = int(np.flatnonzero(history.match_ids == found.match)[0])
+    rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
+    row = int(np.flatnonzero(history.player_ids[history.player[rows]] == found.player)[0])
+    return {name: float(history.statistics[name][rows][row]) for name in names}
+
+
+def explain_message(
+    found: Explanation, show: Callable[[float], int | str | None]
+) -> ExplainMessage:
+    """Return an explanation as it is shown: what is not known is None.
+
+    show : gives times, from days since 1970, as they are shown
+    """
+    return to_message(
+        ExplainMessage,
+        found,
+        time=show(found.time),
+        played=show(found.time),
+        change=found.rating - found.rating_before,
+        remembered=[
+            to_message(RememberedMessage, one, time=show(one.time)) for one in found.remembered
+        ],
+    )
+
+
+def written(days: float, kind: TimeKind) -> int | str | None:
+    """Return a time in days since 1970 as the history writes times; None where unknown."""
+    if math.isnan(days):
+        return None
+    microseconds = round(days * MICROSECONDS_PER_DAY)
+    if kind == "seconds":
+        # Whole seconds came in; a day is a float64 here, exact to a microsecond.
+        return (microseconds + 500_000) // 1_000_000
+    text = iso(microseconds)
+    return text if kind == "datetime" else text[:10]

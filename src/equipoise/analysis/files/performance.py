@@ -1,0 +1,273 @@
+"""A tournament's performance table: read the games, rate, write table and chart.
+
+Options of a performance table as text: on the command line, and in queries of the service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from equipoise.charts import theme
+from equipoise.charts.performance import performance_figure
+from equipoise.charts.sweeps import sweeps_figure
+from equipoise.data.files import check_distinct
+from equipoise.data.reading import GamesReading
+from equipoise.data.tournament import ClassGraph, PerformanceSeries, TournamentPerformance
+from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.formats.games.reading import scan_games
+from equipoise.formats.histories import summarise
+from equipoise.formats.writing import check_target, write_table
+from equipoise.messages.conversion import to_message
+from equipoise.messages.performance import PerformanceMessage, PerformanceRow, SuperiorityMessage
+from equipoise.tournament.curves import CurveName
+from equipoise.tournament.equilibrium.equilibrium import Advantage, Draws, Select
+from equipoise.tournament.tournament import EXTRA, Extra, performance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerformanceRequest:
+    """Which games to read, how to rate the performances, and what to write.
+
+    games, format, columns, where, since, until, time_format, synonyms, skip_bad : as
+        `equipoise.read_games` takes them
+    players : who is compared with `superiority`, and whose errors are wanted in any case
+    also : further columns
+    strict : raise where no equilibrium exists
+    output : path of the table; chart : path of the chart; title : the tournament's name in it
+    The others are parameters of `equipoise.performance`.
+    """
+
+    games: object
+    format: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+    since: str | None = None
+    until: str | None = None
+    time_format: str | None = None
+    synonyms: str | None = None
+    skip_bad: bool = False
+    anchor: float | None = None
+    anchors: Mapping[str, float] = field(default_factory=dict)
+    select: Select = "document"
+    confidence: float = 0.95
+    scale: float = 1.0
+    curve: CurveName = "elo"
+    draws: Draws = "ignore"
+    colour_advantage: Advantage = 0.0
+    prior: float = 0.0
+    superiority: bool = False
+    players: tuple[str, ...] = ()
+    also: tuple[Extra, ...] = ()
+    strict: bool = False
+    output: str | None = None
+    chart: str | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PerformanceAnswer:
+    """The table, and what was read to get it."""
+
+    performance: TournamentPerformance
+    reading: GamesReading
+
+
+def rate_performance(request: PerformanceRequest, threads: int = 1) -> PerformanceAnswer:
+    """Read the games, rate the performances, write table and chart.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check_outputs(request)
+    reading = scan_games(
+        request.games,
+        format=request.format,
+        columns=request.columns,
+        where=request.where,
+        since=request.since,
+        until=request.until,
+        time_format=request.time_format,
+        synonyms=request.synonyms,
+        skip_bad=request.skip_bad,
+    )
+    if reading.games is None:
+        raise InvalidDataError(reading.problems, summarise(reading.problems, request.games))
+    found = performance(
+        reading.games,
+        curve=request.curve,
+        scale=request.scale,
+        select=request.select,
+        anchor=request.anchor,
+        anchors=_anchors(reading.games.player_ids.tolist(), request.anchors),
+        prior=request.prior,
+        colour_advantage=request.colour_advantage,
+        draws=request.draws,
+        confidence=request.confidence,
+        superiority=request.superiority,
+        players=request.players,
+        also=request.also,
+        strict=request.strict,
+        threads=threads,
+    )
+    if request.output is not None:
+        write_table(found.table, request.output)
+    if request.chart is not None:
+        theme.write(chart_of(found, request.title or title_of(request.games)), request.chart)
+    return PerformanceAnswer(performance=found, reading=reading)
+
+
+def _check_outputs(request: PerformanceRequest) -> None:
+    """Refuse what cannot be written, before anything is read."""
+    source = request.games if isinstance(request.games, str) else None
+    check_distinct({"GAMES": source, "--output": request.output, "--chart": request.chart})
+    if request.output is not None:
+        check_target(request.output)
+    if request.chart is not None:
+        theme.check_file(request.chart)
+
+
+def _anchors(players: list[Any], given: Mapping[str, float]) -> dict[Any, float]:
+    """Return who is held at what, by ids as the games have them: numbers may be given as text."""
+    id_of = {str(one): one for one in players}
+    return {id_of.get(name, name): rating for name, rating in given.items()}
+
+
+def title_of(games: object) -> str:
+    """Return the name of the tournament, as far as the name of its file tells."""
+    return Path(games).name.partition(".")[0] if isinstance(games, str) else "the tournament"
+
+
+def chart_of(found: TournamentPerformance, name: str) -> Figure:
+    """Return the ratings with their error bars, or who swept whom where there is no equilibrium."""
+    if found.exists or found.prior > 0:
+        kind = (
+            "regularised performance ratings" if found.prior > 0 else "perfect performance ratings"
+        )
+        return performance_figure(
+            series_of(found),
+            title=f"Performance in {name}",
+            subtitle=f"{kind}, with {100 * found.confidence:g} % confidence",
+        )
+    return sweeps_figure(
+        graph_of(found),
+        title=f"Why {name} has no equilibrium",
+        subtitle="an arrow leads from a group to those of whom it took every point",
+    )
+
+
+def series_of(found: TournamentPerformance) -> PerformanceSeries:
+    """Return the players with games, in the order of the table, as charts take them."""
+    one = found.standing
+    rows = found.order
+    rows = rows[one.games[rows] > 0]
+    solved = found.exists or found.prior > 0
+    return PerformanceSeries(
+        names=tuple(str(name) for name in found.player_ids[rows].tolist()),
+        ppr=(one.ppr if solved else one.class_ppr)[rows],
+        error=one.error[rows],
+        tpr=one.tpr[rows],
+        rating=one.rating[rows],
+        points=one.points[rows],
+        games=one.games[rows],
+        lower=one.lower[rows],
+        upper=one.upper[rows],
+        group=None if solved else one.class_of[rows],
+        within_group=not solved,
+    )
+
+
+def graph_of(found: TournamentPerformance) -> ClassGraph:
+    """Return the classes and who swept whom."""
+    number = found.standing.class_of
+    classes: list[list[str]] = [[] for _ in range(int(number.max(initial=-1)) + 1)]
+    class_of = {}
+    for name, at in zip(found.player_ids.tolist(), number.tolist(), strict=True):
+        if at >= 0:
+            classes[at].append(str(name))
+            class_of[name] = at
+    return ClassGraph(
+        classes=tuple(tuple(names) for names in classes),
+        above=np.array([class_of[sweep.winners[0]] for sweep in found.sweeps], dtype=np.int64),
+        below=np.array([class_of[sweep.losers[0]] for sweep in found.sweeps], dtype=np.int64),
+        games=np.array([sweep.games for sweep in found.sweeps], dtype=np.float64),
+    )
+
+
+def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
+    """Return the JSON message."""
+    found, reading = answer.performance, answer.reading
+    matrix = found.superiority
+    extra = list(found.extra)
+    rows = []
+    for row in found.table.iter_rows(named=True):
+        columns = {"class_" if name == "class" else name: value for name, value in row.items()}
+        more = {name: columns.pop(name) for name in extra}
+        rows.append(PerformanceRow(**columns, extra=more))
+    superiority = matrix and to_message(
+        SuperiorityMessage, matrix, players=found.player_ids[matrix.rows]
+    )
+    return to_message(
+        PerformanceMessage,
+        found,
+        players=rows,
+        regularised=found.prior > 0,
+        left_out={name: count for name, count in reading.left_out.items() if count},
+        notes=reading.notes,
+        superiority=superiority,
+        skipped=reading.skipped,
+        problems=reading.problems,
+    )
+
+
+def anchors_of(given: Sequence[str], option: str) -> tuple[float | None, dict[str, float]]:
+    """Return the average and who is held at what, of texts R and PLAYER=R.
+
+    option : what the user calls it
+    Raises : InvalidParameterError
+    """
+    average: float | None = None
+    held: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        try:
+            rating = float(value)
+        except ValueError:
+            raise InvalidParameterError(
+                f"{option} takes a rating, or PLAYER=RATING; got {text!r}"
+            ) from None
+        if name and name not in held:
+            held[name] = rating
+        elif name or average is not None:
+            who = f"player {name}" if name else "the average"
+            raise InvalidParameterError(f"{option} must give one rating for {who}; got {text!r}")
+        else:
+            average = rating
+    return average, held
+
+
+def extra_columns(given: Sequence[str], option: str) -> tuple[Extra, ...]:
+    """Return further columns by their names. Raises : InvalidParameterError."""
+    for name in given:
+        require(name in EXTRA, option, f"one of {', '.join(EXTRA)}", name)
+    return tuple(cast("Extra", name) for name in given)
+
+
+def advantage_of(text: str | None, option: str) -> float | Literal["estimate"]:
+    """Return rating points, or the word that asks for them. Raises : InvalidParameterError."""
+    if text is None:
+        return 0.0
+    if text == "estimate":
+        return "estimate"
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameterError(
+            f"{option} takes rating points or the word estimate; got {text!r}"
+        ) from None

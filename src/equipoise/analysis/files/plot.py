@@ -1,0 +1,315 @@
+"""Plotting a history: read, rate, and draw the ratings of players or of the whole pool.
+
+What a chart shows, drawn: as a figure of matplotlib, as text, as numbers for machines.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast, get_args
+
+from equipoise.analysis.files.reading import (
+    HistoryRequest,
+    check_outputs,
+    history_message,
+    read,
+    without_dates,
+)
+from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+from equipoise.charts import theme
+from equipoise.charts.axes import shortened
+from equipoise.charts.canvas import Row, Sheet, Span
+from equipoise.charts.distribution import Distribution, distribution, distribution_rows
+from equipoise.charts.rating import Along, RatingSeries, rating_rows, rating_series
+from equipoise.charts.theme import Size
+from equipoise.data.history import History
+from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.messages.conversion import to_message, to_messages
+from equipoise.messages.histories import (
+    BarMessage,
+    DistributionMessage,
+    HistoryMessage,
+    PlotMessage,
+    PointMessage,
+    SeriesMessage,
+)
+from equipoise.rating.pool_state import did_you_mean
+from equipoise.rating.registry import make_system
+from equipoise.rating.replay import check_fit, replay
+from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted, printable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Plot:
+    """What a chart shows, whatever it is drawn with.
+
+    history : what was read and what was left out
+    band, performances : whether they are wanted and there
+    series : of the players, empty for a distribution; spread : None for lines
+    min_matches : rated matches of the players in the distribution
+    """
+
+    system: str
+    history: HistoryMessage
+    title: str
+    along: Along
+    band: bool = False
+    performances: bool = False
+    series: tuple[RatingSeries, ...] = ()
+    spread: Distribution | None = None
+    min_matches: int = 1
+
+
+def figure_of(shown: Plot, size: Size) -> Figure:
+    """Return what is shown as a figure of matplotlib."""
+    if shown.spread is not None:
+        from equipoise.charts.distribution import distribution_figure
+
+        return distribution_figure(
+            shown.spread, title=shown.title, subtitle=_pool(shown), size=size
+        )
+    from equipoise.charts.rating import rating_figure
+
+    return rating_figure(
+        shown.series,
+        title=shown.title,
+        subtitle=_key(shown.system, shown.band, shown.performances),
+        along=shown.along,
+        band=shown.band,
+        performances=shown.performances,
+        size=size,
+    )
+
+
+def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
+    """Return what is shown as lines of text, its titles above it."""
+    title = _head(shown.title, "bold", sheet.columns)
+    if shown.spread is not None:
+        chart = distribution_rows(
+            shown.spread, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs
+        )
+        return [*title, *_head(_pool(shown), "dim", sheet.columns), [], *chart]
+    alone = len(shown.series) == 1
+    # Letters are coarse: bands of several players, or more dots than columns, hide the rest.
+    band = shown.band and alone
+    performances = shown.performances and alone and len(shown.series[0].rating) <= sheet.columns
+    chart = rating_rows(
+        shown.series,
+        along=shown.along,
+        band=band,
+        performances=performances,
+        **sheet._asdict(),
+    )
+    key = _head(_key(shown.system, band, performances), "dim", sheet.columns)
+    return [*title, *key, [], *chart]
+
+
+def _head(words: str, colour: str, columns: int) -> list[Row]:
+    """Return words above a chart, wrapped to its width."""
+    return [[Span(line, colour)] for line in textwrap.wrap(printable(words), columns)]
+
+
+def _key(system: str, band: bool, performances: bool) -> str:
+    """Return what line, band and dots stand for."""
+    words = ["two deviations either way (band)"] * band + ["performances (dots)"] * performances
+    return ", ".join([f"{system} rating (line)", *words]) if words else f"{system} rating"
+
+
+def _pool(shown: Plot) -> str:
+    """Return whose ratings a distribution shows."""
+    least = shown.min_matches
+    return shown.system + (f", players with at least {least:,} rated matches" if least > 1 else "")
+
+
+def message_of(shown: Plot) -> PlotMessage:
+    """Return the JSON message: the numbers that are shown."""
+    return PlotMessage(
+        system=shown.system,
+        series=[_series_message(one) for one in shown.series],
+        distribution=None if shown.spread is None else _distribution_message(shown.spread),
+        history=shown.history,
+    )
+
+
+def _series_message(one: RatingSeries) -> SeriesMessage:
+    points = to_messages(PointMessage, one, match=one.matches, time=one.times)
+    return SeriesMessage(one.player, points)
+
+
+def _distribution_message(found: Distribution) -> DistributionMessage:
+    return to_message(
+        DistributionMessage,
+        found,
+        percentiles={str(percent): at for percent, at in found.percentiles.items()},
+        bars=to_messages(
+            BarMessage, None, low=found.edges[:-1], high=found.edges[1:], players=found.counts
+        ),
+    )
+
+
+#: With more players than this a title counts them instead of naming them.
+_NAMED = 3
+_LETTERS = 32
+#: Inches: less holds no words, more is a poster.
+_SIZES = (3.0, 40.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotRequest:
+    """What to draw, and where.
+
+    players : whose ratings, or whose places in the distribution
+    spread : whether the distribution of the pool's ratings is wanted instead of lines
+    min_matches : rated matches of the players who count in the distribution
+    along : "time", "match" or "played"; None is by time where there are times
+    output : path that ends in .svg, .png or .pdf; None draws no file
+    size : of the file, WIDTHxHEIGHT in inches
+    """
+
+    history: HistoryRequest
+    players: tuple[str, ...] = ()
+    spread: bool = False
+    min_matches: int | None = None
+    along: str | None = None
+    band: bool = True
+    performances: bool = True
+    output: str | None = None
+    size: str | None = None
+    title: str | None = None
+    threads: int = 1
+
+
+def plot(
+    system: RatingSystem | None,
+    request: PlotRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plot:
+    """Read, rate, and write the chart where a file is asked for.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    size = _checked(request)
+    system = make_system(DEFAULT_SYSTEM) if system is None else system
+    history, reading = read(request.history, {system.name: system})
+    check_fit(system, history)
+    rows = player_rows(history, request.players)
+    along = _along(request.along, history)
+    done = replay(
+        system,
+        history,
+        trace=not request.spread,
+        threads=request.threads,
+        progress=progress,
+    )
+    told = history_message(history, reading)
+    if done.trace is None:
+        found = distribution(done.ratings, min_matches=request.min_matches or 1, rows=rows)
+        shown = _plot_of_pool(system.name, told, request, found, along)
+    else:
+        series = tuple(rating_series(done.trace, row, along) for row in rows)
+        shown = _plot_of_players(system.name, told, request, series, along)
+    if request.output is not None:
+        theme.write(figure_of(shown, size), request.output)
+    return shown
+
+
+def player_rows(history: History, players: tuple[str, ...]) -> list[int]:
+    """Return the rows of players in a history, each once. Raises : NotFoundError."""
+    if not players:
+        return []
+    known = {str(player): row for row, player in enumerate(history.player_ids.tolist())}
+    for player in players:
+        if player not in known:
+            raise NotFoundError(
+                f"no player {player!r} among the {len(known):,} of this history"
+                f"{did_you_mean(player, known)}"
+            )
+    return list(dict.fromkeys(known[player] for player in players))
+
+
+def _checked(request: PlotRequest) -> theme.Size:
+    """Refuse what cannot be drawn before anything is read; return the size of a file."""
+    if request.spread:
+        require((request.min_matches or 1) >= 1, "--min-matches", "at least 1", request.min_matches)
+        require(request.along is None, "--by", "left out with --distribution", request.along)
+    elif not request.players:
+        raise InvalidParameterError("name players with --player, or ask for --distribution")
+    elif request.min_matches is not None:
+        raise InvalidParameterError("--min-matches is for --distribution")
+    require(
+        request.along in (None, *get_args(Along)),
+        "--by",
+        f"one of {', '.join(get_args(Along))}",
+        request.along,
+    )
+    if request.output is not None:
+        check_outputs(request.history, {"--output": request.output})
+        theme.check_file(request.output)
+    return _size(request.size)
+
+
+def _size(text: str | None) -> theme.Size:
+    """Return WIDTHxHEIGHT as a size."""
+    if text is None:
+        return theme.WIDE
+    low, high = _SIZES
+    rule = f"WIDTHxHEIGHT in inches from {low:g} to {high:g}, such as 7.5x4.8"
+    try:
+        width, height = map(float, text.lower().split("x"))
+    except ValueError:
+        width = height = math.nan
+    require(low <= width <= high and low <= height <= high, "--size", rule, text)
+    return theme.Size(width, height)
+
+
+def _along(wanted: str | None, history: History) -> Along:
+    if wanted is None:
+        return "match" if history.time is None else "time"
+    if wanted == "time" and history.time is None:
+        raise InvalidParameterError(
+            f"--by time needs a history with times; this one {without_dates(history)}"
+        )
+    return cast(Along, wanted)
+
+
+def _plot_of_players(
+    system: str,
+    history: HistoryMessage,
+    request: PlotRequest,
+    series: tuple[RatingSeries, ...],
+    along: Along,
+) -> Plot:
+    for one in series:
+        if not len(one.rating):
+            raise NotFoundError(f"{one.player} has no match that {system} rates")
+    names = [shortened(str(one.player), _LETTERS) for one in series]
+    return Plot(
+        system=system,
+        history=history,
+        title=request.title
+        or (", ".join(names) if len(names) <= _NAMED else f"{len(names)} players"),
+        along=along,
+        band=request.band and any(one.has_band for one in series),
+        performances=request.performances and any(one.has_performances for one in series),
+        series=series,
+    )
+
+
+def _plot_of_pool(
+    system: str, history: HistoryMessage, request: PlotRequest, found: Distribution, along: Along
+) -> Plot:
+    return Plot(
+        system=system,
+        history=history,
+        title=request.title or f"Ratings of {counted(found.players, 'player')}",
+        along=along,
+        spread=found,
+        min_matches=request.min_matches or 1,
+    )

@@ -1,0 +1,303 @@
+"""Predicting a match from a saved state: expected scores, places, and what each place would do."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from equipoise.analysis.files.reading import unused_at, unused_notes
+from equipoise.analysis.files.systems import plain_parameters
+from equipoise.data.prediction import Prediction
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
+from equipoise.evaluate.placing import place_distribution
+from equipoise.formats.lobby import ids_of
+from equipoise.formats.times import check_time_format, moment
+from equipoise.messages.conversion import to_message, to_messages
+from equipoise.messages.questions import (
+    Outcome,
+    Places,
+    PredictedPlayer,
+    PredictedTeam,
+    PredictMessage,
+    WhatIfMessage,
+)
+from equipoise.rating.lineup import Lineup, lineup
+from equipoise.rating.pool_state import PoolState, newcomers_told
+from equipoise.rating.replay import days, predict
+from equipoise.rating.system import RatingSystem
+from equipoise.rating.what_if import what_if
+from equipoise.wording import counted
+
+#: Chances of all pairs are told for this many teams.
+PAIRS = 12
+
+#: Up to this many teams every place is tried; above, a selection (see `notable_places`).
+ALL_PLACES = 1000
+
+#: Places whose chance is told, and by which name.
+_WITHIN = (1, 3, 10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictRequest:
+    """Who meets, and what is wanted to be known.
+
+    state : path of a saved state
+    teams : each one team, ids separated by commas; quoted as in CSV where an id has one
+    field : a file, or an open one, with a player a line: each a team alone, after `teams`
+    at : time of the match, as text; None: that of the last match
+    time_format : how it is written, where ISO 8601 is not
+    home : id of a player whose team is at home
+    samples, seed : of the place distribution; no samples, no distribution
+    what_if : whether to try every place
+    players : for whom; empty takes the first player
+    """
+
+    state: str
+    teams: Sequence[str] = ()
+    field: str | TextIO | None = None
+    at: str | None = None
+    time_format: str | None = None
+    home: str | None = None
+    samples: int | None = None
+    seed: int = 0
+    what_if: bool = False
+    players: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ComingMatch:
+    """A match to predict, and what is wanted to be known of it.
+
+    pool : a state that knows its players, at least
+    teams : ids, team by team
+    at : days since 1970, None for the time of the last match; shown_at : as it is answered
+    home : number of the team that plays at home
+    samples, seed : of the place distribution; no samples, no distribution
+    players : for whom places are tried: all of them in fields of up to `all_places` teams, above
+        that a selection
+    where : among whom newcomers are not, in words; None: the players of the pool
+    notes : what else to say in the answer
+    """
+
+    pool: PoolState
+    teams: list[list[str]]
+    at: float | None = None
+    shown_at: int | str | None = None
+    home: int | None = None
+    samples: int | None = None
+    seed: int = 0
+    players: Sequence[str] = ()
+    all_places: int = ALL_PLACES
+    where: str | None = None
+    notes: Sequence[str] = ()
+
+
+def predict_match(
+    request: PredictRequest, progress: Callable[[int, int], None] | None = None
+) -> PredictMessage:
+    """Return what the system of a saved state expects of a match.
+
+    Players whom the state does not know are newcomers, and the answer names them.
+
+    progress : called with (places tried, places in all)
+    Raises : NotFoundError, InvalidDataError, InvalidParameterError, ConvergenceError
+    """
+    return predicted(_match(request), progress)
+
+
+def predicted(
+    match: ComingMatch, progress: Callable[[int, int], None] | None = None
+) -> PredictMessage:
+    """Return what the system of a pool expects of a match.
+
+    progress : called with (places tried, places in all)
+    Raises : NotFoundError, InvalidParameterError, ConvergenceError
+    """
+    system = match.pool.system
+    field = lineup(
+        system, match.pool, match.teams, at=match.at, home=match.home, any_teams=not match.players
+    )
+    expects = predict(system, match.pool, match.teams, at=match.at, home=match.home)
+    places = None
+    if match.samples is not None:
+        rng = np.random.default_rng(match.seed)
+        places = _places(expects, match.samples, rng)
+    return to_message(
+        PredictMessage,
+        expects,
+        system=system.name,
+        parameters=plain_parameters(system),
+        at=match.shown_at,
+        teams=_teams(system, field, expects, places),
+        pairs=_pairs(expects),
+        samples=match.samples,
+        seed=None if match.samples is None else match.seed,
+        what_if=[_tried(match, player, progress) for player in match.players],
+        notes=[*match.notes, *_newcomers_told(match, expects)],
+    )
+
+
+def _newcomers_told(match: ComingMatch, expects: Prediction) -> list[str]:
+    """Return a sentence on newcomers, with likely misspellings where all ids are known."""
+    known = match.pool.player_ids.tolist()
+    if match.where is not None:
+        return newcomers_told(expects.newcomers, [], match.where)
+    return newcomers_told(
+        expects.newcomers, known, f"among the {counted(len(known), 'rated player')}"
+    )
+
+
+def field_of(source: str | TextIO) -> list[str]:
+    """Return the players of a field: the `player` column of a CSV file, or its first column.
+
+    Raises : NotFoundError, InvalidDataError
+    """
+    name = source if isinstance(source, str) else "standard input"
+    if isinstance(source, str) and not Path(source).is_file():
+        raise NotFoundError(f"no file {source} with the players of the field")
+    try:
+        text = Path(source).read_text("utf-8-sig") if isinstance(source, str) else source.read()
+        rows = [row for row in csv.reader(text.splitlines(), strict=True) if any(row)]
+    except (csv.Error, UnicodeDecodeError) as error:
+        rule = "must be UTF-8 text with a player a line"
+        raise InvalidDataError([Problem(name, None, "", rule, str(error))]) from error
+    column = 0
+    if rows and "player" in rows[0]:
+        column = rows.pop(0).index("player")
+    players = [row[column].strip() if column < len(row) else "" for row in rows]
+    if not all(players) or not players:
+        rule = "must name a player on every line"
+        raise InvalidDataError([Problem(name, None, "player", rule, "none")])
+    return players
+
+
+def notable_places(teams: int) -> list[int]:
+    """Return 1, 2, 3, 5, 10, 20, 30, 50, 100, ... and the last place."""
+    powers = 10 ** np.arange(math.ceil(math.log10(teams)) + 1)
+    round_places = np.outer(powers, [1, 2, 3, 5]).ravel()
+    return sorted({*round_places[round_places < teams].tolist(), teams})
+
+
+def _match(request: PredictRequest) -> ComingMatch:
+    """Return the match asked for. Raises : EquipoiseError where it makes no sense."""
+    pool = PoolState.load(request.state)
+    teams = [ids_of(text, "--team") for text in request.teams]
+    if request.field is not None:
+        teams += [[player] for player in field_of(request.field)]
+    if len(teams) < 2:
+        raise InvalidParameterError(
+            "a match needs two teams or more: give --team twice, or --field"
+        )
+    if request.players and not request.what_if:
+        raise InvalidParameterError("--player says for whom --if-ranked is told; it is not given")
+    at, notes = None, []
+    if request.at is not None:
+        if pool.last_time is None:
+            had = "none" if pool.last_order is None else "an order without dates"
+            raise InvalidParameterError(f"--at needs a state with times; its history had {had}")
+        at = days(moment(request.at, "--at", check_time_format(request.time_format)))
+        notes = unused_notes({pool.system.name: unused_at(pool.system)}, strict=False)
+    return ComingMatch(
+        pool=pool,
+        teams=teams,
+        at=at,
+        shown_at=request.at,
+        home=_home_team(teams, request.home),
+        samples=request.samples,
+        seed=request.seed,
+        players=(request.players or teams[0][:1]) if request.what_if else (),
+        notes=notes,
+    )
+
+
+def _home_team(teams: Sequence[Sequence[str]], player: str | None) -> int | None:
+    """Return the number of the player's team. Raises : NotFoundError."""
+    if player is None:
+        return None
+    for number, team in enumerate(teams):
+        if player in team:
+            return number
+    raise NotFoundError(f"--home names {player}, who is in none of the teams")
+
+
+def _places(expects: Prediction, samples: int, rng: np.random.Generator) -> list[Places]:
+    """Return how the place of every team is distributed."""
+    found = place_distribution(expects.outlook, rng=rng, samples=samples, within=_WITHIN)
+    teams = len(expects.expected)
+    first, top3, top10 = (
+        chance.tolist() if place < teams else [None] * teams
+        for place, chance in zip(_WITHIN, found.chance, strict=True)
+    )
+    return to_messages(Places, found, first=first, top3=top3, top10=top10)
+
+
+def _pairs(expects: Prediction) -> list[list[float]] | None:
+    """Return the chance of every pair of teams, a tie one half; None for many teams."""
+    teams = len(expects.expected)
+    if teams > PAIRS:
+        return None
+    if teams == 2:
+        # Where the system models draws, half of them is in it.
+        first, second = expects.expected.tolist()
+        return [[0.5, first], [second, 0.5]]
+    pairs: list[list[float]] = expects.outlook.pairs().tolist()
+    return pairs
+
+
+def _teams(
+    system: RatingSystem, field: Lineup, expects: Prediction, places: list[Places] | None
+) -> list[PredictedTeam]:
+    """Return the teams with their players and what is expected of them, as they were named."""
+    found = []
+    sizes = np.bincount(field.team).tolist()
+    now = system.at(field.state, np.arange(len(field.team)), field.day)
+    for number, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes, strict=True)):
+        part = slice(end - size, end)
+        rating, deviation = now["rating"][part], now["deviation"][part]
+        players = to_messages(
+            PredictedPlayer,
+            None,
+            player=field.player_ids[part],
+            rating=rating,
+            deviation=deviation,
+            newcomer=~field.known[part],
+        )
+        expected = float(expects.expected[number])
+        found.append(
+            to_message(
+                PredictedTeam,
+                None,
+                players=players,
+                rating=rating.mean(),
+                deviation=math.sqrt(np.mean(deviation**2)),
+                expected=expected,
+                expected_place=1.0 + (1.0 - expected) * (len(sizes) - 1),
+                places=None if places is None else places[number],
+            )
+        )
+    return found
+
+
+def _tried(
+    match: ComingMatch, player: str, progress: Callable[[int, int], None] | None
+) -> WhatIfMessage:
+    """Return what each place would do to a player's rating."""
+    teams = len(match.teams)
+    found = what_if(
+        match.pool.system,
+        match.pool,
+        match.teams,
+        player,
+        at=match.at,
+        home=match.home,
+        places=None if teams <= match.all_places else notable_places(teams),
+        progress=progress,
+    )
+    return to_message(WhatIfMessage, found, outcomes=to_messages(Outcome, found))

@@ -1,0 +1,210 @@
+"""Rating a history: read, rate, and only then write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from equipoise.analysis.clock import working_time
+from equipoise.analysis.files.reading import (
+    HistoryRequest,
+    check_outputs,
+    read,
+    unused_at,
+    unused_notes,
+    unused_of,
+    without_dates,
+)
+from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
+from equipoise.data.files import check_place
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidParameterError, require
+from equipoise.formats import write_table
+from equipoise.formats.times import moment
+from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import to_message
+from equipoise.messages.histories import RateSummary
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.registry import make_system
+from equipoise.rating.replay import Replay, days, replay
+from equipoise.rating.system import RatingSystem
+
+#: What is said of a saved state without digests, or with those of other columns.
+NOT_COMPARED = (
+    "the saved state is of an earlier version: its matches were not compared with this history"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateRequest:
+    """What to rate and what to write.
+
+    output, trace, save : paths; nothing is written before everything is rated
+    resume : path of a saved state
+    restart : rate from the beginning if the history has all matches of that state
+    at : time for which ratings are read, as text
+    """
+
+    history: HistoryRequest
+    output: str | None = None
+    trace: str | None = None
+    save: str | None = None
+    resume: str | None = None
+    restart: bool = False
+    at: str | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateAnswer:
+    """How the history was read, the replay, seconds by step, and what users should know.
+
+    seconds : by step, "read", "rate" and "write", without those in which kernels were compiled
+    unused : columns and options that were given and that the system does not use
+    """
+
+    reading: HistoryReading
+    replay: Replay
+    seconds: dict[str, float]
+    notes: list[str]
+    unused: tuple[str, ...] = ()
+
+
+def rate(
+    system: RatingSystem | None,
+    request: RateRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> RateAnswer:
+    """Read, rate, write.
+
+    system : None takes the one of the state to resume, or the default one
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check_targets(request)
+    before = state_to_resume(request.resume, request.restart)
+    if system is None:
+        system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    clock = [working_time()]
+    history, reading = read(request.history)
+    unused = unused_of(system, history, request.history)
+    if request.at is not None:
+        unused += unused_at(system)
+    notes = unused_notes({system.name: unused}, strict=request.history.strict)
+    reading = replace(reading, notes=(*reading.notes, *notes))
+    clock.append(working_time())
+    _check_usage(system, history, request)
+    answer = replay(
+        system,
+        history,
+        state=before,
+        restart=request.restart,
+        trace=request.trace is not None,
+        at=_at(request),
+        threads=request.threads,
+        progress=progress,
+    )
+    clock.append(working_time())
+    if request.trace is not None and answer.trace is not None:
+        write_table(answer.trace.to_polars(), request.trace)
+    if request.output is not None:
+        write_table(answer.ratings.to_polars(), request.output)
+    if request.save is not None:
+        answer.state.save(request.save)
+    clock.append(working_time())
+    steps = ("read", "rate", "write")
+    seconds = dict(zip(steps, np.diff(clock).tolist(), strict=True))
+    return RateAnswer(
+        reading=reading,
+        replay=answer,
+        seconds=seconds,
+        notes=notes_on_resuming(before, answer),
+        unused=tuple(unused),
+    )
+
+
+def state_to_resume(path: str | None, restart: bool) -> PoolState | None:
+    """Return the saved state at this path, None without one.
+
+    Raises : InvalidParameterError for a restart without a state, InvalidDataError, NotFoundError
+    """
+    if path is not None:
+        return PoolState.load(path)
+    if restart:
+        raise InvalidParameterError(
+            "--restart needs --resume: without --resume every match is rated"
+        )
+    return None
+
+
+def notes_on_resuming(before: PoolState | None, done: Replay) -> list[str]:
+    """Return what users should know of how a history went on from a state."""
+    notes = []
+    if before is not None and not before.comparable and done.unchecked_matches:
+        notes.append(NOT_COMPARED)
+    if done.later_matches:
+        matches = "match" if done.later_matches == 1 else "matches"
+        notes.append(
+            f"the ratings include {done.later_matches:,} {matches} of the saved state after the "
+            "end of this history"
+        )
+    return notes
+
+
+def _at(request: RateRequest) -> float | None:
+    """Return the time for which ratings are read, in days since 1970.
+
+    Raises : InvalidParameterError
+    """
+    if request.at is None:
+        return None
+    return days(moment(request.at, "--at", request.history.time_format))
+
+
+def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
+    """Return the summary that people and machines are shown."""
+    done, reading = answer.replay, answer.reading
+    return to_message(
+        RateSummary,
+        reading,
+        system=done.state.system.name,
+        parameters=plain_parameters(done.state.system),
+        matches=done.rated_matches,
+        participations=done.rated_participations,
+        players=len(done.state.player_ids),
+        known_matches=done.known_matches,
+        skipped_all_tied=[str(match) for match in done.all_tied.tolist()],
+        single=done.single,
+        notes=[*reading.notes, *answer.notes],
+        unused=answer.unused,
+        seconds=answer.seconds,
+        kernels_compiled=kernels_compiled,
+    )
+
+
+def _check_targets(request: RateRequest) -> None:
+    """Refuse outputs that cannot be written, before anything is read."""
+    outputs = {"--output": request.output, "--trace": request.trace, "--save": request.save}
+    check_outputs(request.history, outputs)
+    for table in (request.output, request.trace):
+        if table is not None:
+            check_target(table)
+    if request.save is not None:
+        require(request.save.endswith(".npz"), "--save", "a file that ends in .npz", request.save)
+        check_place(request.save)
+
+
+def _check_usage(system: RatingSystem, history: History, request: RateRequest) -> None:
+    """Refuse what makes no sense for a history without times to decay or be selected by."""
+    if history.time is not None:
+        return
+    lacks = without_dates(history)
+    if request.at is not None:
+        raise InvalidParameterError(f"--at needs a history with times; this one {lacks}")
+    if system.capabilities.needs_time:
+        raise InvalidParameterError(
+            f"{system.name} with these parameters needs times, and this history {lacks}: leave out "
+            "drift_per_day or period_days"
+        )

@@ -1,0 +1,177 @@
+"""Reading the history that a command or a request names, and telling what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from equipoise.data.files import check_distinct
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.formats import scan_history
+from equipoise.formats.histories import summarise
+from equipoise.messages.conversion import to_message
+from equipoise.messages.histories import HistoryMessage
+from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.system import RatingSystem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRequest:
+    """Which history to read, and how; the options of every command that reads one.
+
+    strict : refuse columns and options that a system does not use
+    """
+
+    source: object
+    format: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    skip_bad: Literal["matches", "rows"] | None = None
+    since: str | None = None
+    until: str | None = None
+    time_format: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+    lower_score_is_better: bool = False
+    synonyms: str | None = None
+    strict: bool = False
+
+
+def read(
+    request: HistoryRequest,
+    systems: Mapping[str, RatingSystem] | None = None,
+    searched: Collection[str] = (),
+) -> tuple[History, HistoryReading]:
+    """Return the history asked for, performances computed from its statistics.
+
+    systems : label -> system that will rate it; what it does not use is noted, or refused where
+        that is asked
+    searched : parameters of which other values will be tried
+    Raises : InvalidDataError, InvalidParameterError.
+    """
+    reading = scan_history(
+        request.source,
+        format=request.format,
+        columns=request.columns,
+        statistics=tuple(request.statistics),
+        skip_bad=request.skip_bad,
+        since=request.since,
+        until=request.until,
+        time_format=request.time_format,
+        where=request.where,
+        lower_score_is_better=request.lower_score_is_better,
+        synonyms=request.synonyms,
+    )
+    if reading.history is None:
+        raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
+    history = with_performance(reading.history, request.statistics)
+    found = {
+        label if label == system.name else f"{label} ({system.name})": unused_of(
+            system, history, request, searched
+        )
+        for label, system in (systems or {}).items()
+    }
+    notes = unused_notes(found, strict=request.strict)
+    return history, replace(reading, notes=(*reading.notes, *notes))
+
+
+def unused_of(
+    system: RatingSystem,
+    history: History,
+    request: HistoryRequest,
+    searched: Collection[str] = (),
+) -> list[str]:
+    """Return the columns and options that were given and that the system does not use.
+
+    searched : parameters of which other values will be tried
+    """
+    able = system.capabilities
+    found = []
+    for name in able.unused(history):
+        parameter = able.needed.get(name)
+        if parameter in searched:
+            continue
+        given = "--stat" if name == "performance" and request.statistics else name
+        found.append(given if parameter is None else f"{given} (needs {parameter})")
+    return [*found, *(f"parameter {name}" for name in idle_parameters(system, searched))]
+
+
+def idle_parameters(system: RatingSystem, searched: Collection[str] = ()) -> list[str]:
+    """Return the parameters that were set, or are searched, and change nothing in this system."""
+    usual = parameters_of(make_system(system.name))
+    return [
+        name
+        for name, value in parameters_of(system).items()
+        if name in system.capabilities.idle and (value != usual[name] or name in searched)
+    ]
+
+
+def unused_at(system: RatingSystem) -> list[str]:
+    """Return `--at`, to add to `unused_of`, where no rating of the system depends on time."""
+    if "time" in system.capabilities.uses:
+        return []
+    parameter = system.capabilities.needed.get("time")
+    return ["--at" if parameter is None else f"--at (needs {parameter})"]
+
+
+def unused_notes(found: Mapping[str, Sequence[str]], *, strict: bool) -> list[str]:
+    """Return a line for every system that does not use something that was given.
+
+    found : system -> what it does not use
+    strict : refuse it instead. Raises : InvalidParameterError
+    """
+    notes = [
+        f"{name} does not use {', '.join(unused)}: no rating depends on "
+        f"{'it' if len(unused) == 1 else 'them'}"
+        for name, unused in found.items()
+        if unused
+    ]
+    if notes and strict:
+        raise InvalidParameterError(f"{'; '.join(notes)} (refused by --strict)")
+    return notes
+
+
+def without_dates(history: History) -> str:
+    """Return what a history without dates has instead, to end a sentence."""
+    if history.order is None:
+        return "has no time column"
+    return "has an order without dates (--time-format s reads it as seconds since 1970)"
+
+
+def check_outputs(request: HistoryRequest, outputs: Mapping[str, str | None]) -> None:
+    """Refuse outputs that would overwrite the history or one another.
+
+    outputs : path by the name of the option
+    Raises : InvalidParameterError
+    """
+    source = request.source if isinstance(request.source, str) else None
+    check_distinct({"HISTORY": source, "--synonyms": request.synonyms, **outputs})
+
+
+def with_performance(history: History, weights: Mapping[str, float]) -> History:
+    """Return the history with performance = sum of weight x statistic [TG2] (5).
+
+    A player without one of the statistics has no performance.
+    """
+    if not weights:
+        return history
+    total = np.zeros(history.participations)
+    with np.errstate(over="ignore"):  # what leaves float64 is refused when it is rated
+        for name, weight in weights.items():
+            total += weight * history.statistics[name]
+    return replace(history, performance=total)
+
+
+def history_message(history: History, reading: HistoryReading) -> HistoryMessage:
+    """Return what was read and what was left out."""
+    return to_message(
+        HistoryMessage,
+        reading,
+        matches=history.matches,
+        participations=history.participations,
+        players=history.players,
+    )

@@ -1,0 +1,275 @@
+"""From what a user says of a system (name, NAME=VALUE, a TOML file) to the system.
+
+From what a user says of several systems to the systems, each under a label of its own.
+
+Writing the file that `--parameters` reads.
+
+Listing the rating systems.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+
+from equipoise.analysis.clock import working_time
+from equipoise.data.files import check_place, whole_file
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
+from equipoise.messages.histories import ParameterMessage, SystemMessage
+from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
+from equipoise.rating.system import USABLE, RatingSystem
+
+DEFAULT_SYSTEM = "elo-mmr"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a parameter file says.
+
+    system : name, None where it says nothing
+    parameters : of the system, by name
+    statistics : weight of every statistic in a player's performance
+    """
+
+    system: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    statistics: Mapping[str, float] = field(default_factory=dict)
+
+
+def read_settings(path: str | None) -> Settings:
+    """Return what a parameter file says: `system`, `[parameters]` and `[statistics]`.
+
+    Raises : NotFoundError, InvalidDataError.
+    """
+    if path is None:
+        return Settings()
+    if not Path(path).is_file():
+        raise NotFoundError(f"no parameter file at {path}")
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidDataError([Problem(path, None, "", "must be TOML", str(error))]) from error
+    known = ("system", "parameters", "statistics")
+    problems = [
+        Problem(path, None, key, f"must be one of {', '.join(known)}", f"the key {key}")
+        for key in content
+        if key not in known
+    ]
+    for key, kind in (("system", str), ("parameters", dict), ("statistics", dict)):
+        if key in content and not isinstance(content[key], kind):
+            rule = "must be text" if kind is str else "must be a table"
+            problems.append(Problem(path, None, key, rule, repr(content[key])))
+    if problems:
+        raise InvalidDataError(problems)
+    statistics = numbers(content.get("statistics", {}), "statistics")
+    return Settings(content.get("system"), content.get("parameters", {}), statistics)
+
+
+def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Return {NAME: VALUE} of NAME=VALUE texts. Raises : InvalidParameterError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InvalidParameterError(f"{option} takes NAME=VALUE; got {text!r}")
+        if name.strip() in found:
+            raise InvalidParameterError(f"{option} names {name.strip()!r} twice")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def numbers(values: Mapping[str, object], what: str) -> dict[str, float]:
+    """Return values as numbers. Raises : InvalidParameterError."""
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = float(str(value))
+        except ValueError:
+            raise InvalidParameterError(
+                f"{what}: the weight of {name} must be a number; got {value!r}"
+            ) from None
+    return found
+
+
+def chosen_system(
+    name: str | None, settings: Settings, assigned: Sequence[str]
+) -> RatingSystem | None:
+    """Return the system that command line and parameter file name; the command line wins.
+
+    None where neither says anything of it.
+    """
+    if name is None and settings.system is None and not settings.parameters and not assigned:
+        return None
+    wanted = name or settings.system or DEFAULT_SYSTEM
+    parameters = dict(settings.parameters) if wanted == (settings.system or wanted) else {}
+    return make_system(wanted, {**parameters, **assignments(assigned, "--set")})
+
+
+_Found = TypeVar("_Found")
+
+
+def chosen_systems(
+    named: Sequence[str], settings: Settings, assigned: Sequence[str]
+) -> dict[str, RatingSystem]:
+    """Return systems by label, in the order in which they were named.
+
+    named : [LABEL=]NAME each; the label is the name where none is given
+    settings : of a parameter file: its system where none is named; its parameters are those of
+        every system of its name, or of the default one
+    assigned : LABEL.NAME=VALUE each, or NAME=VALUE where there is one system; these win
+    Raises : InvalidParameterError, NotFoundError
+    """
+    of_file = settings.system or DEFAULT_SYSTEM
+    names = _labelled(named or [of_file])
+    given = _by_label(assignments(assigned, "--set"), list(names))
+    systems = {}
+    for label, name in names.items():
+        from_file = settings.parameters if name == of_file else {}
+        systems[label] = make_system(name, {**from_file, **given[label]})
+    return systems
+
+
+def audit_each(
+    systems: Mapping[str, RatingSystem],
+    audit: Callable[..., _Found],
+    progress: Callable[[int, int], None] | None,
+) -> tuple[dict[str, _Found], dict[str, float]]:
+    """Return what an audit finds of every system, and the seconds that it took, by label.
+
+    audit : called with a system and progress=, a function of (steps done, steps in all)
+    progress : called with the same, of all systems
+    """
+    found: dict[str, _Found] = {}
+    seconds: dict[str, float] = {}
+    for number, (label, system) in enumerate(systems.items()):
+
+        def note(done: int, total: int, before: int = number) -> None:
+            if progress is not None:
+                progress(before * total + done, len(systems) * total)
+
+        start = working_time()
+        found[label] = audit(system, progress=note)
+        seconds[label] = working_time() - start
+    return found, seconds
+
+
+def plain_parameters(system: RatingSystem) -> dict[str, object]:
+    """Return the parameters of a system as JSON can hold them."""
+    return {name: plain_value(value) for name, value in parameters_of(system).items()}
+
+
+def plain_value(value: object) -> object:
+    """Return the value of a parameter as JSON can hold it: an infinite one as text."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _labelled(named: Sequence[str]) -> dict[str, str]:
+    """Return {label: name}."""
+    found: dict[str, str] = {}
+    for text in named:
+        label, equals, name = (part.strip() for part in text.partition("="))
+        if not label or (equals and not name):
+            raise InvalidParameterError(f"--system takes [LABEL=]NAME; got {text!r}")
+        name = name or label
+        if label in found:
+            raise InvalidParameterError(
+                f"two systems are called {label!r}: tell them apart by --system LABEL={name}"
+            )
+        found[label] = name
+    return found
+
+
+def _by_label(given: Mapping[str, str], labels: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return {label: {parameter: value}}; names of parameters have no dot, labels may."""
+    found: dict[str, dict[str, str]] = {label: {} for label in labels}
+    for key, value in given.items():
+        label, dot, name = key.rpartition(".")
+        if not dot and len(labels) == 1:
+            label = labels[0]
+        elif not dot:
+            raise InvalidParameterError(
+                f"--set takes LABEL.NAME=VALUE where systems are compared; got {key}={value}"
+            )
+        if label not in found:
+            raise InvalidParameterError(
+                f"--set names the system {label!r}; there are {', '.join(labels)}"
+            )
+        if name in found[label]:
+            raise InvalidParameterError(f"--set names {name!r} of {label} twice")
+        found[label][name] = value
+    return found
+
+
+def check_parameter_file(path: str) -> None:
+    """Refuse a path that `write_parameters` would refuse. Raises : InvalidParameterError."""
+    if Path(path).suffix.lower() != ".toml":
+        raise InvalidParameterError(f"a file of parameters must end in .toml; got {path!r}")
+    check_place(path)
+
+
+def write_parameters(
+    path: str,
+    system: str,
+    parameters: Mapping[str, object],
+    statistics: Mapping[str, float],
+    comments: Sequence[str],
+) -> None:
+    """Write a system with its parameters, and the weights of statistics, as TOML.
+
+    parameters : those that are None are left out, which is what None means
+    comments : lines at the top
+    Raises : InvalidParameterError
+    """
+    check_parameter_file(path)
+    content: dict[str, object] = {
+        "system": system,
+        "parameters": {name: value for name, value in parameters.items() if value is not None},
+    }
+    if statistics:
+        content["statistics"] = statistics
+    top = "".join(f"# {line}\n" for line in comments)
+    with whole_file(path) as file:
+        file.write((top + tomli_w.dumps(content)).encode())
+
+
+def list_systems() -> list[SystemMessage]:
+    """Return every system with what it can rate and its parameters."""
+    return [_described(name) for name in SYSTEMS]
+
+
+def _described(name: str) -> SystemMessage:
+    kind, entry = system_class(name), SYSTEMS[name]
+    hints = typing.get_type_hints(kind)
+    parameters = [
+        ParameterMessage(
+            field.name,
+            _type_name(hints[field.name]),
+            plain_value(field.default),
+            field.metadata.get("note", ""),
+        )
+        for field in dataclasses.fields(kind)
+    ]
+    able = make_system(name).capabilities
+    return SystemMessage(
+        name=name,
+        summary=entry.summary,
+        rates=str(able),
+        source=entry.source,
+        parameters=parameters,
+        uses=[one for one in USABLE if one in able.uses],
+        needs=dict(able.needed),
+    )
+
+
+def _type_name(hint: Any) -> str:
+    if typing.get_origin(hint) is typing.Literal:
+        return " | ".join(typing.get_args(hint))
+    return hint.__name__ if isinstance(hint, type) else str(hint)

@@ -1,0 +1,1 @@
+"""Questions to a whole history: backtest, search for parameters, audits."""

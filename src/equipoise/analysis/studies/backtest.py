@@ -1,0 +1,381 @@
+"""Comparing systems on a history: read, backtest, and only then write.
+
+From what a backtest answered to the page that shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from equipoise.analysis.clock import working_time
+from equipoise.analysis.files.reading import (
+    HistoryRequest,
+    check_outputs,
+    history_message,
+    read,
+    without_dates,
+)
+from equipoise.analysis.files.systems import plain_parameters
+from equipoise.data.backtest import (
+    METRICS,
+    Backtest,
+    Calibration,
+    Difference,
+    Group,
+    SystemScores,
+    judge,
+)
+from equipoise.data.files import check_place, whole_file
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidParameterError, require
+from equipoise.evaluate.backtest import backtest
+from equipoise.formats import write_table
+from equipoise.formats.times import moment, order_bound
+from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import to_message, to_messages
+from equipoise.messages.histories import HistoryMessage
+from equipoise.messages.studies import (
+    BacktestMessage,
+    BinMessage,
+    CalibrationMessage,
+    DifferenceMessage,
+    GroupMessage,
+    GroupScoresMessage,
+    ScoringMessage,
+    SliceMessage,
+    SystemScoresMessage,
+)
+from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.system import RatingSystem
+from equipoise.report.backtest import BacktestReport, backtest_page
+
+#: Seconds since 1970 below this (March 1973) are rather numbers of rounds.
+_MOMENTS = 100_000_000
+
+
+def check_page(path: str) -> None:
+    """Refuse a path at which no page can be written. Raises : InvalidParameterError."""
+    require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
+    check_place(path)
+
+
+def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestReport:
+    """Return what the page is made of; of paths only the names of files go into it.
+
+    Neither a clock nor the seconds that it took: the same history gives the same page.
+    source : path, or a stream; command : what made the page
+    """
+    return BacktestReport(
+        found=answer.found,
+        parameters={label: plain_parameters(one) for label, one in answer.systems.items()},
+        chosen={label: _chosen(one) for label, one in answer.systems.items()},
+        history=_without_folders(history_message(answer.history, answer.reading)),
+        source=Path(source).name if isinstance(source, str) else "standard input",
+        period=period(answer.history),
+        seed=answer.seed,
+        command=command,
+        version=version("equipoise"),
+    )
+
+
+def period(history: History) -> tuple[str, str] | None:
+    """Return the first and the last time of a history as text; None where it has none."""
+    if history.order is not None and history.matches:
+        return str(history.order[0]), str(history.order[-1])
+    if history.time is None or not history.matches:
+        return None
+    first, last = int(history.time[0]), int(history.time[-1])
+    if history.time_kind == "seconds" and last < _MOMENTS * 1_000_000:
+        return str(first // 1_000_000), str(last // 1_000_000)
+    days = history.time[[0, -1]].astype("datetime64[us]").astype("datetime64[D]")
+    return str(days[0]), str(days[1])
+
+
+def _chosen(system: RatingSystem) -> set[str]:
+    """Return the names of the parameters that differ from the defaults."""
+    defaults = parameters_of(make_system(system.name))
+    return {name for name, value in parameters_of(system).items() if value != defaults[name]}
+
+
+def _without_folders(history: HistoryMessage) -> HistoryMessage:
+    problems = [
+        msgspec.structs.replace(found, file=Path(found.file).name) for found in history.problems
+    ]
+    return msgspec.structs.replace(history, problems=problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringRequest:
+    """What to score, and how.
+
+    min_history, min_total, ties_as_authors : as `backtest` has them
+    least_differences : metric -> below which a difference does not matter, where not the usual one
+    seed : of the resamples
+    """
+
+    history: HistoryRequest
+    min_history: int = 5
+    min_total: int | None = None
+    ties_as_authors: bool = False
+    least_differences: Mapping[str, float] = field(default_factory=dict)
+    resamples: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestRequest(ScoringRequest):
+    """What to score, how, and where the answer goes.
+
+    first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
+    output : path of the table
+    report : path of the page
+    command : what the page says it was made by; "" for nothing
+    """
+
+    first: str = "0"
+    output: str | None = None
+    report: str | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestAnswer:
+    """What came of it.
+
+    systems : as they were compared
+    seconds : to rate and score, by label
+    """
+
+    history: History
+    reading: HistoryReading
+    systems: Mapping[str, RatingSystem]
+    found: Backtest
+    seconds: Mapping[str, float]
+    seed: int
+
+
+def compare(
+    systems: Mapping[str, RatingSystem],
+    request: BacktestRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> BacktestAnswer:
+    """Read the history, backtest the systems on it, write the table and the page.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    check_outputs(request.history, {"--output": request.output, "--report": request.report})
+    if request.output is not None:
+        check_target(request.output)
+    if request.report is not None:
+        check_page(request.report)
+    history, reading = read(request.history, systems)
+    for system in systems.values():
+        check_times(system, history)
+    first = first_scored(request.first, history, time_format=request.history.time_format)
+    answer = scored(systems, request, history, reading, first, progress)
+    _write(answer, request)
+    return answer
+
+
+def scored(
+    systems: Mapping[str, RatingSystem],
+    request: ScoringRequest,
+    history: History,
+    reading: HistoryReading,
+    first: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> BacktestAnswer:
+    """Return how well systems predict a history from match number `first` on."""
+    seconds: dict[str, float] = {}
+    clock = [working_time()]
+
+    def finished(label: str) -> None:
+        clock.append(working_time())
+        seconds[label] = clock[-1] - clock[-2]
+
+    found = backtest(
+        systems,
+        history,
+        rng=np.random.default_rng(request.seed),
+        min_history=request.min_history,
+        min_total=request.min_total,
+        first=first,
+        ties_as_authors=request.ties_as_authors,
+        least_differences=request.least_differences,
+        resamples=request.resamples,
+        confidence=request.confidence,
+        threads=request.threads,
+        progress=progress,
+        finished=finished,
+    )
+    return BacktestAnswer(
+        history=history,
+        reading=reading,
+        systems=systems,
+        found=found,
+        seconds=seconds,
+        seed=request.seed,
+    )
+
+
+def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
+    """Write the outputs asked for, when all that can go wrong without them has not."""
+    page = None
+    if request.report is not None:
+        report = report_of(answer, request.history.source, request.command)
+        page = backtest_page(report).encode()
+    if request.output is not None:
+        write_table(answer.found.to_polars(), request.output)
+    if request.report is not None and page is not None:
+        with whole_file(request.report) as file:
+            file.write(page)
+
+
+def first_scored(
+    text: str, history: History, option: str = "--from", time_format: str | None = None
+) -> int:
+    """Return the number of the first match to score.
+
+    text : a share of the matches ("10%", "0.1"), rounded down to whole matches, or a time
+    option : that says so; time_format : how the times of the history are written
+    Raises : InvalidParameterError
+    """
+    written = text.strip()
+    number = _number(written.removesuffix("%").strip())
+    share = None if number is None else number / 100 if written.endswith("%") else number
+    if share is not None and (written.endswith("%") or abs(share) < 1):
+        require(0 <= share < 1, option, "a share from 0% to less than 100%, or a time", text)
+        # A share of 0.29 and 29% are 29 of 100 matches, whatever floats make of them.
+        return math.floor(share * history.matches + 1e-9)
+    if history.order is not None:
+        return int(np.searchsorted(history.order, order_bound(written, option)))
+    since = moment(written, option, time_format)
+    if history.time is None:
+        raise InvalidParameterError(
+            f"{option} a time needs a history with times; this one has no time column. A share "
+            "like 10% is counted in matches"
+        )
+    return int(np.searchsorted(history.time, since))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def least_differences(
+    texts: Sequence[str], metric: str | None = None, option: str = "--least-difference"
+) -> dict[str, float]:
+    """Return {metric: value} of METRIC=VALUE texts.
+
+    metric : that a text without a name is about; None where there is none
+    Raises : InvalidParameterError
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, written = (part.strip() for part in text.rpartition("="))
+        if not equals:
+            if metric is None:
+                raise InvalidParameterError(
+                    f"{option} takes METRIC=VALUE, for instance log_loss=0.001; got {text!r}"
+                )
+            name = metric
+        require(name in METRICS, option, f"about one of {', '.join(METRICS)}", name)
+        if name in found:
+            raise InvalidParameterError(f"{option} names {name} twice")
+        value = _number(written)
+        if value is None or not 0 <= value < math.inf:
+            raise InvalidParameterError(
+                f"{option} of {name} must be a number of at least 0; got {written!r}"
+            )
+        found[name] = value
+    return found
+
+
+def chosen_history(min_history: int | None, min_total: int | None) -> int:
+    """Return the fewest earlier matches of players that are scored: 5 where nothing is said.
+
+    Raises : InvalidParameterError   both were given
+    """
+    if min_history is not None and min_total is not None:
+        raise InvalidParameterError(
+            "--min-total counts all matches of a player instead of the earlier ones: give either "
+            "--min-history or --min-total"
+        )
+    return 5 if min_history is None else min_history
+
+
+def check_times(system: RatingSystem, history: History) -> None:
+    """Refuse parameters that count days where there are none."""
+    if history.time is None and system.capabilities.needs_time:
+        raise InvalidParameterError(
+            f"{system.name} with these parameters needs times, and this history "
+            f"{without_dates(history)}"
+        )
+
+
+def backtest_message(answer: BacktestAnswer) -> BacktestMessage:
+    """Return the JSON message."""
+    found = answer.found
+    return to_message(
+        BacktestMessage,
+        found,
+        systems=[_system(scores, answer) for scores in found.systems],
+        differences=[_difference(one, found.least_differences) for one in found.differences],
+        groups=[_group(one, found.least_differences) for one in found.groups],
+        scoring=to_message(ScoringMessage, found, seed=answer.seed),
+        history=history_message(answer.history, answer.reading),
+    )
+
+
+def _system(scores: SystemScores, answer: BacktestAnswer) -> SystemScoresMessage:
+    system = answer.systems.get(scores.label)
+    return to_message(
+        SystemScoresMessage,
+        scores,
+        parameters={} if system is None else plain_parameters(system),
+        **scores.metrics,
+        three_way=None,
+        calibration=_calibration(scores.calibration),
+        matches=answer.found.matches,
+        participations=answer.found.participations,
+        seconds=answer.seconds.get(scores.label),
+        slices=[to_message(SliceMessage, part, **part.metrics) for part in scores.slices],
+    )
+
+
+def _calibration(found: Calibration) -> CalibrationMessage:
+    edges = np.linspace(0.0, 1.0, len(found.participations) + 1)
+    bins = to_messages(BinMessage, found, low=edges[:-1], high=edges[1:])
+    return to_message(CalibrationMessage, found, bins=bins)
+
+
+def _difference(one: Difference, least: Mapping[str, float]) -> DifferenceMessage:
+    judgements = {
+        name: judge(value, one.intervals.get(name, (math.nan, math.nan)), least[name])
+        for name, value in one.metrics.items()
+    }
+    return to_message(DifferenceMessage, one, judgements=judgements)
+
+
+def _group(one: Group, least: Mapping[str, float]) -> GroupMessage:
+    return to_message(
+        GroupMessage,
+        one,
+        systems=[
+            to_message(GroupScoresMessage, scores, **scores.metrics) for scores in one.systems
+        ],
+        differences=[_difference(found, least) for found in one.differences],
+    )

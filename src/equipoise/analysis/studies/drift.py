@@ -1,0 +1,216 @@
+"""Auditing drift: read, replay each system, and only then write a table or a chart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from equipoise.analysis.files.reading import (
+    HistoryRequest,
+    check_outputs,
+    history_message,
+    read,
+    without_dates,
+)
+from equipoise.analysis.files.systems import audit_each, plain_parameters
+from equipoise.charts import theme
+from equipoise.data.audits import ActivityWindow, Drift
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidParameterError, require
+from equipoise.evaluate.drift import POINTS, check_window, default_window, drift
+from equipoise.formats import write_table
+from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import to_message, to_messages
+from equipoise.messages.studies import (
+    DriftMessage,
+    DriftPointMessage,
+    DriftSystemMessage,
+    WindowMessage,
+)
+from equipoise.rating.system import RatingSystem
+from equipoise.wording import printable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from equipoise.charts.canvas import Row, Sheet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftRequest:
+    """What to look at, and where the answer goes.
+
+    active_days, active_matches : which players are active; at most one of them
+    points : moments
+    output : path of a table, or of a chart (.svg, .png, .pdf); None writes none
+    band : whether a chart of one system has the spread of the ratings
+    title : of the chart; None says what it is
+    """
+
+    history: HistoryRequest
+    active_days: float | None = None
+    active_matches: int | None = None
+    points: int = POINTS
+    output: str | None = None
+    band: bool = True
+    title: str | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftAnswer:
+    """What came of it; `found` and `seconds` by label."""
+
+    history: History
+    reading: HistoryReading
+    systems: Mapping[str, RatingSystem]
+    window: ActivityWindow
+    found: Mapping[str, Drift]
+    seconds: Mapping[str, float]
+
+
+def audit_drift(
+    systems: Mapping[str, RatingSystem],
+    request: DriftRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> DriftAnswer:
+    """Read the history, replay every system through it, write the table or the chart.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check(request, len(systems))
+    history, reading = read(request.history, systems)
+    window = _window(request, history)
+    audit = partial(
+        drift, history=history, window=window, points=request.points, threads=request.threads
+    )
+    found, seconds = audit_each(systems, audit, progress)
+    answer = DriftAnswer(
+        history=history,
+        reading=reading,
+        systems=systems,
+        window=window,
+        found=found,
+        seconds=seconds,
+    )
+    if request.output is not None:
+        _write(answer, request, request.output)
+    return answer
+
+
+def _check(request: DriftRequest, systems: int) -> None:
+    """Refuse what cannot be answered or written before anything is read."""
+    require(request.points >= 2, "--points", "at least 2", request.points)
+    if request.active_days is not None and request.active_matches is not None:
+        raise InvalidParameterError("--active-days and --active-matches exclude each other")
+    days, matches = request.active_days, request.active_matches
+    require(days is None or 0 < days < math.inf, "--active-days", "positive", days)
+    require(matches is None or matches >= 1, "--active-matches", "at least 1", matches)
+    if request.output is None:
+        return
+    check_outputs(request.history, {"--output": request.output})
+    if not is_chart(request.output):
+        check_target(request.output)
+        return
+    from equipoise.charts.drift import MOST_SYSTEMS
+
+    theme.check_file(request.output)
+    require(systems <= MOST_SYSTEMS, "systems", f"at most {MOST_SYSTEMS} in a chart", systems)
+
+
+def is_chart(path: str) -> bool:
+    """Return whether a path names a chart."""
+    return Path(path).suffix.lower().removeprefix(".") in theme.FILE_KINDS
+
+
+def _window(request: DriftRequest, history: History) -> ActivityWindow:
+    """Return which players are active."""
+    if request.active_matches is not None:
+        window = ActivityWindow("matches", request.active_matches)
+    elif request.active_days is not None:
+        if history.time is None:
+            raise InvalidParameterError(
+                f"--active-days needs a history with times; this one {without_dates(history)}. "
+                "Use --active-matches"
+            )
+        window = ActivityWindow("days", request.active_days)
+    else:
+        window = default_window(history)
+    check_window(window, history)
+    return window
+
+
+def _write(answer: DriftAnswer, request: DriftRequest, output: str) -> None:
+    if not is_chart(output):
+        write_table(table_of(answer), output)
+        return
+    theme.write(figure_of(answer, title=request.title, band=request.band), output)
+
+
+def table_of(answer: DriftAnswer) -> pl.DataFrame:
+    """Return the tables of all systems, one below the other, with a column that names them."""
+    return pl.concat(
+        one.to_polars().select(pl.lit(label).alias("system"), pl.all())
+        for label, one in answer.found.items()
+    )
+
+
+def title_of(answer: DriftAnswer) -> str:
+    """Return what a chart is about."""
+    labels = list(answer.found)
+    return f"Drift of {labels[0]}" if len(labels) == 1 else "Drift of ratings"
+
+
+def subtitle_of(answer: DriftAnswer, *, band: bool) -> str:
+    """Return who is active, and what the band is."""
+    words = f"Active players have played in the last {answer.window}"
+    return words + ("; the band is a standard deviation of their ratings" if band else "")
+
+
+def figure_of(answer: DriftAnswer, *, title: str | None, band: bool) -> Figure:
+    """Return the chart as a figure of matplotlib."""
+    from equipoise.charts.drift import drift_figure
+
+    banded = band and len(answer.found) == 1
+    return drift_figure(
+        answer.found,
+        title=title or title_of(answer),
+        subtitle=subtitle_of(answer, band=banded),
+        band=banded,
+    )
+
+
+def text_of(answer: DriftAnswer, sheet: Sheet, title: str | None) -> list[Row]:
+    """Return the chart as lines of text."""
+    from equipoise.charts.canvas import Span
+    from equipoise.charts.drift import drift_rows
+
+    chart = drift_rows(answer.found, **sheet._asdict())
+    heads = [(title or title_of(answer), "bold"), (subtitle_of(answer, band=False), "dim")]
+    return [*([Span(printable(words)[: sheet.columns], colour)] for words, colour in heads), *chart]
+
+
+def message_of(answer: DriftAnswer) -> DriftMessage:
+    """Return the JSON message."""
+    return DriftMessage(
+        systems=[
+            to_message(
+                DriftSystemMessage,
+                one,
+                label=label,
+                parameters=plain_parameters(answer.systems[label]),
+                points=to_messages(DriftPointMessage, one, time=one.times),
+                seconds=answer.seconds[label],
+            )
+            for label, one in answer.found.items()
+        ],
+        window=to_message(WindowMessage, answer.window),
+        history=history_message(answer.history, answer.reading),
+    )

@@ -1,0 +1,233 @@
+"""Auditing incentives: read, search for each system, and only then write a table or a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, get_args
+
+import polars as pl
+
+from equipoise.analysis.files.plot import player_rows
+from equipoise.analysis.files.reading import HistoryRequest, check_outputs, history_message, read
+from equipoise.analysis.files.systems import audit_each, plain_parameters
+from equipoise.charts import theme
+from equipoise.data.audits import Incentive, Others
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import NotFoundError, require
+from equipoise.evaluate.incentives.audit import (
+    Effort,
+    activity_of,
+    incentives,
+    rated_matches,
+    sample,
+)
+from equipoise.formats import write_table
+from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import to_message, to_messages
+from equipoise.messages.studies import (
+    IncentiveMessage,
+    IncentivesMessage,
+    IncentivesSystemMessage,
+    PlannedMatchMessage,
+)
+from equipoise.rating.replay import check_fit
+from equipoise.rating.system import RatingSystem
+from equipoise.wording import printable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from equipoise.charts.canvas import Row, Sheet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncentivesRequest:
+    """Whom to look at, how far, and where the answer goes.
+
+    players : ids as text; none takes the most active and some of medium activity
+    output, chart : paths of a table and of a chart (.svg, .png, .pdf); None writes none
+    title : of the chart; None says what it is
+    """
+
+    history: HistoryRequest
+    players: tuple[str, ...] = ()
+    others: Others = "frozen"
+    effort: Effort = field(default_factory=Effort)
+    seed: int = 0
+    output: str | None = None
+    chart: str | None = None
+    title: str | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncentivesAnswer:
+    """What came of it; `found` and `seconds` by label, the same players for every system."""
+
+    history: History
+    reading: HistoryReading
+    systems: Mapping[str, RatingSystem]
+    request: IncentivesRequest
+    found: Mapping[str, list[Incentive]]
+    seconds: Mapping[str, float]
+
+
+def audit_incentives(
+    systems: Mapping[str, RatingSystem],
+    request: IncentivesRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> IncentivesAnswer:
+    """Read the history, search under every system, write what is to be written.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check(request, len(systems))
+    history, reading = read(request.history, systems)
+    players = _players(next(iter(systems.values())), history, request.players)
+    audit = partial(
+        incentives,
+        history=history,
+        players=players,
+        others=request.others,
+        effort=request.effort,
+        seed=request.seed,
+        threads=request.threads,
+    )
+    found, seconds = audit_each(systems, audit, progress)
+    answer = IncentivesAnswer(
+        history=history,
+        reading=reading,
+        systems=systems,
+        request=request,
+        found=found,
+        seconds=seconds,
+    )
+    _write(answer)
+    return answer
+
+
+def _players(system: RatingSystem, history: History, named: tuple[str, ...]) -> list[object]:
+    """Return ids: of those named, else of some whom the first system rates most or middling."""
+    check_fit(system, history)
+    rated = rated_matches(history, system.capabilities)
+    rows = player_rows(history, named) or sample(activity_of(history, rated))
+    if not rows:
+        raise NotFoundError(f"there is no match in which {system.name} changes a rating")
+    players: list[object] = history.player_ids[rows].tolist()
+    return players
+
+
+def _check(request: IncentivesRequest, systems: int) -> None:
+    """Refuse what cannot be answered or written before anything is read."""
+    known = get_args(Others)
+    require(request.others in known, "--others", f"one of {', '.join(known)}", request.others)
+    require(request.seed >= 0, "--seed", "at least 0", request.seed)
+    check_outputs(request.history, {"--output": request.output, "--chart": request.chart})
+    if request.output is not None:
+        check_target(request.output)
+    if request.chart is not None:
+        from equipoise.charts.incentives import MOST_SYSTEMS
+
+        theme.check_file(request.chart)
+        require(systems <= MOST_SYSTEMS, "systems", f"at most {MOST_SYSTEMS} in a chart", systems)
+
+
+def _write(answer: IncentivesAnswer) -> None:
+    request = answer.request
+    if request.output is not None:
+        write_table(table_of(answer), request.output)
+    if request.chart is not None:
+        theme.write(figure_of(answer, title=request.title), request.chart)
+
+
+def table_of(answer: IncentivesAnswer) -> pl.DataFrame:
+    """Return the matches of all players under all systems, one below the other."""
+    return pl.concat(
+        one.to_polars().select(
+            pl.lit(label).alias("system"), pl.lit(one.player).alias("player"), pl.all()
+        )
+        for label, found in answer.found.items()
+        for one in found
+    )
+
+
+def shown(answer: IncentivesAnswer) -> dict[str, Incentive]:
+    """Return for every system the player whom a chart shows: who gains most under any of them.
+
+    Only a single player can be compared between systems.
+    """
+    gains = [
+        max(one.gain for one in of_player) for of_player in zip(*answer.found.values(), strict=True)
+    ]
+    number = gains.index(max(gains))
+    return {label: found[number] for label, found in answer.found.items()}
+
+
+def title_of(answer: IncentivesAnswer) -> str:
+    """Return what a chart is about."""
+    player = next(iter(shown(answer).values())).player
+    return f"What {player} gains by doing worse"
+
+
+def subtitle_of(answer: IncentivesAnswer) -> str:
+    """Return what was compared."""
+    frozen = answer.request.others == "frozen"
+    others = "the other players keep their ratings" if frozen else "all others are rated anew"
+    return f"The best plan found of throwing matches, against the results as they were; {others}"
+
+
+def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:
+    """Return the chart as a figure of matplotlib."""
+    from equipoise.charts.incentives import incentives_figure
+
+    return incentives_figure(
+        shown(answer), title=title or title_of(answer), subtitle=subtitle_of(answer)
+    )
+
+
+def text_of(answer: IncentivesAnswer, sheet: Sheet) -> list[Row]:
+    """Return the chart of the system that gives most as lines of text."""
+    from equipoise.charts.canvas import Span
+    from equipoise.charts.incentives import incentive_rows
+
+    label, one = max(shown(answer).items(), key=lambda item: item[1].gain)
+    chart = incentive_rows(one, **sheet._asdict())
+    head = printable(f"{answer.request.title or title_of(answer)} ({label})")
+    return [[Span(head[: sheet.columns], "bold")], *chart]
+
+
+def message_of(answer: IncentivesAnswer) -> IncentivesMessage:
+    """Return the JSON message."""
+    request, effort = answer.request, answer.request.effort
+    return to_message(
+        IncentivesMessage,
+        request,
+        systems=[
+            IncentivesSystemMessage(
+                label=label,
+                system=answer.systems[label].name,
+                parameters=plain_parameters(answer.systems[label]),
+                players=[_player_message(one) for one in found],
+                seconds=answer.seconds[label],
+            )
+            for label, found in answer.found.items()
+        ],
+        last_matches=effort.matches,
+        budget=effort.budget,
+        replays=effort.replays if request.others == "replayed" else None,
+        history=history_message(answer.history, answer.reading),
+    )
+
+
+def _player_message(one: Incentive) -> IncentiveMessage:
+    return to_message(
+        IncentiveMessage,
+        one,
+        honest=one.honest[-1],
+        planned=one.planned[-1],
+        thrown=one.thrown.sum(),
+        matches=to_messages(PlannedMatchMessage, one, match=one.match_ids, time=one.times),
+    )

@@ -1,0 +1,403 @@
+"""Searching for parameters: on the first matches of a history, and comparing on the others.
+
+What a search found, as JSON.
+
+From what a user says is to be tried of each parameter to values and ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from equipoise.analysis.clock import working_time
+from equipoise.analysis.files.reading import check_outputs, history_message, read
+from equipoise.analysis.files.systems import (
+    assignments,
+    check_parameter_file,
+    plain_parameters,
+    plain_value,
+    write_parameters,
+)
+from equipoise.analysis.studies.backtest import (
+    BacktestAnswer,
+    ScoringRequest,
+    backtest_message,
+    check_times,
+    first_scored,
+    scored,
+)
+from equipoise.analysis.studies.trials import Study, fingerprint, question_of
+from equipoise.charts import theme
+from equipoise.data.backtest import GROUP_METRICS, HIGHER_IS_BETTER, METRICS, Group, judge
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.data.tuning import Choice, Range, Trial, Tuning
+from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.evaluate.scoring.scored import Scored
+from equipoise.evaluate.tuning import GIVEN_TRIAL, checked_choices, tune
+from equipoise.formats import write_table
+from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import to_message
+from equipoise.messages.studies import (
+    ChoiceMessage,
+    HeldOutMessage,
+    SearchMessage,
+    TrialMessage,
+    TuneMessage,
+)
+from equipoise.rating.registry import kind_of, make_system, parameters_of, setting_of
+from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
+
+#: Labels of the two sets of parameters where they are compared.
+TUNED, GIVEN = "tuned", "given"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneRequest(ScoringRequest):
+    """What to search, on what, and where the answer goes.
+
+    choices, trials, metric, workers : as `tune` has them; the seed is also that of its samples
+    first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text
+    study : URL or path of a database that keeps the trials, and the study's name in it
+    output : path of the parameters; trials_output of the table of trials; chart of the figure
+    """
+
+    choices: Mapping[str, Choice] | None = None
+    trials: int | None = None
+    metric: str = "pair_inversion"
+    first: str = "10%"
+    study: str | None = None
+    study_name: str | None = None
+    output: str | None = None
+    trials_output: str | None = None
+    chart: str | None = None
+    title: str | None = None
+    workers: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneAnswer:
+    """What came of it.
+
+    found : on the first `first` matches; recorded : trials of an earlier run
+    held_out : the backtest of both sets of parameters on the other matches
+    """
+
+    request: TuneRequest
+    history: History
+    reading: HistoryReading
+    given: RatingSystem
+    tuned: RatingSystem
+    found: Tuning
+    first: int
+    recorded: int
+    seconds: float
+    held_out: BacktestAnswer
+
+
+def search(
+    system: RatingSystem,
+    request: TuneRequest,
+    progress: Callable[[int, int], None] | None = None,
+    resumed: Callable[[int], None] | None = None,
+) -> TuneAnswer:
+    """Read the history, search on its first matches, compare on the others, write what is wanted.
+
+    system : the parameters from which the search sets out
+    progress : called with (trials done, trials in all)
+    resumed : called with the number of trials that a study has already, where it has some
+    Raises : EquipoiseError, and then nothing was written but trials to the study
+    """
+    _check(request)
+    choices = checked_choices(system, request.choices, request.trials)
+    history, reading = read(request.history, {system.name: system}, choices)
+    check_times(system, history)
+    first = _first(request, history)
+    head = history.slice(0, first)
+    study = None if request.study is None else _study(system, choices, request, head)
+    recorded = 0 if study is None else len(study.trials)
+    if recorded and resumed is not None:
+        resumed(recorded)
+    start = working_time()
+    found = _searched(system, head, choices, request, study, progress)
+    seconds = working_time() - start
+    improved = found.chosen is not found.given
+    changed = found.chosen.parameters if improved else {}
+    tuned = make_system(system.name, {**parameters_of(system), **changed})
+    answer = TuneAnswer(
+        request=request,
+        history=history,
+        reading=reading,
+        given=system,
+        tuned=tuned,
+        found=found,
+        first=first,
+        recorded=recorded,
+        seconds=seconds,
+        held_out=scored({TUNED: tuned, GIVEN: system}, request, history, reading, first),
+    )
+    _write(answer)
+    return answer
+
+
+def _searched(
+    system: RatingSystem,
+    head: History,
+    choices: Mapping[str, Choice],
+    request: TuneRequest,
+    study: Study | None,
+    progress: Callable[[int, int], None] | None,
+) -> Tuning:
+    return tune(
+        system,
+        head,
+        choices,
+        metric=request.metric,
+        trials=request.trials,
+        seed=request.seed,
+        min_history=request.min_history,
+        ties_as_authors=request.ties_as_authors,
+        workers=request.workers,
+        threads=request.threads,
+        record=study,
+        progress=progress,
+    )
+
+
+def _check(request: TuneRequest) -> None:
+    """Refuse what cannot be answered or written before anything is read."""
+    require(request.metric in METRICS, "--metric", f"one of {', '.join(METRICS)}", request.metric)
+    require(request.resamples >= 1, "--resamples", "at least 1", request.resamples)
+    require(0 < request.confidence < 1, "--confidence", "in (0, 1)", request.confidence)
+    outputs = {
+        "--output": request.output,
+        "--trials-output": request.trials_output,
+        "--chart": request.chart,
+    }
+    check_outputs(request.history, outputs)
+    if request.output is not None:
+        check_parameter_file(request.output)
+    if request.trials_output is not None:
+        check_target(request.trials_output)
+    if request.chart is not None:
+        theme.check_file(request.chart)
+
+
+def _first(request: TuneRequest, history: History) -> int:
+    """Return how many matches to search on; there is something to score in them and after them."""
+    first = first_scored(request.first, history, "--first", time_format=request.history.time_format)
+    if not 0 < first < history.matches:
+        raise InvalidParameterError(
+            f"--first must leave matches to search on and others to compare on; {request.first} "
+            f"is {first:,} of {history.matches:,}"
+        )
+    for part, begin, where in (
+        (history.slice(0, first), 0, "the first"),
+        (history, first, "after"),
+    ):
+        try:
+            Scored.of(part, min_history=request.min_history, first=begin)
+        except InvalidDataError as error:
+            raise InvalidDataError(
+                [],
+                f"{where} {counted(first, 'match', 'matches')} ({request.first}; see --first): "
+                f"{error}",
+            ) from None
+    return first
+
+
+def _study(
+    system: RatingSystem, choices: Mapping[str, Choice], request: TuneRequest, head: History
+) -> Study:
+    question = question_of(
+        system=system.name,
+        parameters=plain_parameters(system),
+        choices=choices,
+        trials=request.trials,
+        seed=request.seed,
+        metric=request.metric,
+        min_history=request.min_history,
+        ties_as_authors=request.ties_as_authors,
+        history=fingerprint(head),
+    )
+    return Study(
+        str(request.study),
+        request.study_name or f"{system.name} {request.metric}",
+        question=question,
+        choices=choices,
+        metric=request.metric,
+    )
+
+
+#: What the held-out matches say of the tuned parameters.
+Verdict: TypeAlias = Literal["better", "worse", "open", "no difference that matters", "same"]
+
+
+def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
+    """Return what the held-out matches say of the tuned parameters.
+
+    group : of players, of the held-out backtest; None for those that were scored in the search
+    """
+    if answer.tuned == answer.given:
+        return "same"
+    metric, found = answer.found.metric, answer.held_out.found
+    difference = (found if group is None else group).differences[0]
+    change, (lower, upper) = difference.metrics[metric], difference.intervals[metric]
+    judged = judge(change, (lower, upper), found.least_differences[metric])
+    if judged in ("level", "no difference that matters"):
+        return "no difference that matters"
+    if judged != "beyond noise":
+        return "open"
+    return "better" if (change > 0) == (metric in HIGHER_IS_BETTER) else "worse"
+
+
+def _write(answer: TuneAnswer) -> None:
+    request, found = answer.request, answer.found
+    if request.trials_output is not None:
+        write_table(found.to_polars(), request.trials_output)
+    if request.chart is not None:
+        from equipoise.charts.tuning import tuning_figure
+
+        figure = tuning_figure(found, title=request.title or title_of(found))
+        theme.write(figure, request.chart)
+    if request.output is not None:
+        value = found.chosen.value(found.metric)
+        write_parameters(
+            request.output,
+            found.system,
+            parameters_of(answer.tuned),
+            request.history.statistics,
+            [
+                f"{found.metric} {value:.6g} on the first "
+                f"{counted(answer.first, 'match', 'matches')}, the best of "
+                f"{counted(len(found.trials), 'trial')} and of the parameters given.",
+            ],
+        )
+
+
+def title_of(found: Tuning) -> str:
+    """Return what a chart is about."""
+    return f"{found.system}: {' and '.join(found.choices)}"
+
+
+def message_of(answer: TuneAnswer) -> TuneMessage:
+    """Return the JSON message."""
+    found = answer.found
+    held_out = backtest_message(answer.held_out)
+    return TuneMessage(
+        system=found.system,
+        parameters=plain_parameters(answer.tuned),
+        improved=found.chosen is not found.given,
+        best=_trial(found.best, found.metric),
+        given=_trial(found.given, found.metric),
+        held_out=HeldOutMessage(
+            systems=held_out.systems,
+            difference=held_out.differences[0],
+            scoring=held_out.scoring,
+            verdict=verdict(answer),
+            groups=held_out.groups,
+            verdicts=[
+                verdict(answer, group) if found.metric in GROUP_METRICS else None
+                for group in answer.held_out.found.groups
+            ],
+        ),
+        search=_search(answer),
+        trials=[_trial(trial, found.metric) for trial in found.trials],
+        history=history_message(answer.history, answer.reading),
+    )
+
+
+def _search(answer: TuneAnswer) -> SearchMessage:
+    request, found = answer.request, answer.found
+    edges = found.at_edges()
+    return to_message(
+        SearchMessage,
+        request,
+        higher_is_better=found.higher_is_better,
+        choices=[_choice(name, one, name in edges) for name, one in found.choices.items()],
+        first=answer.first,
+        matches=found.matches,
+        participations=found.participations,
+        seed=None if request.trials is None else request.seed,
+        recorded=answer.recorded,
+        seconds=answer.seconds,
+    )
+
+
+def _choice(name: str, choice: Choice, at_edge: bool) -> ChoiceMessage:
+    if isinstance(choice, Range):
+        return ChoiceMessage(name, None, choice.low, choice.high, choice.log, at_edge)
+    return ChoiceMessage(name, [plain_value(one) for one in choice], None, None, None, at_edge)
+
+
+def _trial(trial: Trial, metric: str) -> TrialMessage:
+    return to_message(
+        TrialMessage,
+        trial,
+        number=None if trial.number == GIVEN_TRIAL else trial.number,
+        parameters={name: plain_value(value) for name, value in trial.parameters.items()},
+        value=trial.metrics.get(metric),
+        # What has no value (no match with a top, say) is left out.
+        metrics={name: value for name, value in trial.metrics.items() if value == value},
+    )
+
+
+def grid_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
+    """Return the values of NAME=V1,V2,... texts, as the types of the parameters.
+
+    Raises : InvalidParameterError
+    """
+    found: dict[str, Choice] = {}
+    for name, written in assignments(texts, "--grid").items():
+        values = [value.strip() for value in written.split(",")]
+        if "" in values:
+            raise InvalidParameterError(f"--grid takes NAME=V1,V2,...; got {name}={written}")
+        typed = [setting_of(system, name, value) for value in values]
+        twice = next((one for one in typed if typed.count(one) > 1), None)
+        if twice is not None:
+            raise InvalidParameterError(f"--grid names the value {twice} of {name} twice")
+        found[name] = tuple(typed)
+    return found
+
+
+def ranges_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
+    """Return the ranges of NAME=LOW:HIGH[:log] texts. Raises : InvalidParameterError."""
+    found: dict[str, Choice] = {}
+    for name, written in assignments(texts, "--range").items():
+        low, _, rest = written.partition(":")
+        high, colon, scale = (part.strip() for part in rest.partition(":"))
+        if not high or (colon and scale not in ("log", "linear")):
+            raise InvalidParameterError(f"--range takes NAME=LOW:HIGH[:log]; got {name}={written}")
+        kind = kind_of(system, name)
+        if kind == "flag":
+            raise InvalidParameterError(f"{system}.{name} is true or false: use --grid {name}=...")
+        if kind == "word":
+            raise InvalidParameterError(f"{system}.{name} takes words: use --grid {name}=...")
+        try:
+            found[name] = Range(
+                low=setting_of(system, name, low.strip()),
+                high=setting_of(system, name, high),
+                log=scale == "log",
+                whole=kind == "whole",
+            )
+        except (InvalidParameterError, TypeError) as error:
+            raise InvalidParameterError(f"--range {name}={written}: {error}") from None
+    return found
+
+
+def choices_of(
+    system: str, grid: Sequence[str], ranges: Sequence[str], trials: int | None
+) -> dict[str, Choice] | None:
+    """Return what to try; None for what is usual. Raises : InvalidParameterError."""
+    if grid and (ranges or trials is not None):
+        raise InvalidParameterError(
+            "--grid tries all of its values; --trials and --range sample. Use one or the other"
+        )
+    if ranges and trials is None:
+        raise InvalidParameterError("--range needs --trials: how many samples to draw")
+    if grid:
+        return grid_of(system, grid)
+    return ranges_of(system, ranges) if ranges else None

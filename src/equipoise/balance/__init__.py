@@ -1,1 +1,0 @@
-"""Players in, teams out."""

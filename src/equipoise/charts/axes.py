@@ -1,0 +1,175 @@
+"""From values to places in a drawing, and round numbers and moments for its axes.
+
+Labels beside the ends of lines, moved apart where they would overlap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids
+
+#: A value from outside, such as the baseline, may make a range so many times as wide.
+_STRETCH = 3.0
+#: Share of a range that is kept free at both ends.
+_EDGE = 0.06
+
+_Unit: TypeAlias = Literal["Y", "M", "D", "h", "m", "s"]
+
+
+class _TimeStep(NamedTuple):
+    """Every so many years, months, ..., and the letters of such a moment."""
+
+    unit: _Unit
+    every: int
+    letters: int
+
+
+#: From the finest to the coarsest.
+_TIME_STEPS = (
+    *(_TimeStep("s", every, 8) for every in (1, 5, 15, 30)),
+    *(_TimeStep("m", every, 5) for every in (1, 5, 15, 30)),
+    *(_TimeStep("h", every, 5) for every in (1, 3, 6, 12)),
+    *(_TimeStep("D", every, 10) for every in (1, 2, 7, 14)),
+    *(_TimeStep("M", every, 7) for every in (1, 2, 3, 6)),
+    *(_TimeStep("Y", every, 4) for every in (1, 2, 5, 10, 20, 50, 100)),
+)
+
+
+class Scale(NamedTuple):
+    """A straight scale: `low` lies at `start`, `high` at `stop`."""
+
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def at(self, value: float) -> float:
+        """Return the place of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.stop - self.start)
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value lies within the scale."""
+        return self.low <= value <= self.high
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """Return round values within the scale, at most `most` if that is at least 2, as text too.
+
+        They are multiples of 1, 2 or 5 times a power of ten.
+        """
+        for step, exponent in _round_steps((self.high - self.low) / most):
+            # Numbers of steps are whole, so that 0.3 is not 0.30000000000000004.
+            size = step * 10.0**exponent
+            first, last = math.ceil(self.low / size - 1e-9), math.floor(self.high / size + 1e-9)
+            if last - first + 1 <= most:
+                break
+        digits = max(-exponent, 0)
+        values = [round(number * size, digits) for number in range(first, last + 1)]
+        return [(value, signed(f"{value:.{digits}f}")) for value in values]
+
+
+def around(values: Iterable[float], start: float, stop: float, outside: Iterable[float]) -> Scale:
+    """Return a scale that shows all values, and those `outside` where none of them is far off.
+
+    values, outside : NaN is left out; without any values the scale runs from 0 to 1
+    """
+    seen = [value for value in values if math.isfinite(value)]
+    low, high = (min(seen), max(seen)) if seen else (0.0, 1.0)
+    if low == high:
+        # One value stands in the middle of a range of its own size.
+        half = 0.05 * abs(low) or 0.5
+        low, high = low - half, high + half
+    others = [value for value in outside if math.isfinite(value)]
+    lowest, highest = min([low, *others]), max([high, *others])
+    if highest - lowest <= _STRETCH * (high - low):
+        low, high = lowest, highest
+    edge = _EDGE * (high - low)
+    return Scale(low - edge, high + edge, start, stop)
+
+
+def signed(text: str) -> str:
+    """Return a number as text with a minus sign instead of a hyphen."""
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _round_steps(least: float) -> Iterator[tuple[int, int]]:
+    """Yield steps from about `least` up as (1, 2 or 5, power of ten)."""
+    power = math.floor(math.log10(least))
+    yield from ((1, power), (2, power), (5, power), (1, power + 1), (2, power + 1))
+
+
+def round_numbers(low: float, high: float, most: int) -> Floats:
+    """Return whole multiples of 1, 2 or 5 times a power of ten in [low, high], about `most`."""
+    least = max((high - low) / max(most, 1), 1.0)
+    step = next(size for one, power in _round_steps(least) if (size := one * 10.0**power) >= least)
+    first, last = np.ceil(low / step), np.floor(high / step)
+    found = np.asarray(step * np.arange(first, last + 1), dtype=np.float64)
+    return found[(found >= low) & (found <= high)]  # where low/step underflows
+
+
+def round_moments(low: int, high: int, columns: int) -> tuple[Ids, list[str]]:
+    """Return round moments in [low, high], microseconds since 1970, and their names.
+
+    columns : letters that the axis has; names are kept apart by at least three
+    """
+    ends = np.array([low, high]).astype("datetime64[us]")
+    for step in _TIME_STEPS:
+        first, last = ends.astype(f"datetime64[{step.unit}]").astype(np.int64)
+        if (last - first) / step.every * (step.letters + 3) > columns:
+            continue
+        counts = np.arange(first // step.every, last // step.every + 1) * step.every
+        moments = counts.astype(f"datetime64[{step.unit}]")
+        within = (moments.astype("datetime64[us]") >= ends[0]) & (moments <= ends[1])
+        if within.sum() >= 2:
+            found = moments[within]
+            return found.astype("datetime64[us]").astype(np.int64), _names(found, step.unit)
+    # Nothing round twice: the ends to the minute, or the one minute there is.
+    ends_by_name = {str(one)[:16].replace("T", " "): one for one in ends[::-1]}
+    found = np.array(list(ends_by_name.values())[::-1])
+    return found.astype(np.int64), list(ends_by_name)[::-1]
+
+
+def _names(moments: Ids, unit: str) -> list[str]:
+    """Return years, months or days, or times of the day, midnight named by its day."""
+    seconds = np.datetime_as_string(moments.astype("datetime64[s]"))
+    texts = [str(text) for text in seconds]
+    if unit in "hms":
+        end = 19 if unit == "s" else 16
+        return [text[5:10] if text[11:] == "00:00:00" else text[11:end] for text in texts]
+    return [text[: {"Y": 4, "M": 7, "D": 10}[unit]] for text in texts]
+
+
+def spread_out(wanted: Floats, gap: float, low: float, high: float) -> Floats:
+    """Return places at least `gap` apart within [low, high], the nearest to those wanted.
+
+    wanted : shape (n,), in any order, which the places keep (the first of equals is highest)
+    Nearest is by the sum of squares: subtracting the gaps makes it an isotonic regression, solved
+    by pooling neighbours that are out of order. Where there is too little room the gap shrinks.
+    """
+    count = len(wanted)
+    if count == 0:
+        return np.zeros(0)
+    gap = min(gap, (high - low) / max(count - 1, 1))
+    order = np.lexsort((-np.arange(count), wanted))
+    blocks: list[tuple[float, int]] = []
+    for place in (wanted[order] - gap * np.arange(count)).tolist():
+        mean, size = place, 1
+        while blocks and blocks[-1][0] > mean:
+            before, others = blocks.pop()
+            mean = (before * others + mean * size) / (others + size)
+            size += others
+        blocks.append((mean, size))
+    pooled = np.concatenate([np.full(size, mean) for mean, size in blocks])
+    places = np.empty(count)
+    places[order] = np.clip(pooled, low, high - gap * (count - 1)) + gap * np.arange(count)
+    return places
+
+
+def shortened(name: str, letters: int) -> str:
+    """Return a name in at most so many letters."""
+    return name if len(name) <= letters else f"{name[: max(letters - 1, 1)]}\N{HORIZONTAL ELLIPSIS}"

@@ -1,0 +1,362 @@
+"""What a chart of drift shows: above how high ratings stand, beneath the points that were added.
+
+Drift through a history as a figure: mean ratings above, the points that were added beneath.
+
+Drift through a history in letters, for a terminal or a pipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids
+from equipoise.charts import theme
+from equipoise.charts.axes import round_moments, round_numbers, shortened, spread_out
+from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
+from equipoise.charts.rating import positions
+from equipoise.charts.theme import set_horizontal_axis
+from equipoise.data.audits import Drift
+from equipoise.errors import NotFoundError, require
+from equipoise.wording import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Rating points: within less, every trifle would look like a change.
+_LEAST_RANGE = 20.0
+
+
+class Line(NamedTuple):
+    """A line of a panel.
+
+    label, end : what stands beside its end, and its last value
+    number : of its colour
+    place : shape (k,), datetime64[us] or numbers of matches; value : shape (k,), no NaN
+    spread : shape (k,), how far a band reaches either way, or shape (0,) for none
+    """
+
+    label: str
+    end: str
+    number: int
+    place: Ids
+    value: Floats
+    spread: Floats
+
+    def positions(self) -> Floats:
+        """Return the places as numbers."""
+        return positions(self.place)
+
+
+class Panel(NamedTuple):
+    """Lines over one axis, and what they are; at least one line with at least one place."""
+
+    heading: str
+    lines: tuple[Line, ...]
+
+    def visible(self) -> tuple[float, float]:
+        """Return the range of values that shows every line and band."""
+        low = min(float((line.value - _band(line)).min()) for line in self.lines)
+        high = max(float((line.value + _band(line)).max()) for line in self.lines)
+        edge = max(0.05 * (high - low), (_LEAST_RANGE - (high - low)) / 2)
+        return low - edge, high + edge
+
+
+def drift_panels(found: Mapping[str, Drift], *, band: bool) -> tuple[Panel, Panel]:
+    """Return what is shown of one system or several, by label.
+
+    Above the mean ratings of active players, with a band of a standard deviation either way where
+    there is one system. Beneath the points added a player: by scaling by performance where it
+    belongs to what is compared, else by all changes, and both where there is one system.
+    Raises : NotFoundError   a system rates no match
+    """
+    for label, one in found.items():
+        if not one.rated[-1]:
+            raise NotFoundError(f"there is no match that {label} rates")
+    alone = len(found) == 1
+    ratings = [
+        _line(label, number, one, one.rating, ".0f", one.spread if band and alone else None)
+        for number, (label, one) in enumerate(found.items())
+    ]
+    return Panel("mean rating of active players", tuple(ratings)), _added(found)
+
+
+def _added(found: Mapping[str, Drift]) -> Panel:
+    """Return the lower panel."""
+    heading = "points added a player so far"
+    several = len(found) > 1
+    scaling = [
+        _line(label if several else "performance", number, one, one.added_by_performance, "+.1f")
+        for number, (label, one) in enumerate(found.items())
+        if one.scales
+    ]
+    if several and scaling:
+        return Panel(f"{heading}, by performance scaling", tuple(scaling))
+    everything = [
+        _line(label if several else "all", number, one, one.added, "+.1f")
+        for number, (label, one) in enumerate(found.items())
+    ]
+    # Two lines of one system must differ in colour.
+    return Panel(heading, (*everything, *(line._replace(number=1) for line in scaling)))
+
+
+def _line(
+    label: str, number: int, one: Drift, value: Floats, kind: str, spread: Floats | None = None
+) -> Line:
+    """Return a line through the values there are.
+
+    kind : how its last value is written
+    """
+    seen = np.isfinite(value)
+    shown = value[seen]
+    # What is 0 but for rounding must not become -0.0.
+    end = format(round(float(shown[-1]), 1) + 0.0, kind)
+    return Line(
+        label=label,
+        end=end,
+        number=number,
+        place=one.places()[seen],
+        value=shown,
+        spread=np.zeros(0) if spread is None else spread[seen],
+    )
+
+
+def _band(line: Line) -> Floats:
+    return line.spread if len(line.spread) else np.zeros(len(line.value))
+
+
+#: More lines than this in one chart can no longer be told apart.
+MOST_SYSTEMS = len(theme.PALETTE)
+#: Share of the height that the upper panel gets, and points between the two.
+_UPPER, _BETWEEN = 0.58, 34.0
+#: Points from the edge of the axes to the labels.
+_LEAD = 10.0
+_LETTERS = 20
+#: As on the axis.
+_MINUS = "\N{MINUS SIGN}"
+
+SIZE = theme.Size(7.5, 5.6)
+
+
+def drift_figure(
+    found: Mapping[str, Drift],
+    *,
+    title: str,
+    subtitle: str,
+    band: bool = True,
+    size: theme.Size = SIZE,
+) -> Figure:
+    """Return the figure of one system's drift, or of several by label.
+
+    band : a standard deviation of the active players' ratings either way, where there is one system
+    Raises : InvalidParameterError   more systems than can be told apart
+    """
+    require(1 <= len(found) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(found))
+    panels = drift_panels(found, band=band)
+    with theme.style():
+        figure, upper = theme.new_figure(title, subtitle, size)
+        lower = figure.add_axes((0.1, 0.12, 0.8, 0.3))
+        places = np.concatenate([line.place for line in panels[0].lines])
+        by_time = places.dtype.kind == "M"
+        for axes, panel in ((upper, panels[0]), (lower, panels[1])):
+            axes.set_ylim(*panel.visible())
+            for line in panel.lines:
+                _draw(axes, line)
+            set_horizontal_axis(axes, places, None if by_time else "matches", size.width)
+        texts = [_labels(axes, panel) for axes, panel in zip((upper, lower), panels, strict=True)]
+        right = _LEAD + max(theme.text_width(text) for some in texts for text in some)
+        _stack(figure, upper, lower, right)
+        for axes, panel, some in zip((upper, lower), panels, texts, strict=True):
+            _place_labels(axes, panel, some, size)
+    return figure
+
+
+def _draw(axes: Axes, line: Line) -> None:
+    colour = theme.PALETTE[line.number]
+    if len(line.spread):
+        low, high = line.value - line.spread, line.value + line.spread
+        axes.fill_between(line.place, low, high, color=colour, alpha=0.13, lw=0)
+    mark: dict[str, Any] = {"marker": "o", "ms": 5.0} if len(line.value) == 1 else {}
+    axes.plot(line.place, line.value, color=colour, lw=2.0, zorder=3, **mark)
+
+
+def _stack(figure: Figure, upper: Axes, lower: Axes, right: float) -> None:
+    """Give both axes the width that the wider ticks leave, and share the height out."""
+    boxes = []
+    for axes in (upper, lower):
+        theme.fit_axes(figure, axes, right=right)
+        boxes.append(axes.get_position())
+    left, low, top = max(box.x0 for box in boxes), boxes[1].y0, boxes[0].y1
+    width = min(box.x1 for box in boxes) - left
+    height = 72 * figure.get_size_inches()[1]
+    # A line above each panel says what it shows.
+    heading, between = 1.4 * theme.SMALL / height, _BETWEEN / height
+    free = top - heading - low - between
+    lower.set_position((left, low, width, free * (1 - _UPPER)))
+    upper.set_position((left, low + free * (1 - _UPPER) + between, width, free * _UPPER))
+    upper.tick_params(labelbottom=False)
+    upper.set_xlabel("")
+    upper.xaxis.get_offset_text().set_visible(False)
+
+
+def _labels(axes: Axes, panel: Panel) -> list[Any]:
+    """Write the heading of a panel, and the labels of its lines somewhere at the right."""
+    axes.annotate(
+        panel.heading,
+        (0.0, 1.0),
+        xycoords="axes fraction",
+        xytext=(0, 6),
+        textcoords="offset points",
+        color=theme.MUTED,
+        va="bottom",
+    )
+    return [
+        axes.text(
+            1.0,
+            0.0,
+            f"{shortened(line.label, _LETTERS)}  {line.end.replace('-', _MINUS)}",
+            transform=axes.get_yaxis_transform(),
+            color=theme.WORDS[line.number],
+            fontweight="bold",
+            va="center",
+        )
+        for line in panel.lines
+    ]
+
+
+def _place_labels(axes: Axes, panel: Panel, texts: list[Any], size: theme.Size) -> None:
+    """Put each label beside the end of its line, apart from the others."""
+    box, (low, high) = axes.get_position(), axes.get_ylim()
+    line = 1.35 * theme.TEXT * (high - low) / (box.height * size.height * 72)
+    ends = np.array([float(one.value[-1]) for one in panel.lines])
+    places = spread_out(ends, line, low + line / 2, high - line / 2)
+    beside = 1.0 + _LEAD / (box.width * size.width * 72)
+    for text, place in zip(texts, places.tolist(), strict=True):
+        text.set_position((beside, place))
+
+
+_LEAST_COLUMNS, _LEAST_ROWS = 20, 3
+#: Rows of headings and of the axis.
+_OVERHEAD = 4
+
+
+class _Frame(NamedTuple):
+    """Where both panels begin and end: places, columns to the left, columns of the canvas."""
+
+    first: float
+    last: float
+    indent: int
+    width: int
+
+    def x(self, positions: Floats) -> Floats:
+        span = self.last - self.first
+        return (positions - self.first) / span if span else np.full(len(positions), 0.5)
+
+
+def drift_rows(
+    found: Mapping[str, Drift],
+    *,
+    columns: int = 80,
+    rows: int = 24,
+    coloured: bool = True,
+    glyphs: Glyphs = UNICODE,
+) -> list[Row]:
+    """Return the lines of a chart of one system's drift, or of several by label.
+
+    Letters are too coarse for a band, which would flatten the line that matters.
+    columns, rows : of the whole chart
+    coloured : whether colours will be seen; where not, several lines are drawn in capital letters
+    """
+    panels = drift_panels(found, band=False)
+    upper = max(round(0.58 * (rows - _OVERHEAD)), _LEAST_ROWS)
+    heights = (upper, max(rows - _OVERHEAD - upper, _LEAST_ROWS))
+    frame = _frame(panels, heights, columns)
+    drawn: list[Row] = []
+    for panel, height in zip(panels, heights, strict=True):
+        drawn.append([Span(panel.heading[:columns], "dim")])
+        drawn += _panel_rows(panel, height, frame, coloured, glyphs)
+    return [*drawn, *_axis(panels[0].lines[0], frame, glyphs)]
+
+
+def _ticks(panel: Panel, height: int) -> tuple[Floats, list[str]]:
+    # A tick at -0.0 would be written as -0.
+    ticks = round_numbers(*panel.visible(), max(height // 3, 2)) + 0.0
+    return ticks, [f"{tick:.0f}" for tick in ticks]
+
+
+def _frame(panels: tuple[Panel, Panel], heights: tuple[int, int], columns: int) -> _Frame:
+    at = np.concatenate([line.positions() for line in panels[0].lines])
+    ticks = [_ticks(panel, height)[1] for panel, height in zip(panels, heights, strict=True)]
+    indent = max(len(name) for some in ticks for name in some) + 2
+    beside = max(len(label) for panel in panels for label in _text_labels(panel))
+    width = max(columns - indent - beside, _LEAST_COLUMNS)
+    return _Frame(float(at.min()), float(at.max()), indent, width)
+
+
+def _text_labels(panel: Panel) -> list[str]:
+    """Return what stands beside each line: its letter if there are several, and its label."""
+    several = len(panel.lines) > 1
+    names = [shortened(printable(line.label), _LETTERS) for line in panel.lines]
+    return [
+        f" {_letter(line) + ' ' if several else ''}{name} {line.end}"
+        for name, line in zip(names, panel.lines, strict=True)
+    ]
+
+
+def _letter(line: Line) -> str:
+    return chr(ord("A") + line.number)
+
+
+def _colour(line: Line) -> str:
+    return COLOURS[line.number % len(COLOURS)]
+
+
+def _panel_rows(
+    panel: Panel, height: int, frame: _Frame, coloured: bool, glyphs: Glyphs
+) -> list[Row]:
+    low, high = panel.visible()
+    canvas = Canvas(frame.width, height)
+    fine = glyphs.braille and (coloured or len(panel.lines) == 1)
+    for line in panel.lines:
+        x, y = frame.x(line.positions()), (line.value - low) / (high - low)
+        if fine:
+            canvas.line(x, y, _colour(line))
+            continue
+        reach = 0.5 / canvas.columns
+        middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
+        within = middles[(middles >= x[0] - reach) & (middles <= x[-1] + reach)]
+        for across, up in zip(within.tolist(), np.interp(within, x, y).tolist(), strict=True):
+            canvas.write(across, up, _letter(line), _colour(line))
+    ends = np.array([(line.value[-1] - low) / (high - low) for line in panel.lines])
+    drawn = _with_labels(canvas.spans(), panel, ends * height)
+    ticks, names = _ticks(panel, height)
+    width = frame.indent - 2
+    padded = [f"{name:>{width}}" for name in names]
+    return with_heights(drawn, padded, (ticks - low) / (high - low), glyphs)
+
+
+def _with_labels(rows: list[Row], panel: Panel, ends: Floats) -> list[Row]:
+    """Write each label in a row of its own, near the end of its line, as long as there are rows."""
+    count = len(rows)
+    places = count - 1 - spread_out(ends, 1.0, 0.5, count - 0.5).clip(0, count - 1)
+    labels, free = _text_labels(panel), dict.fromkeys(range(count))
+    for number in np.argsort(places, kind="stable").tolist():
+        wanted = round(float(places[number]))
+        row = min(free, key=lambda one: (abs(one - wanted), one), default=None)
+        if row is not None:
+            del free[row]
+            rows[row] = [*rows[row], Span(labels[number], _colour(panel.lines[number]))]
+    return rows
+
+
+def _axis(line: Line, frame: _Frame, glyphs: Glyphs) -> list[Row]:
+    if line.place.dtype.kind == "M":
+        at, names = round_moments(int(frame.first), int(frame.last), frame.width)
+        return ruler(frame.width, names, frame.x(at.astype(np.float64)), glyphs, frame.indent)
+    at = round_numbers(frame.first, frame.last, max(frame.width // 10, 2))
+    whole = at[at == np.floor(at)]
+    texts = [f"{one:.0f}" for one in whole]
+    return ruler(frame.width, texts, frame.x(whole), glyphs, frame.indent)

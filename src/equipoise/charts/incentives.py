@@ -1,0 +1,215 @@
+"""A player's ratings as they were and by a plan, side by side for several systems, as a figure.
+
+A player's ratings as they were and by a plan, in letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.charts import theme
+from equipoise.charts.axes import round_numbers, shortened
+from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
+from equipoise.charts.theme import set_horizontal_axis
+from equipoise.data.audits import Incentive
+from equipoise.errors import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: More systems than this leave no room for lines.
+MOST_SYSTEMS = 6
+#: Panels in a row; inches of width in all, of height above the panels and of a row of them.
+_IN_A_ROW, _WIDTH, _TITLE, _ROW = 2, 7.5, 1.0, 2.9
+#: Points: of the words above a panel, between rows, between panels of a row.
+_HEADING, _BETWEEN, _BESIDE = 42.0, 20.0, 24.0
+_LETTERS = 24
+#: Thrown matches that can be marked on the line.
+_MARKED = 25
+_MINUS = "\N{MINUS SIGN}"
+#: Rating points: within less, every trifle would look like a change.
+_LEAST_RANGE = 50.0
+
+
+def incentives_figure(found: Mapping[str, Incentive], *, title: str, subtitle: str) -> Figure:
+    """Return the figure of one player under one system, or under several by label.
+
+    All panels are equally high in rating points, so that gains can be compared.
+    Raises : InvalidParameterError   more systems than there is room for
+    """
+    require(1 <= len(found) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(found))
+    in_a_row = min(len(found), _IN_A_ROW)
+    rows = -(-len(found) // in_a_row)
+    height = _TITLE + _ROW * rows + (0.6 if len(found) == 1 else 0.0)
+    with theme.style():
+        figure, first = theme.new_figure(title, subtitle, theme.Size(_WIDTH, height))
+        others = [figure.add_axes((0.1, 0.1, 0.3, 0.3)) for _ in range(len(found) - 1)]
+        panels = [first, *others]
+        ranges = [float(np.ptp(_values(one))) for one in found.values()]
+        span = max(1.1 * max(ranges), _LEAST_RANGE)
+        for axes, (label, one) in zip(panels, found.items(), strict=True):
+            _draw(axes, one, span, _WIDTH / in_a_row)
+            _say(axes, label, one)
+        _arrange(figure, panels, in_a_row, first.get_position().y1)
+    return figure
+
+
+def _values(one: Incentive) -> Floats:
+    """Return all ratings that a panel shows."""
+    return np.concatenate([[one.before], one.honest, one.planned])
+
+
+def _draw(axes: Axes, one: Incentive, span: float, inches: float) -> None:
+    """Draw both lines, and mark the matches that are thrown."""
+    values = _values(one)
+    middle = (values.min() + values.max()) / 2
+    axes.set_ylim(middle - span / 2, middle + span / 2)
+    place = np.arange(len(one.honest) + 1)
+    colours = theme.PALETTE
+    for number, line in ((0, one.honest), (1, one.planned)):
+        if number == 0 or one.thrown.any():
+            axes.plot(place, [one.before, *line], color=colours[number], lw=2.0, zorder=3)
+    _mark(axes, one)
+    set_horizontal_axis(axes, place, "matches", inches)
+
+
+def _mark(axes: Axes, one: Incentive) -> None:
+    """Mark the matches that are thrown: on the line, or where they are many at the bottom."""
+    thrown, colour = np.flatnonzero(one.thrown), theme.PALETTE[1]
+    if len(thrown) > _MARKED:
+        bottom = axes.get_xaxis_transform()
+        axes.vlines(thrown + 1, 0.0, 0.045, colour, lw=0.8, transform=bottom, zorder=4)
+        return
+    look: dict[str, Any] = {"ms": 5.5, "mec": theme.PAGE, "mew": 0.8, "zorder": 4}
+    axes.plot(thrown + 1, one.planned[thrown], "v", color=colour, **look)
+
+
+def _say(axes: Axes, label: str, one: Incentive) -> None:
+    """Write above a panel what it shows: the system, and both ends."""
+    words = (
+        (shortened(label, _LETTERS), theme.INK, "bold", 24.0, 0.0, "left"),
+        (f"as it was {points(one.honest[-1])}", theme.WORDS[0], "bold", 6.0, 0.0, "left"),
+        (_planned(one), theme.WORDS[1], "bold", 6.0, 1.0, "right"),
+        (_gain(one), theme.MUTED, "normal", 24.0, 1.0, "right"),
+    )
+    for text, colour, weight, up, at, side in words:
+        axes.annotate(
+            text,
+            (at, 1.0),
+            xycoords="axes fraction",
+            xytext=(0, up),
+            textcoords="offset points",
+            color=colour,
+            fontweight=weight,
+            ha=side,
+            va="bottom",
+        )
+
+
+def _planned(one: Incentive) -> str:
+    return f"by plan {points(one.planned[-1])}" if one.thrown.any() else ""
+
+
+def _gain(one: Incentive) -> str:
+    if not one.thrown.any():
+        return "nothing gained"
+    return f"gain {points(one.gain, sign=True)}"
+
+
+def points(value: float, *, sign: bool = False) -> str:
+    """Return rating points as they are written in charts; a rating may have run away."""
+    kind = "+" if sign else ""
+    text = format(value, f"{kind},.0f" if abs(value) < 1e6 else f"{kind}.1e")
+    return text.replace("-", _MINUS)
+
+
+def _arrange(figure: Figure, panels: list[Axes], in_a_row: int, top: float) -> None:
+    """Lay panels out in rows, of equal size, below the titles and their own headings."""
+    width, height = (72 * inches for inches in figure.get_size_inches())
+    figure.draw_without_rendering()
+    renderer_boxes = [(axes, axes.get_tightbbox(), axes.get_window_extent()) for axes in panels]
+    scale = 72 / figure.dpi
+    left = max((inner.x0 - box.x0) * scale for _, box, inner in renderer_boxes if box is not None)
+    below = max((inner.y0 - box.y0) * scale for _, box, inner in renderer_boxes if box is not None)
+    rows = -(-len(panels) // in_a_row)
+    wide = (width - 2 * theme.MARGIN - left * in_a_row - _BESIDE * (in_a_row - 1)) / in_a_row
+    free = top * height - theme.MARGIN - rows * (below + _HEADING) - _BETWEEN * (rows - 1)
+    high = free / rows
+    for number, axes in enumerate(panels):
+        row, column = divmod(number, in_a_row)
+        x = theme.MARGIN + left + column * (wide + left + _BESIDE)
+        y = top * height - _HEADING - high - row * (high + below + _HEADING + _BETWEEN)
+        axes.set_position((x / width, y / height, wide / width, high / height))
+
+
+_LEAST_COLUMNS, _LEAST_ROWS = 20, 3
+#: Rows of the key and of the axis.
+_OVERHEAD = 3
+#: Rating points: within less, every trifle would look like a change.
+_LEAST_TEXT_RANGE = 20.0
+#: Ratings from here on are written with a power of ten.
+_LARGE = 1e6
+
+
+def incentive_rows(
+    one: Incentive,
+    *,
+    columns: int = 80,
+    rows: int = 24,
+    coloured: bool = True,
+    glyphs: Glyphs = UNICODE,
+) -> list[Row]:
+    """Return the lines of a chart of one player under one system.
+
+    columns, rows : of the whole chart
+    coloured : whether colours will be seen; where not, lines are drawn in capital letters
+    """
+    lines = np.array([[one.before, *one.honest], [one.before, *one.planned]])
+    edge = max(0.05 * np.ptp(lines), (_LEAST_TEXT_RANGE - np.ptp(lines)) / 2)
+    low, high = lines.min() - edge, lines.max() + edge
+    height = max(rows - _OVERHEAD, _LEAST_ROWS)
+    ticks = round_numbers(low, high, max(height // 3, 2)) + 0.0
+    names = [_points(tick) for tick in ticks.tolist()]
+    indent = max(map(len, names)) + 2
+    canvas = Canvas(max(columns - indent, _LEAST_COLUMNS), height)
+    place = np.linspace(0.0, 1.0, lines.shape[1])
+    for number in (0, 1):
+        y = (lines[number] - low) / (high - low)
+        if glyphs.braille and coloured:
+            canvas.line(place, y, COLOURS[number])
+            continue
+        within = (np.arange(canvas.columns) + 0.5) / canvas.columns
+        for across, up in zip(within.tolist(), np.interp(within, place, y).tolist(), strict=True):
+            canvas.write(across, up, "AB"[number], COLOURS[number])
+    width = indent - 2
+    padded = [f"{name:>{width}}" for name in names]
+    chart = with_heights(canvas.spans(), padded, (ticks - low) / (high - low), glyphs)
+    played = round_numbers(0, len(one.honest), max(canvas.columns // 10, 2))
+    axis = ruler(
+        canvas.columns,
+        [f"{at:.0f}" for at in played],
+        played / len(one.honest),
+        glyphs,
+        indent,
+    )
+    return [_key(one, coloured and glyphs.braille), *chart, *axis]
+
+
+def _key(one: Incentive, coloured: bool) -> Row:
+    """Return what the lines are, and where they end."""
+    letters = ("", "") if coloured else ("A ", "B ")
+    return [
+        Span(f"{letters[0]}as it was {_points(one.honest[-1])}", COLOURS[0]),
+        Span("   ", ""),
+        Span(f"{letters[1]}by plan {_points(one.planned[-1])}", COLOURS[1]),
+    ]
+
+
+def _points(value: float) -> str:
+    """Return rating points; a rating may have run away."""
+    return f"{value:.0f}" if abs(value) < _LARGE else f"{value:.2e}"

@@ -1,0 +1,282 @@
+"""The performances of a tournament as a figure: a player a row, PPR with interval, TPR, rating.
+
+Which players a chart of performances lists, in which order, and over which range of ratings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.charts import theme
+from equipoise.charts.axes import shortened
+from equipoise.data.tournament import PerformanceSeries
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+#: More rows than this are no list any more: then only the first ones are shown.
+MOST_ROWS = 100
+SHOWN_ROWS = 50
+#: Intervals widen the range that the ratings themselves take by at most this share on each side,
+#: a range of fewer points counting as so many.
+_WIDEN, _USUAL_RANGE = 0.75, 400.0
+#: Rating points: within less, every trifle would look like a difference.
+_LEAST_RANGE = 100.0
+
+
+def listed(series: PerformanceSeries, most: int = MOST_ROWS, shown: int = SHOWN_ROWS) -> Ints:
+    """Return the rows of the players in the order of the list: all of up to `most`, else `shown`.
+
+    By PPR; who has none stands at the bound, or the middle of the bounds, and last without any.
+    Where a PPR is one among the class only, the classes come one after the other.
+    """
+    place = _place(series)
+    unknown = np.isnan(place)
+    group = np.zeros(series.players, np.int64)
+    if series.within_group and series.group is not None:
+        group = series.group
+    # The last key counts most; equal ones keep the order of the series.
+    order = np.lexsort((-np.nan_to_num(series.tpr), -np.nan_to_num(place), unknown, group))
+    return np.asarray(order if len(order) <= most else order[:shown], dtype=np.int64)
+
+
+def _place(series: PerformanceSeries) -> Floats:
+    bounds = np.stack([series.lower, series.upper])
+    known = ~np.isnan(bounds)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(known, bounds, 0.0).sum(axis=0) / known.sum(axis=0)
+    return np.asarray(np.where(np.isnan(series.ppr), middle, series.ppr))
+
+
+def new_groups(series: PerformanceSeries, rows: Ints) -> Flags:
+    """Return which rows of a list begin another class than the row above, shape of `rows`.
+
+    None if classes are not kept apart, or are hardly more than single players.
+    """
+    group = series.group
+    if group is None or not series.within_group:
+        return np.zeros(len(rows), np.bool_)
+    begins = np.concatenate([[False], np.diff(group[rows]) != 0])
+    return begins if 2 * np.count_nonzero(begins) < len(rows) else np.zeros_like(begins)
+
+
+def rating_range(series: PerformanceSeries, rows: Ints) -> tuple[float, float]:
+    """Return the range that shows all ratings and bounds, and of intervals what there is room for.
+
+    Few games mean intervals of a thousand points, which would push everything else together.
+    """
+    columns = (series.ppr, series.tpr, series.rating, series.lower, series.upper)
+    marks = np.concatenate([column[rows] for column in columns])
+    marks = marks[np.isfinite(marks)]
+    if not len(marks):
+        return -_LEAST_RANGE / 2, _LEAST_RANGE / 2
+    low, high = float(marks.min()), float(marks.max())
+    error = np.nan_to_num(series.error[rows])
+    ends = np.concatenate([series.ppr[rows] - error, series.ppr[rows] + error, [low, high]])
+    span = max(high - low, _USUAL_RANGE)
+    low = max(float(np.nanmin(ends)), low - _WIDEN * span)
+    high = min(float(np.nanmax(ends)), high + _WIDEN * span)
+    edge = max(0.03 * (high - low), (_LEAST_RANGE - (high - low)) / 2)
+    return low - edge, high + edge
+
+
+def score_text(points: float, games: float) -> str:
+    """Return a score as chess players write it: "5.5/9"."""
+    return f"{points:g}/{games:g}"
+
+
+def rating_text(series: PerformanceSeries, row: int) -> str:
+    """Return what is known of a player in numbers: "2857 \N{PLUS-MINUS SIGN} 120", or bounds."""
+    if np.isfinite(series.ppr[row]):
+        error = series.error[row]
+        width = f" \N{PLUS-MINUS SIGN} {error:.0f}" if np.isfinite(error) else ""
+        return f"{series.ppr[row]:.0f}{width}"
+    lower, upper = series.lower[row], series.upper[row]
+    if np.isfinite(lower) and np.isfinite(upper):
+        return f"{lower:.0f} to {upper:.0f}"
+    if np.isfinite(lower):
+        return f"at least {lower:.0f}"
+    return f"at most {upper:.0f}" if np.isfinite(upper) else ""
+
+
+#: Points from one row to the next, and inches that titles, legend and axis take.
+_PITCH, _FRAME = 19.0, 1.75
+#: Letters of a name per inch of width.
+_LETTERS_PER_INCH = 3.0
+#: Points between the columns of words.
+_GAP = 9.0
+_PPR, _TPR = theme.PALETTE[0], theme.PALETTE[1]
+#: Marks of the three ratings; each reads without colours too.
+_DOT: dict[str, Any] = {"marker": "o", "ms": 7.0, "color": _PPR, "mec": theme.PAGE, "mew": 1.0}
+_DIAMOND: dict[str, Any] = {"marker": "D", "ms": 5.0, "mfc": "none", "mec": _TPR, "mew": 1.5}
+_TICK: dict[str, Any] = {"marker": "|", "ms": 10.0, "mec": "#8a919e", "mew": 2.0}
+
+
+def performance_figure(
+    series: PerformanceSeries,
+    *,
+    title: str,
+    subtitle: str,
+    interval: str = "95 %",
+    width: float = theme.WIDE.width,
+) -> Figure:
+    """Return the figure of the players of a tournament, the best performance on top.
+
+    Up to a hundred players have a row each, of more only the first fifty; the figure says so.
+    Bounds on one side are bars with an arrow, intervals that reach beyond the figure end in one.
+
+    interval : what the error bars are, as the legend says it
+    width : in inches; the height follows from the number of rows
+    """
+    rows = listed(series)
+    size = theme.Size(width, _FRAME + len(rows) * _PITCH / 72)
+    with theme.style():
+        figure, axes = theme.new_figure(title, subtitle, size)
+        low, high = rating_range(series, rows)
+        axes.set_xlim(low, high)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        _draw_rows(axes, series, rows)
+        _draw_intervals(axes, series, rows)
+        _draw_bounds(axes, series, rows)
+        _draw_marks(axes, series, rows)
+        _write_names(axes, series, rows, width)
+        _set_axis(axes, series, len(rows), width)
+        _write_numbers(figure, axes, series, rows)
+        _write_legend(figure, axes, series, rows, interval)
+    return figure
+
+
+def _draw_rows(axes: Axes, series: PerformanceSeries, rows: Ints) -> None:
+    """Lead the eye along every row, and keep classes apart."""
+    axes.grid(True, axis="x")
+    axes.grid(False, axis="y")
+    places = np.arange(len(rows))
+    axes.hlines(places, 0, 1, theme.GRID, lw=0.8, transform=axes.get_yaxis_transform(), zorder=0.5)
+    begins = np.flatnonzero(new_groups(series, rows)) - 0.5
+    shared: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "clip_on": False}
+    axes.hlines(begins, 0, 1, "#8a919e", lw=1.0, zorder=0.6, **shared)
+
+
+def _draw_intervals(axes: Axes, series: PerformanceSeries, rows: Ints) -> None:
+    low, high = axes.get_xlim()
+    for place, row in enumerate(rows.tolist()):
+        ppr, error = float(series.ppr[row]), float(series.error[row])
+        if not np.isfinite(ppr) or not np.isfinite(error):
+            continue
+        ends = max(ppr - error, low), min(ppr + error, high)
+        axes.plot(ends, [place] * 2, color=_PPR, lw=2.2, alpha=0.55, zorder=2)
+        for end, beyond, marker in zip(ends, (low, high), ("<", ">"), strict=True):
+            if end == beyond:
+                axes.plot(end, place, marker=marker, ms=6, color=_PPR, clip_on=False, zorder=2)
+
+
+def _draw_bounds(axes: Axes, series: PerformanceSeries, rows: Ints) -> None:
+    """Draw "at least" and "at most" as bars with arrows, and both as a span between two bars."""
+    low, high = axes.get_xlim()
+    arrow = 0.06 * (high - low)
+    missing = np.isnan(series.ppr)
+    for place, row in enumerate(rows.tolist()):
+        lower, upper = float(series.lower[row]), float(series.upper[row])
+        bounds = [one for one in (lower, upper) if np.isfinite(one)]
+        if not missing[row] or not bounds:
+            continue
+        look: dict[str, Any] = {"color": _PPR, "zorder": 2.5, "clip_on": False}
+        axes.plot(bounds, [place] * len(bounds), ls="none", marker="|", ms=11, mew=2.4, **look)
+        ends = bounds if len(bounds) == 2 else [bounds[0]] * 2
+        if len(bounds) == 1:
+            ends[1] += arrow if np.isfinite(lower) else -arrow
+            axes.plot(ends[1], place, marker=">" if np.isfinite(lower) else "<", ms=6, **look)
+        axes.plot(ends, [place] * 2, lw=2.2, alpha=0.55, **look)
+
+
+def _draw_marks(axes: Axes, series: PerformanceSeries, rows: Ints) -> None:
+    places = np.arange(len(rows))
+    for values, look, order in (
+        (series.rating, _TICK, 2.2),
+        (series.ppr, _DOT, 3.0),
+        (series.tpr, _DIAMOND, 3.2),
+    ):
+        axes.plot(values[rows], places, ls="none", zorder=order, **look)
+
+
+def _write_names(axes: Axes, series: PerformanceSeries, rows: Ints, width: float) -> None:
+    letters = max(int(_LETTERS_PER_INCH * width), 8)
+    names = [shortened(series.names[row], letters) for row in rows.tolist()]
+    axes.set_yticks(np.arange(len(rows)), names)
+    axes.tick_params(axis="y", length=0, labelcolor=theme.INK, pad=9)
+
+
+def _set_axis(axes: Axes, series: PerformanceSeries, shown: int, width: float) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=max(int(0.6 * width), 2), integer=True))
+    left_out = series.players - shown
+    more = f"  (and {counted(left_out, 'more player')})" if left_out else ""
+    axes.set_xlabel(f"rating{more}")
+
+
+def _write_numbers(figure: Figure, axes: Axes, series: PerformanceSeries, rows: Ints) -> None:
+    """Write score and rating at the right of every row, in two columns, and make room for them."""
+    columns: list[tuple[list[Text], float]] = []
+    for texts, colour in (
+        ([score_text(series.points[row], series.games[row]) for row in rows], theme.MUTED),
+        ([rating_text(series, row) for row in rows.tolist()], theme.WORDS[0]),
+    ):
+        written = [
+            axes.text(1.0, place, text, color=colour, va="center_baseline", ha="right")
+            for place, text in enumerate(texts)
+        ]
+        columns.append((written, max(map(theme.text_width, written))))
+    room = sum(wide + _GAP for _, wide in columns)
+    theme.fit_axes(figure, axes, right=room)
+    _leave_room_for_legend(figure, axes)
+    points = 72 * figure.get_size_inches()[0] * axes.get_position().width
+    end = 0.0
+    for written, wide in columns:
+        end += wide + _GAP
+        for text in written:
+            text.set_transform(axes.get_yaxis_transform())
+            text.set_x(1.0 + end / points)
+
+
+def _leave_room_for_legend(figure: Figure, axes: Axes) -> None:
+    box = axes.get_position()
+    line = 1.5 * theme.SMALL / (72 * figure.get_size_inches()[1])
+    axes.set_position((box.x0, box.y0, box.width, box.height - line))
+
+
+def _write_legend(
+    figure: Figure, axes: Axes, series: PerformanceSeries, rows: Ints, interval: str
+) -> None:
+    """Explain the marks that occur, in one line between titles and rows."""
+    from matplotlib.lines import Line2D
+
+    entries: list[tuple[str, dict[str, Any], Floats]] = [
+        (f"PPR and its {interval} interval", {**_DOT, "ls": "-", "lw": 2.2}, series.ppr),
+        ("TPR", {**_DIAMOND, "ls": "none"}, series.tpr),
+        ("rating before", {**_TICK, "ls": "none"}, series.rating),
+    ]
+    if not np.isfinite(series.error[rows]).any():
+        entries[0] = ("PPR", {**_DOT, "ls": "none"}, series.ppr)
+    seen = [entry for entry in entries if np.isfinite(entry[2][rows]).any()]
+    figure.legend(
+        [Line2D([], [], **look) for _, look, _ in seen],
+        [name for name, _, _ in seen],
+        loc="lower left",
+        bbox_to_anchor=(theme.MARGIN / (72 * figure.get_size_inches()[0]), axes.get_position().y1),
+        ncols=max(len(seen), 1),
+        frameon=False,
+        borderaxespad=0.4,
+        borderpad=0.0,
+        handlelength=1.5,
+        handletextpad=0.5,
+        columnspacing=1.6,
+        labelcolor=theme.MUTED,
+        fontsize=theme.SMALL,
+    )

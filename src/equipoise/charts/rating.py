@@ -1,0 +1,506 @@
+"""The ratings of a player through a history, as a chart shows them.
+
+Ratings over time as a figure: a line a player, its band, and performances as dots.
+
+Ratings over time in letters, for a terminal or a pipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.charts import theme
+from equipoise.charts.axes import round_moments, round_numbers, shortened, spread_out
+from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
+from equipoise.charts.theme import set_horizontal_axis
+from equipoise.data.ratings import Trace
+from equipoise.errors import require
+from equipoise.wording import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: What runs along the horizontal axis: the time of a match, its number in the history, or how many
+#: rated matches the player has had.
+Along: TypeAlias = Literal["time", "match", "played"]
+
+#: A band reaches this many deviations either way: about 95 % if the belief is normal.
+BAND = 2.0
+#: A pause is longer than so many usual gaps between a player's matches ...
+_PAUSE_GAPS = 8.0
+#: ... and than this share of the player's time.
+_PAUSE_SHARE = 0.05
+#: Rating points: within less, every trifle would look like a change.
+_LEAST_RANGE = 100.0
+#: Performances this close to ratings and bands are always in sight, as a share of their range.
+_NEAR = 0.15
+#: Of those further away so many per cent may lie out of sight at either end ...
+_UNUSUAL = 2.0
+#: ... and the rest widens the range by at most this share.
+_WIDEN = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RatingSeries:
+    """One player's rated matches in order.
+
+    matches : ids, shape (k,); times : shape (k,), as the history writes them, None without times
+    place : shape (k,), datetime64[us] by time, else int64: where each stands on the axis
+    rating, deviation, performance : shape (k,), after the match; NaN where a system has none
+    """
+
+    player: int | str
+    matches: Ids
+    times: Ids | None
+    place: Ids
+    rating: Floats
+    deviation: Floats
+    performance: Floats
+
+    @property
+    def has_band(self) -> bool:
+        """Whether there is any deviation to show."""
+        return bool(np.isfinite(self.deviation).any())
+
+    @property
+    def has_performances(self) -> bool:
+        """Whether there is any performance to show."""
+        return bool(np.isfinite(self.performance).any())
+
+    def positions(self) -> Floats:
+        """Return the places as numbers: microseconds since 1970, or counts."""
+        return positions(self.place)
+
+
+def rating_series(trace: Trace, row: int, along: Along) -> RatingSeries:
+    """Return the series of one player.
+
+    row : of the player in the trace's history; along : "time" needs a history with times
+    """
+    history = trace.history
+    rows = np.flatnonzero(history.player == row)
+    rows = rows[np.isfinite(trace.columns["rating"][rows])]
+    match = np.searchsorted(history.offsets, rows, side="right") - 1
+    nothing = np.full(len(rows), np.nan)
+
+    def column(name: str) -> Floats:
+        return trace.columns[name][rows] if name in trace.columns else nothing
+
+    times = history.times()
+    return RatingSeries(
+        player=history.player_ids[row : row + 1].tolist()[0],
+        matches=history.match_ids[match],
+        times=None if times is None else times[match],
+        place=_places(history.time, match, along),
+        rating=column("rating"),
+        deviation=column("deviation"),
+        performance=column("performance"),
+    )
+
+
+def _places(time: Ints | None, match: Ints, along: Along) -> Ids:
+    if along == "played":
+        return np.arange(1, len(match) + 1)
+    if along == "time" and time is not None:
+        stamps: Ids = time[match].astype("datetime64[us]")
+        return stamps
+    return np.asarray(match + 1, dtype=np.int64)
+
+
+def positions(places: Ids) -> Floats:
+    """Return places on an axis as numbers: microseconds since 1970, or counts."""
+    return places.astype(np.int64).astype(np.float64)
+
+
+def line_of(series: RatingSeries, along: Along) -> tuple[Ids, Floats, Floats]:
+    """Return places, ratings and deviations of the points that a line runs through.
+
+    A rating stands until the next match. Over short gaps a straight line is easier to read than
+    stairs and says nearly the same; over a pause it would tell of a steady change that nobody
+    saw, so there the line goes on level, and jumps at the match that ends the pause.
+    """
+    if along != "time" or len(series.rating) < 3:
+        return series.place, series.rating, series.deviation
+    gaps = np.diff(series.positions())
+    usual = max(float(np.median(gaps)) * _PAUSE_GAPS, float(gaps.sum()) * _PAUSE_SHARE)
+    before = np.flatnonzero(gaps > usual)
+    return (
+        np.insert(series.place, before + 1, series.place[before + 1]),
+        np.insert(series.rating, before + 1, series.rating[before]),
+        np.insert(series.deviation, before + 1, series.deviation[before]),
+    )
+
+
+def visible_range(
+    series: Sequence[RatingSeries], *, band: bool, performances: bool
+) -> tuple[float, float]:
+    """Return the vertical range that shows every rating and band, and the usual performances.
+
+    A first place in a field of thousands can mean a performance thousands of points above
+    everything else; few such points would squeeze the rest into a strip.
+    """
+    reach = BAND if band else 0.0
+    spread = [reach * np.nan_to_num(one.deviation) for one in series]
+    low = min(float((one.rating - by).min()) for one, by in zip(series, spread, strict=True))
+    high = max(float((one.rating + by).max()) for one, by in zip(series, spread, strict=True))
+    shown = np.concatenate([one.performance[np.isfinite(one.performance)] for one in series])
+    span = max(high - low, 1.0)
+    if performances and len(shown):
+        lowest, highest = _usual(shown, low - _NEAR * span, high + _NEAR * span)
+        low, high = (
+            max(min(low, lowest), low - _WIDEN * span),
+            min(max(high, highest), high + _WIDEN * span),
+        )
+    edge = max(0.04 * (high - low), (_LEAST_RANGE - (high - low)) / 2)
+    return low - edge, high + edge
+
+
+def _usual(performances: Floats, low: float, high: float) -> tuple[float, float]:
+    """Return the ends of the performances, or of the usual ones where an end is beyond a bound."""
+    ends = float(performances.min()), float(performances.max())
+    usual = (
+        float(np.percentile(performances, _UNUSUAL, method="lower")),
+        float(np.percentile(performances, 100 - _UNUSUAL, method="higher")),
+    )
+    return (
+        ends[0] if ends[0] >= low else min(usual[0], low),
+        ends[1] if ends[1] <= high else max(usual[1], high),
+    )
+
+
+def outside(values: Floats, low: float, high: float) -> tuple[Flags, Flags]:
+    """Return which values lie below and which above a range."""
+    return values < low, values > high
+
+
+#: More lines than this in one chart can no longer be told apart.
+MOST_PLAYERS = 2 * len(theme.PALETTE)
+#: Up to so many matches each one is marked on the line.
+_MARKED = 25
+#: Points from the edge of the axes to the labels.
+_LEAD = 22.0
+#: What the numbers on the horizontal axis count; none where there are moments.
+_COUNTED: dict[Along, str | None] = {"time": None, "match": "match", "played": "matches played"}
+#: Letters of a name beside its line, per inch of width.
+_LETTERS_PER_INCH = 3.2
+
+
+def rating_figure(
+    series: Sequence[RatingSeries],
+    *,
+    title: str,
+    subtitle: str,
+    along: Along = "time",
+    band: bool = True,
+    performances: bool = True,
+    size: theme.Size = theme.WIDE,
+) -> Figure:
+    """Return the figure of some players' ratings, each with at least one match.
+
+    band : two deviations either way, where there are deviations
+    performances : dots, where there are performances; those beyond the range are carets at its edge
+    Raises : InvalidParameterError   more players than can be told apart
+    """
+    require(len(series) >= 1, "players", "at least one", len(series))
+    require(len(series) <= MOST_PLAYERS, "players", f"at most {MOST_PLAYERS}", len(series))
+    with theme.style():
+        figure, axes = theme.new_figure(title, subtitle, size)
+        low, high = visible_range(series, band=band, performances=performances)
+        axes.set_ylim(low, high)
+        weight = _Weight.of(series)
+        for number, one in enumerate(series):
+            look = _look(number)
+            if band and one.has_band:
+                _draw_band(axes, one, look["color"], weight, along)
+            if performances and one.has_performances:
+                _draw_performances(axes, one, look["color"], weight, (low, high))
+        for number, one in enumerate(series):
+            _draw_line(axes, one, _look(number), weight, along)
+        places = np.concatenate([one.place for one in series])
+        set_horizontal_axis(axes, places, _COUNTED[along], size.width)
+        _label_ends(figure, axes, series, size)
+    return figure
+
+
+class _Weight(NamedTuple):
+    """How heavily things are drawn: lighter the more there are.
+
+    line, dot : points; band, dots : opacity; mark : whether each match is marked on the line
+    """
+
+    line: float
+    dot: float
+    band: float
+    dots: float
+    mark: bool
+
+    @classmethod
+    def of(cls, series: Sequence[RatingSeries]) -> _Weight:
+        longest = max(len(one.rating) for one in series)
+        crowd = 0 if len(series) == 1 else 1 if len(series) <= 3 else 2
+        return cls(
+            line=2.2 if longest <= 150 else 1.7,
+            dot=float(np.clip(48 / np.sqrt(longest), 2.6, 5.0)),
+            band=(0.16, 0.11, 0.07)[crowd],
+            dots=(0.45, 0.38, 0.26)[crowd],
+            mark=longest <= _MARKED,
+        )
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Return colour and dashes of a line; after the last colour they begin again, dashed."""
+    colours = len(theme.PALETTE)
+    dashes = "solid" if number < colours else (0, (4, 1.6))
+    return {"color": theme.PALETTE[number % colours], "linestyle": dashes}
+
+
+def _draw_band(axes: Axes, one: RatingSeries, colour: str, weight: _Weight, along: Along) -> None:
+    if len(one.rating) == 1:
+        # An area over a single place has no width.
+        low, high = one.rating - BAND * one.deviation, one.rating + BAND * one.deviation
+        axes.vlines(one.place, low, high, colour, lw=8, alpha=2 * weight.band)
+        return
+    place, rating, deviation = line_of(one, along)
+    spread = BAND * deviation
+    axes.fill_between(
+        place, rating - spread, rating + spread, color=colour, alpha=weight.band, lw=0
+    )
+
+
+def _draw_performances(
+    axes: Axes, one: RatingSeries, colour: str, weight: _Weight, visible: tuple[float, float]
+) -> None:
+    shared: dict[str, Any] = {"color": colour, "ls": "none", "mew": 0, "zorder": 2}
+    below, above = outside(one.performance, *visible)
+    inside = ~below & ~above & np.isfinite(one.performance)
+    places, shown = one.place[inside], one.performance[inside]
+    axes.plot(places, shown, marker="o", ms=weight.dot, alpha=weight.dots, **shared)
+    for beyond, marker, height in ((below, "v", 0.012), (above, "^", 0.988)):
+        axes.plot(
+            one.place[beyond],
+            np.full(int(beyond.sum()), height),
+            marker=marker,
+            ms=max(weight.dot, 4.0),
+            alpha=weight.dots + 0.15,
+            transform=axes.get_xaxis_transform(),
+            **shared,
+        )
+
+
+def _draw_line(
+    axes: Axes, one: RatingSeries, look: dict[str, Any], weight: _Weight, along: Along
+) -> None:
+    place, rating, _ = line_of(one, along)
+    axes.plot(place, rating, lw=weight.line, zorder=3, **look)
+    if weight.mark or len(one.rating) == 1:
+        dots: dict[str, Any] = {"ms": 6.5, "mec": theme.PAGE, "mew": 1.2, "ls": "none"}
+        axes.plot(one.place, one.rating, "o", color=look["color"], zorder=3, **dots)
+
+
+def _label_ends(
+    figure: Figure, axes: Axes, series: Sequence[RatingSeries], size: theme.Size
+) -> None:
+    """Write each player's name and last rating at the right, apart, and lead the eye to it."""
+    letters = max(int(_LETTERS_PER_INCH * size.width), 10)
+    texts = [
+        axes.text(
+            1.0,
+            0.0,
+            f"{shortened(str(one.player), letters)}  {one.rating[-1]:.0f}",
+            transform=axes.get_yaxis_transform(),
+            color=theme.WORDS[number % len(theme.WORDS)],
+            fontweight="bold",
+            va="center",
+        )
+        for number, one in enumerate(series)
+    ]
+    theme.fit_axes(figure, axes, right=_LEAD + max(map(theme.text_width, texts)))
+    box = axes.get_position()
+    low, high = axes.get_ylim()
+    line = 1.35 * theme.TEXT * (high - low) / (box.height * size.height * 72)
+    ends = np.array([one.rating[-1] for one in series])
+    places = spread_out(ends, line, low + line / 2, high - line / 2)
+    beside = 1.0 + _LEAD / (box.width * size.width * 72)
+    for number, (one, text, place) in enumerate(zip(series, texts, places, strict=True)):
+        text.set_position((beside, float(place)))
+        _lead_to(axes, one, (beside, float(place)), _look(number)["color"])
+
+
+def _lead_to(axes: Axes, one: RatingSeries, label: tuple[float, float], colour: str) -> None:
+    """Draw a thin line from the end of a rating to the edge of the axes, and on to its label."""
+    left, right = axes.get_xlim()
+    last = float(cast(Any, axes).convert_xunits(one.place[-1]))
+    edge, end = 1.0 + 0.2 * (label[0] - 1.0), float(one.rating[-1])
+    axes.plot(
+        [(last - left) / (right - left), edge, 1.0 + 0.8 * (label[0] - 1.0)],
+        [end, end, label[1]],
+        transform=axes.get_yaxis_transform(),
+        color=colour,
+        lw=0.9,
+        alpha=0.5,
+        clip_on=False,
+        zorder=2,
+    )
+
+
+#: Letters of a name beside its line.
+_LETTERS = 20
+_LEAST_COLUMNS, _LEAST_ROWS = 20, 5
+
+
+class _Scale(NamedTuple):
+    """From places and ratings to the canvas, 0 to 1 both ways."""
+
+    first: float
+    last: float
+    low: float
+    high: float
+
+    def x(self, positions: Floats) -> Floats:
+        span = self.last - self.first
+        return (positions - self.first) / span if span else np.full(len(positions), 0.5)
+
+    def y(self, ratings: Floats) -> Floats:
+        return (ratings - self.low) / (self.high - self.low)
+
+
+def rating_rows(
+    series: Sequence[RatingSeries],
+    *,
+    along: Along = "time",
+    band: bool = True,
+    performances: bool = True,
+    columns: int = 80,
+    rows: int = 20,
+    coloured: bool = True,
+    glyphs: Glyphs = UNICODE,
+) -> list[Row]:
+    """Return the lines of a chart of some players' ratings.
+
+    band, performances : for one player; letters are too coarse for several, which are just lines
+    columns, rows : of the whole chart
+    coloured : whether colours will be seen; where not, several lines are drawn in capital letters
+    """
+    alone = len(series) == 1
+    low, high = visible_range(series, band=band and alone, performances=performances and alone)
+    at = np.concatenate([one.positions() for one in series])
+    scale = _Scale(float(at.min()), float(at.max()), low, high)
+    height = max(rows - 2, _LEAST_ROWS)
+    ticks = round_numbers(low, high, max(height // 3, 2))
+    heights = [f"{tick:.0f}" for tick in ticks]
+    labels = _labels(series)
+    indent = max(map(len, heights)) + 2
+    width = max(columns - indent - max(map(len, labels)), _LEAST_COLUMNS)
+    canvas = Canvas(width, height)
+    if alone and band:
+        _paint_band(canvas, series[0], along, scale, glyphs)
+    if alone and performances:
+        _paint_performances(canvas, series[0], scale, glyphs)
+    for number, one in enumerate(series):
+        fine = glyphs.braille and (coloured or alone)
+        _paint_line(canvas, one, number, along, scale, fine)
+    drawn = _with_labels(canvas.spans(), series, labels, scale)
+    axis = _horizontal_axis(along, scale, width, glyphs, indent)
+    return [*with_heights(drawn, heights, scale.y(ticks), glyphs), *axis]
+
+
+def _labels(series: Sequence[RatingSeries]) -> list[str]:
+    """Return what stands beside each line: its letter if there are several, name and rating."""
+    return [
+        f" {_letter(number) + ' ' if len(series) > 1 else ''}"
+        f"{shortened(printable(str(one.player)), _LETTERS)} {one.rating[-1]:.0f}"
+        for number, one in enumerate(series)
+    ]
+
+
+def _letter(number: int) -> str:
+    return chr(ord("A") + number)
+
+
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
+
+
+def _paint_band(
+    canvas: Canvas, one: RatingSeries, along: Along, scale: _Scale, glyphs: Glyphs
+) -> None:
+    place, rating, deviation = line_of(one, along)
+    if not one.has_band:
+        return
+    x = scale.x(positions(place))
+    middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
+    # A column shows the mean of what passes through it.
+    fine = (np.arange(8 * canvas.columns) + 0.5) / (8 * canvas.columns)
+    low, high = (
+        np.interp(fine, x, scale.y(edge)).reshape(-1, 8).mean(axis=1)
+        for edge in (rating - BAND * deviation, rating + BAND * deviation)
+    )
+    reach = 0.5 / canvas.columns
+    for middle, bottom, top in zip(middles.tolist(), low.tolist(), high.tolist(), strict=True):
+        if x[0] - reach <= middle <= x[-1] + reach:
+            canvas.fill(middle, bottom, top, glyphs.band, "dim")
+
+
+def _paint_performances(canvas: Canvas, one: RatingSeries, scale: _Scale, glyphs: Glyphs) -> None:
+    below, above = outside(one.performance, scale.low, scale.high)
+    seen = np.isfinite(one.performance)
+    x, y = scale.x(one.positions()), scale.y(one.performance)
+    for beyond, glyph, at in ((below, glyphs.below, 0.0), (above, glyphs.above, 1.0)):
+        for across in x[beyond].tolist():
+            canvas.write(across, at, glyph, _colour(0))
+    inside = seen & ~below & ~above
+    for across, up in zip(x[inside].tolist(), y[inside].tolist(), strict=True):
+        canvas.write(across, up, glyphs.dot, _colour(0))
+
+
+def _paint_line(
+    canvas: Canvas, one: RatingSeries, number: int, along: Along, scale: _Scale, fine: bool
+) -> None:
+    """Draw a line, fine in braille, else in the player's letter, one a column."""
+    place, rating, _ = line_of(one, along)
+    x, y = scale.x(positions(place)), scale.y(rating)
+    if fine:
+        canvas.line(x, y, _colour(number))
+        return
+    middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
+    reach = 0.5 / canvas.columns
+    within = middles[(middles >= x[0] - reach) & (middles <= x[-1] + reach)]
+    for across, up in zip(within.tolist(), np.interp(within, x, y).tolist(), strict=True):
+        canvas.write(across, up, _letter(number), _colour(number))
+
+
+def _with_labels(
+    rows: list[Row], series: Sequence[RatingSeries], labels: Sequence[str], scale: _Scale
+) -> list[Row]:
+    """Write each label in a row of its own, near the end of its line."""
+    count = len(rows)
+    ends = scale.y(np.array([one.rating[-1] for one in series])) * count
+    places = spread_out(ends, 1.0, 0.5, count - 0.5)
+    # More labels than rows: those that share a row go into the next free one, or are left out.
+    free = dict.fromkeys(range(count))
+    for number in np.argsort(-places, kind="stable").tolist():
+        wanted = count - 1 - int(np.clip(places[number], 0, count - 1))
+        row = min(free, key=lambda one: (abs(one - wanted), one), default=None)
+        if row is not None:
+            del free[row]
+            rows[row] = [*rows[row], Span(labels[number], _colour(number))]
+    return rows
+
+
+def _horizontal_axis(
+    along: Along, scale: _Scale, width: int, glyphs: Glyphs, indent: int
+) -> list[Row]:
+    if along == "time":
+        at, names = round_moments(int(scale.first), int(scale.last), width)
+        return ruler(width, names, scale.x(at.astype(np.float64)), glyphs, indent)
+    at = round_numbers(scale.first, scale.last, max(width // 10, 2))
+    whole = at[at == np.floor(at)]
+    what = "matches played" if along == "played" else "match"
+    rule, names_row = ruler(width, [f"{one:.0f}" for one in whole], scale.x(whole), glyphs, indent)
+    return [rule, names_row, [Span(" " * indent + what.center(width).rstrip(), "dim")]]

@@ -1,0 +1,130 @@
+"""equipoise rate: a history in, ratings out."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from equipoise.cli import options
+from equipoise.cli.declaring import option
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.files.rating import RateAnswer
+    from equipoise.messages.histories import RateSummary
+
+EXAMPLE = """\b
+Example:
+  equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv"""
+
+#: Rows shown on a terminal; a file or a pipe gets all of them.
+SHOWN = 20
+
+#: Seconds of rating below which a rate per second would be noise.
+_TELLING = 0.01
+
+
+def rate(
+    *,
+    history: options.History,
+    system: options.System,
+    output: str | None = option(None, "Ratings: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"),
+    trace: str | None = option(None, "What every match did to every player in it.", "FILE"),
+    save: str | None = option(None, "The state, to go on from later.", "FILE.npz"),
+    resume: str | None = option(
+        None,
+        "Go on from a saved state, with its system; HISTORY is the whole or the continued history.",
+        "FILE.npz",
+    ),
+    restart: options.Restart,
+    at: str | None = option(None, "Ratings as of this time, decay included.", "TIME"),
+    threads: options.Threads,
+    reading: options.Reading,
+    as_json: options.Json,
+) -> None:
+    """Rate a history of matches.
+
+    Prints the rating table, or writes it with --output. Nothing is written when anything is wrong.
+    """
+    from equipoise.analysis.files import rating
+    from equipoise.cli.report import print_json, say, say_compiled, working
+    from equipoise.messages.histories import RateMessage
+    from equipoise.numeric.workers import available_cores
+
+    settings = system.settings()
+    request = rating.RateRequest(
+        history=reading.request(history, settings),
+        output=output,
+        trace=trace,
+        save=save,
+        resume=resume,
+        restart=restart,
+        at=at,
+        threads=threads or available_cores(),
+    )
+    with working("rating") as job:
+        answer = rating.rate(system.chosen(settings), request, job.progress)
+    summary = rating.summary_of(answer, job.compilation.kernels)
+    if as_json:
+        rows = [] if output else answer.replay.ratings.to_polars().to_dicts()
+        print_json(RateMessage(summary, rows))
+        return
+    if output is None:
+        _print_ratings(answer)
+    say_compiled(job.compilation)
+    say(*_summary_lines(summary))
+
+
+def _print_ratings(answer: RateAnswer) -> None:
+    """Print the table: its head on a terminal, all of it to a pipe."""
+    from equipoise.cli.report import print_table, say
+    from equipoise.cli.tables import table
+
+    frame = answer.replay.ratings.to_polars()
+    shown = frame.head(SHOWN) if sys.stdout.isatty() else frame
+    columns = {
+        name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""
+        for name, kind in frame.schema.items()
+    }
+    print_table(table(columns, shown.iter_rows()))
+    if len(shown) < len(frame):
+        more = counted(len(frame) - len(shown), "more player")
+        say(f"... and {more}; --output FILE keeps them all.")
+
+
+def _summary_lines(summary: RateSummary) -> list[str]:
+    """Return what was rated, in how long, and everything that was left out."""
+    from equipoise.cli.options import reading_lines
+
+    seconds = summary.seconds
+    speed = ""
+    if summary.participations and seconds["rate"] >= _TELLING:
+        speed = f" ({summary.participations / seconds['rate']:,.0f} participations/s)"
+    lines = [
+        f"{summary.system}: {counted(summary.matches, 'match', 'matches')}, "
+        f"{counted(summary.participations, 'participation')}, "
+        f"{counted(summary.players, 'player')}",
+        f"read {seconds['read']:.2f} s, rated {seconds['rate']:.2f} s{speed}, "
+        f"wrote {seconds['write']:.2f} s",
+    ]
+    tied = summary.skipped_all_tied
+    more = ", ..." if len(tied) > 5 else ""
+    left_out = (
+        (
+            summary.known_matches,
+            "match was rated before and skipped",
+            "matches were rated before and skipped",
+        ),
+        (
+            len(tied),
+            f"match in which all tied was skipped ({', '.join(tied)})",
+            f"matches in which all tied were skipped ({', '.join(tied[:5])}{more})",
+        ),
+        (
+            summary.single,
+            "match had a single player or team and changed nothing",
+            "matches had a single player or team and changed nothing",
+        ),
+    )
+    lines += [counted(count, *what) for count, *what in left_out if count]
+    return [*lines, *reading_lines(summary)]

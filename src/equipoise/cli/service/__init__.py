@@ -1,0 +1,1 @@
+"""Commands for the service and its database."""

@@ -1,0 +1,151 @@
+"""equipoise keys: who may use the service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from equipoise.cli import options
+from equipoise.cli.declaring import add_command, argument, option
+
+if TYPE_CHECKING:
+    from equipoise.messages.access import KeyMessage
+
+CREATE_EXAMPLE = """\b
+Example:
+  equipoise keys create --name "game server" --role writer --expires 365d"""
+LIST_EXAMPLE = """\b
+Example:
+  equipoise keys list"""
+REVOKE_EXAMPLE = """\b
+Example:
+  equipoise keys revoke 1"""
+
+application = typer.Typer(
+    help="Make, list and revoke keys of the service.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+#: Microseconds in the units of `--expires`.
+_UNITS = {"h": 3_600_000_000, "d": 86_400_000_000, "w": 604_800_000_000}
+
+
+def create(
+    *,
+    name: str = option(..., "For people: who or what uses it."),
+    role: Literal["reader", "writer", "admin"] = option(
+        "reader",
+        "Each may do what the one before may: read; post matches; amend, make pools and keys.",
+    ),
+    pool: str | None = option(None, "The only pool it is for. [default: all pools]"),
+    expires: str | None = option(
+        None, "After hours (h), days (d) or weeks (w), or at a time.", "30d|TIME"
+    ),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Make a key and print its secret, which is shown this once and kept nowhere.
+
+    It goes into the header `Authorization: Bearer SECRET` of every request.
+    """
+    from equipoise.analysis.clock import now as clock
+    from equipoise.cli.report import print_json, print_lines, say
+    from equipoise.cli.service.databases import opened
+    from equipoise.messages.access import KeyRequest
+    from equipoise.pools.pool.access import make_key
+
+    now = clock()
+    request = KeyRequest(name, role, pool, _expiry(expires, now))
+    with opened(database, create=True) as store:
+        made = make_key(store, request, now)
+    if as_json:
+        print_json(made)
+        return
+    print_lines(made.secret)
+    until = "" if made.key.expires is None else f", until {made.key.expires}"
+    say(
+        f"Key {made.key.key}, {made.key.role} of {made.key.pool or 'all pools'}{until}. "
+        "The secret above is not shown again."
+    )
+
+
+def list_(
+    *,
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """List all keys, newest first, without their secrets."""
+    from equipoise.analysis.clock import now as clock
+    from equipoise.cli.report import print_json, print_table
+    from equipoise.cli.service.databases import opened
+    from equipoise.cli.tables import table
+    from equipoise.pools.pool.access import all_keys
+
+    with opened(database) as store:
+        found = all_keys(store)
+    if as_json:
+        print_json(found)
+        return
+    now = clock()
+    rows = (
+        (
+            *(key.key, key.name, key.role, key.pool or "(all)", _state(key, now)),
+            *(_minutes(key.created), _minutes(key.last_used)),
+        )
+        for key in found.keys
+    )
+    names = ("name", "role", "pool", "state", "created", "last used")
+    print_table(table({"key": "d", **dict.fromkeys(names, "")}, rows))
+
+
+def revoke(
+    *,
+    key: int = argument("Number of the key.", "KEY", min=1),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Revoke a key for good. A service that runs notices it within a second."""
+    from equipoise.analysis.clock import now as clock
+    from equipoise.cli.report import print_json, say
+    from equipoise.cli.service.databases import opened
+    from equipoise.pools.pool.access import end_key
+
+    with opened(database) as store:
+        ended = end_key(store, key, clock())
+    if as_json:
+        print_json(ended)
+    else:
+        say(f"Key {ended.key} ({ended.name}) is revoked.")
+
+
+def _expiry(text: str | None, now: int) -> int | str | None:
+    """Return what `--expires` says, as keys take it; a span counts from now."""
+    if text is None:
+        return None
+    count, unit = text[:-1], text[-1:]
+    if unit in _UNITS and count.isascii() and count.isdecimal() and len(count) < 6:
+        return (now + int(count) * _UNITS[unit]) // 1_000_000
+    return text
+
+
+def _state(key: KeyMessage, now: int) -> str:
+    from equipoise.pools.posting.posted_matches import moment
+
+    if key.revoked is not None:
+        return "revoked"
+    if key.expires is None:
+        return "valid"
+    ended = moment(key.expires) <= now
+    return "expired" if ended else f"until {_minutes(key.expires)}"
+
+
+def _minutes(time: str | None) -> str:
+    """Return a time to the minute."""
+    return "" if time is None else time[:16].replace("T", " ")
+
+
+add_command(application, "create", create, CREATE_EXAMPLE)
+add_command(application, "list", list_, LIST_EXAMPLE)
+add_command(application, "revoke", revoke, REVOKE_EXAMPLE)

@@ -1,0 +1,66 @@
+"""equipoise verify: is what is stored what the log gives?"""
+
+from __future__ import annotations
+
+from equipoise.cli import options
+from equipoise.cli.declaring import argument
+
+EXAMPLE = """\b
+Example:
+  equipoise verify"""
+
+
+def verify(
+    *,
+    pools: list[str] | None = argument(
+        "Pools; all of them where none is named.", "POOL ...", default=None
+    ),
+    database: options.Database,
+    as_json: options.Json,
+) -> int:
+    """Replay pools from the beginning of their logs and compare with what is stored, bit for bit.
+
+    Nothing is changed, and a service may run on the database meanwhile. Exit status 1 says that
+    something differs.
+    """
+    from equipoise.cli.report import (
+        compiling,
+        print_json,
+        print_lines,
+        print_table,
+        progress,
+        say_compiled,
+    )
+    from equipoise.cli.service.databases import opened
+    from equipoise.cli.tables import table
+    from equipoise.messages.pools import VerifyList
+    from equipoise.pools.pool.pools import pool_messages
+    from equipoise.pools.replay.verifying import verify_pool
+    from equipoise.wording import counted
+
+    found = []
+    with opened(database) as store, compiling() as compilation:
+        for name in pools or [one.pool for one in pool_messages(store)]:
+            with progress(f"verifying {name}") as show:
+                found.append(verify_pool(store, name, show))
+    identical = all(one.identical for one in found)
+    if as_json:
+        print_json(VerifyList(identical, found))
+        return 0 if identical else 1
+    say_compiled(compilation)
+    columns = {"pool": "", "matches": ",", "players": ",", "changes": ","}
+    rows = (
+        (
+            *(one.pool, one.matches, one.players, one.changes),
+            "identical" if one.identical else counted(one.different, "difference"),
+            one.seconds,
+        )
+        for one in found
+    )
+    print_table(table({**columns, "stored and replayed": "", "seconds": ".2f"}, rows))
+    for one in found:
+        for sentence in one.differences:
+            print_lines(f"{one.pool}: {sentence}")
+        if one.different > len(one.differences):
+            print_lines(f"{one.pool}: and {one.different - len(one.differences):,} more")
+    return 0 if identical else 1

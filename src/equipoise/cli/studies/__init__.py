@@ -1,0 +1,1 @@
+"""Commands that study a whole history."""

@@ -1,0 +1,182 @@
+"""equipoise audit drift: whether ratings rise or fall as a whole, and why.
+
+The tables of an audit of drift, as text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from equipoise.cli import options
+from equipoise.cli.declaring import option
+from equipoise.cli.tables import Table, cell, minutes, table
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.studies.drift import DriftAnswer
+    from equipoise.messages.studies import DriftMessage, DriftPointMessage, DriftSystemMessage
+
+EXAMPLE = """\b
+Example:
+  equipoise audit drift examples/contests.csv --system elo-mmr --active-days 30
+  equipoise audit drift examples/contests.csv --system elo-mmr --system elo --output drift.svg"""
+
+
+def drift(
+    *,
+    history: options.History,
+    systems: options.Systems,
+    active_days: float | None = option(
+        None,
+        "Active is who has played in so many days. [default: 90, where there are times]",
+        "DAYS",
+    ),
+    active_matches: int | None = option(
+        None,
+        "Active is who has played in so many matches of the history. [default: a tenth of them, "
+        "where there are no times]",
+        "N",
+    ),
+    points: int = option(
+        25,
+        "Moments to look at, evenly spread in time, or over the matches where these are counted.",
+    ),
+    output: str | None = option(
+        None,
+        "The table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, .pdf). "
+        "[default: both, in the terminal]",
+        "FILE",
+    ),
+    details: bool = option(False, "Print every moment of every system, not just the end of each."),
+    no_band: bool = option(False, "Leave the spread of the ratings out of the chart in FILE."),
+    title: options.Title,
+    threads: options.Threads,
+    reading: options.Reading,
+    as_json: options.Json,
+) -> None:
+    """Show how the ratings of the active players rise or fall, and what moves them.
+
+    Beside their mean rating and deviation over time: what changes in matches, newcomers and
+    leavers moved it by, how many points each match created, and what of that comes from scaling
+    changes by performance, where a system does so.
+    """
+    from equipoise.analysis.studies import drift as work
+    from equipoise.cli.report import print_json, say, say_compiled, working
+    from equipoise.numeric.workers import available_cores
+
+    settings = systems.settings()
+    request = work.DriftRequest(
+        history=reading.request(history, settings),
+        active_days=active_days,
+        active_matches=active_matches,
+        points=points,
+        output=output,
+        band=not no_band,
+        title=title,
+        threads=threads or available_cores(),
+    )
+    chosen = systems.chosen(settings)
+    with working("rating") as job:
+        answer = work.audit_drift(chosen, request, job.progress)
+    if as_json:
+        print_json(work.message_of(answer))
+        return
+    _print(answer, title, details, to_file=output is not None)
+    if output is not None:
+        say(f"{'drew' if work.is_chart(output) else 'wrote'} {output}")
+    say_compiled(job.compilation)
+
+
+def _print(answer: DriftAnswer, title: str | None, details: bool, to_file: bool) -> None:
+    """Print chart and table where no file was asked for, and on standard error the rest."""
+    from equipoise.analysis.studies.drift import message_of, text_of
+    from equipoise.cli.options import reading_lines
+    from equipoise.cli.report import print_chart, print_lines, print_table, say, sheet
+
+    told = message_of(answer)
+    if not to_file:
+        print_chart(text_of(answer, sheet(), title))
+        print_lines("")
+        every = details or len(told.systems) == 1
+        print_table(moments_table(told) if every else ends_table(told))
+    say(*drift_lines(told), *reading_lines(told.history))
+
+
+#: Field -> its column, and how it is written. What is 0 but for rounding has no minus sign.
+_LEVEL = {
+    "active": ("active", ",d"),
+    "rating": ("rating", "z.1f"),
+    "deviation": ("deviation", "z.1f"),
+    "spread": ("spread", "z.1f"),
+}
+_MOVES = {
+    "by_matches": ("by_matches", "+z.1f"),
+    "by_entering": ("by_entering", "+z.1f"),
+    "by_leaving": ("by_leaving", "+z.1f"),
+    "by_performance": ("by_perf", "+z.1f"),
+}
+_INFLATION = {
+    "inflation": ("inflation", "+z.3f"),
+    "inflation_by_performance": ("infl_perf", "+z.3f"),
+}
+_ALL = {"players": ("players", ",d"), "rating_all": ("rating_all", "z.1f")}
+
+
+def moments_table(answer: DriftMessage) -> Table:
+    """Return a row a moment, of one system after the other."""
+    several = len(answer.systems) > 1
+    timed = answer.systems[0].points[0].time is not None
+    fields = {**_LEVEL, **_MOVES, **_INFLATION}
+    columns = {"system": ""} if several else {}
+    columns |= {"matches": ",d", **({"time": ""} if timed else {}), **dict(fields.values())}
+    rows = (
+        [one.label] * several
+        + [point.matches]
+        + [minutes(point.time)] * timed
+        + [getattr(point, field) for field in fields]
+        for one in answer.systems
+        for point in one.points
+    )
+    return table(columns, rows)
+
+
+def ends_table(answer: DriftMessage) -> Table:
+    """Return a row a system: the last moment, and what moved its mean rating since the start."""
+    fields = {**_LEVEL, **_MOVES, **_ALL, **_INFLATION}
+    rows = ((one.label, *(_at_end(one, field) for field in fields)) for one in answer.systems)
+    return table({"system": "", **dict(fields.values())}, rows)
+
+
+def drift_lines(answer: DriftMessage) -> list[str]:
+    """Return what was looked at, in words."""
+    from equipoise.data.audits import ActivityWindow
+
+    first, last = answer.systems[0].points[0], answer.systems[0].points[-1]
+    window = ActivityWindow(
+        "days" if answer.window.unit == "days" else "matches", answer.window.length
+    )
+    lines = [
+        f"{counted(len(answer.systems[0].points), 'moment')} from match {first.matches:,} to "
+        f"{last.matches:,}; active players have played in the last {window}"
+    ]
+    for one in answer.systems:
+        name = f"{one.label}: " if len(answer.systems) > 1 else ""
+        if one.start is not None and last.rated:
+            lines.append(f"{name}{_told(one, one.points[-1])}")
+    return lines
+
+
+def _told(one: DriftSystemMessage, last: DriftPointMessage) -> str:
+    """Return in words what a system did to the ratings of all."""
+    added = f"matches added {cell(last.added, '+z.1f')} points a player"
+    if not one.scales:
+        return f"{added}; {one.system} does not scale changes by performance"
+    return f"{added}, {cell(last.added_by_performance, '+z.1f')} of them by performance scaling"
+
+
+def _at_end(one: DriftSystemMessage, field: str) -> Any:
+    """Return the last value of a field; of what moved the mean rating, the sum."""
+    values = [getattr(point, field) for point in one.points]
+    if field not in _MOVES:
+        return values[-1]
+    return None if values[-1] is None else sum(values)

@@ -1,0 +1,477 @@
+"""What must hold for a request to rebalance: the texts of its rules, its limits, and its checks.
+
+What a matchmaker asks: a ruleset, the parties it matched, and the session they may join.
+
+Source: [MR]_, READINGS D. Names are those of the document.
+
+What rebalancing answers: the teams, how even they are, and how they were found.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from equipoise.arguments import check_fields
+from equipoise.data.lobby import Id
+from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.wording import counted
+
+#: Limits of a request; nobody matches so many at once, and every answer stays within memory.
+MOST_PLAYERS, MOST_TEAMS, MOST_RULES = 10_000, 1_000, 100
+MOST_MEGABYTES = 32
+#: Problems that are listed before the rest is left out.
+MOST_PROBLEMS = 1_000
+#: Largest attribute: beyond, a mean has fewer than seven digits after the point.
+LARGEST = 1e9
+
+ATTRIBUTE = "must be a number from -1000000000 to 1000000000"
+TEAMS = "must be a whole number from 1 to 1000"
+PLAYERS = "must be a whole number from 1 to 10000"
+NO_PLAYERS = "must be a whole number from 0 to 10000"
+NOT_ABOVE = "must not be above the largest number"
+REFERENCE = "must be a number from 0"
+MAXIMUM = "must be a number above 0"
+DISTANCE = "must be distance, the one criterion by which teams can be made alike"
+NAMED = "must be text that is not empty"
+NAMED_ONCE = "must be named once"
+SOME_PLAYERS = "must have at least one player"
+SOME_PARTIES = "must have at least one party"
+HAS_ATTRIBUTE = "must be given for every player, or in default_attributes"
+FITS = "must fit into a team: at most player_max_number players"
+TEAM_FITS = "must have at most player_max_number players"
+SESSION_TEAMS = "must have at most max_number teams"
+ALL_FIT = "must have at most max_number x player_max_number players, with those of the session"
+ENOUGH = "must have at least min_number x player_min_number players"
+BACKFILL = "must be true where a session is to be filled"
+AT_MOST = "must be at most 10000 players in all"
+RULES = "must be at most 100 rules"
+ARRANGED = "must be parties that can be arranged into the teams of the ruleset"
+
+JSON = "must be JSON"
+SIZE = "must be at most 32 MB"
+DEPTH = "must not be nested so deeply"
+OBJECT = "must be an object"
+LIST = "must be a list"
+KNOWN = "must be a known field"
+GIVEN = "must be given"
+GIVEN_ONCE = "must be given once"
+TRUE_OR_FALSE = "must be true or false"
+ID = "must be text or a whole number"
+
+
+class Fault(NamedTuple):
+    """A rule that is broken: the path to what breaks it, the rule, and what came."""
+
+    field: str
+    rule: str
+    got: str
+
+
+class _Player(Protocol):
+    @property
+    def player(self) -> Id: ...
+    @property
+    def attributes(self) -> Mapping[str, float]: ...
+
+
+class _Party(Protocol):
+    @property
+    def players(self) -> Sequence[_Player]: ...
+    @property
+    def party(self) -> Id | None: ...
+
+
+def refuse(faults: Iterable[Fault], what: str, file: str = "") -> None:
+    """Raise InvalidDataError if there are any faults; of very many the first."""
+    found = list(itertools.islice(faults, MOST_PROBLEMS + 1))
+    if found:
+        count = len(found)
+        number = str(count) if count <= MOST_PROBLEMS else f"more than {MOST_PROBLEMS}"
+        problems = [Problem(file, None, *fault) for fault in found[:MOST_PROBLEMS]]
+        raise InvalidDataError(problems, f"{number} problem{'s'[: count != 1]} in {what}")
+
+
+def name_faults(everyone: Iterable[tuple[str, _Party]]) -> Iterator[Fault]:
+    """Yield players and parties that are named twice; everyone has a path."""
+    players: set[str] = set()
+    parties: set[str] = set()
+    for path, party in everyone:
+        if party.party is not None:
+            if str(party.party) in parties:
+                yield Fault(f"{path}.party", NAMED_ONCE, shown(party.party))
+            parties.add(str(party.party))
+        for at, one in enumerate(party.players):
+            if str(one.player) in players:
+                yield Fault(f"{path}.players[{at}].player", NAMED_ONCE, shown(one.player))
+            players.add(str(one.player))
+
+
+def attribute_faults(
+    names: Sequence[str], defaults: Mapping[str, float], everyone: Iterable[tuple[str, _Party]]
+) -> Iterator[Fault]:
+    """Yield attributes that are missing or out of range; only those named count."""
+    for name in names:
+        if name in defaults and not is_number(defaults[name], in_range):
+            yield Fault(f"default_attributes.{name}", ATTRIBUTE, shown(defaults[name]))
+    for path, party in everyone:
+        for at, one in enumerate(party.players):
+            for name in names:
+                where = f"{path}.players[{at}].attributes.{name}"
+                value = one.attributes.get(name)
+                if value is None:
+                    if name not in defaults:
+                        yield Fault(where, HAS_ATTRIBUTE, f"nothing for {shown(one.player)}")
+                elif not is_number(value, in_range):
+                    yield Fault(where, ATTRIBUTE, shown(value))
+
+
+def shown(value: object) -> str:
+    """Return a value as it stands in a problem, in few letters whatever it holds."""
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and abs(value) > 10**30:
+        return "a whole number of more than 30 digits"
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def in_range(value: float) -> bool:
+    """Return whether an attribute is not too large."""
+    return -LARGEST <= value <= LARGEST
+
+
+def is_name(value: object) -> bool:
+    """Return whether a value is text that is not empty."""
+    return isinstance(value, str) and value != ""
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object, holds: Callable[[float], bool]) -> bool:
+    """Return whether a value is a finite number for which a rule holds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    # A whole number beyond every float is not finite here.
+    try:
+        number = float(value)
+    except OverflowError:
+        return False
+    return math.isfinite(number) and holds(number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """An attribute that teams are to be alike in.
+
+    attribute : its name
+    criteria : "distance"; there is no other here
+    reference : the matchmaker's tolerance; a larger distance is reported, never refused
+    max : what values are divided by where there are several attributes; None divides by 1
+    Raises : InvalidDataError
+    """
+
+    attribute: str
+    criteria: str = "distance"
+    reference: float | None = None
+    max: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check every rule."""
+        refuse(self._faults(), "the rule")
+
+    def _faults(self) -> Iterator[Fault]:
+        if not is_name(self.attribute):
+            yield Fault("attribute", NAMED, shown(self.attribute))
+        if self.criteria != "distance":
+            yield Fault("criteria", DISTANCE, shown(self.criteria))
+        if self.reference is not None and not is_number(self.reference, lambda x: x >= 0):
+            yield Fault("reference", REFERENCE, shown(self.reference))
+        if self.max is not None and not is_number(self.max, lambda x: x > 0):
+            yield Fault("max", MAXIMUM, shown(self.max))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruleset:
+    """How teams are to be made.
+
+    min_number, max_number : number of teams, from 1 to 1,000
+    player_min_number, player_max_number : players of a team; at most from 1 to 10,000
+    rules : what teams are to be alike in; none: only sizes count
+    rebalance_enable : False: parties go into teams in the order they arrived
+    auto_backfill : whether a running session may be filled
+    Raises : InvalidDataError
+    """
+
+    min_number: int
+    max_number: int
+    player_min_number: int
+    player_max_number: int
+    rules: tuple[Rule, ...] = ()
+    rebalance_enable: bool = True
+    auto_backfill: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every rule."""
+        check_fields(self, "rules", "rebalance_enable", "auto_backfill")
+        object.__setattr__(self, "rules", tuple(self.rules))
+        refuse(self._faults(), "the ruleset")
+
+    @property
+    def strict(self) -> bool:
+        """Whether the number of teams and the players of a team are fixed (READINGS D5)."""
+        return (
+            self.min_number == self.max_number and self.player_min_number == self.player_max_number
+        )
+
+    @property
+    def places(self) -> int:
+        """Players of a full match."""
+        return self.max_number * self.player_max_number
+
+    def _faults(self) -> Iterator[Fault]:
+        broken = False
+        for name, least, most, rule in (
+            ("min_number", 1, MOST_TEAMS, TEAMS),
+            ("max_number", 1, MOST_TEAMS, TEAMS),
+            ("player_min_number", 0, MOST_PLAYERS, NO_PLAYERS),
+            ("player_max_number", 1, MOST_PLAYERS, PLAYERS),
+        ):
+            value = getattr(self, name)
+            if not is_whole(value) or not least <= value <= most:
+                broken = True
+                yield Fault(f"alliance.{name}", rule, shown(value))
+        if not broken:
+            for low, high in (
+                ("min_number", "max_number"),
+                ("player_min_number", "player_max_number"),
+            ):
+                if getattr(self, low) > getattr(self, high):
+                    got = f"{getattr(self, low)}, while {high} is {getattr(self, high)}"
+                    yield Fault(f"alliance.{low}", NOT_ABOVE, got)
+        if len(self.rules) > MOST_RULES:
+            yield Fault("matching_rule", RULES, f"{len(self.rules)}")
+        seen: set[str] = set()
+        for at, one in enumerate(self.rules):
+            if one.attribute in seen:
+                yield Fault(f"matching_rule[{at}].attribute", NAMED_ONCE, repr(one.attribute))
+            seen.add(one.attribute)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedPlayer:
+    """A player with attributes by name."""
+
+    player: Id
+    attributes: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedParty:
+    """Players who stay together; `party` is the name of the party, None where it has none."""
+
+    players: tuple[MatchedPlayer, ...]
+    party: Id | None = None
+
+    def __post_init__(self) -> None:
+        """Take players of any sequence."""
+        check_fields(self, "players")
+        object.__setattr__(self, "players", tuple(self.players))
+
+    @property
+    def ids(self) -> tuple[Id, ...]:
+        """The ids of the players."""
+        return tuple(one.player for one in self.players)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebalanceRequest:
+    """What is to be arranged: parties into teams, or into the free places of a session.
+
+    ruleset : how
+    parties : in the order they arrived
+    session : the parties of every team of a running session; without any player a new match
+    default_attributes : value of an attribute for players who do not have it
+    notes : what a reader found and left aside, as sentences
+    Raises : InvalidDataError   lists every rule that is broken, with the path of what breaks it
+    """
+
+    ruleset: Ruleset
+    parties: tuple[MatchedParty, ...]
+    session: tuple[tuple[MatchedParty, ...], ...] = ()
+    default_attributes: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Take parties of any sequence, and check every rule."""
+        check_fields(self, "ruleset", "parties", "session", "notes")
+        attributes = self.default_attributes
+        known = isinstance(attributes, Mapping)
+        require(known, "default_attributes", "a mapping from names to numbers", attributes)
+        object.__setattr__(self, "parties", tuple(self.parties))
+        object.__setattr__(self, "session", tuple(tuple(team) for team in self.session))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        refuse(self._faults(), "the request")
+
+    @property
+    def backfill(self) -> bool:
+        """Whether there is a session with at least one player."""
+        return any(party.players for team in self.session for party in team)
+
+    @property
+    def players(self) -> int:
+        """Number of players, with those of the session."""
+        return sum(len(party.players) for _, party in self.everyone())
+
+    def everyone(self) -> Iterator[tuple[str, MatchedParty]]:
+        """Yield every party with its path: those of the session, then those who arrived."""
+        for team, parties in enumerate(self.session):
+            for at, party in enumerate(parties):
+                yield f"session.teams[{team}][{at}]", party
+        for at, party in enumerate(self.parties):
+            yield f"parties[{at}]", party
+
+    def _faults(self) -> Iterator[Fault]:
+        if self.players > MOST_PLAYERS:
+            yield Fault("parties", AT_MOST, f"{self.players}")
+            return
+        if not self.parties:
+            yield Fault("parties", SOME_PARTIES, "none")
+        for path, party in self.everyone():
+            if not party.players:
+                yield Fault(f"{path}.players", SOME_PLAYERS, "none")
+        yield from name_faults(self.everyone())
+        names = [rule.attribute for rule in self.ruleset.rules]
+        yield from attribute_faults(names, self.default_attributes, self.everyone())
+        yield from self._size_faults()
+
+    def _size_faults(self) -> Iterator[Fault]:
+        """Yield what cannot fit, whatever the teams."""
+        rules = self.ruleset
+        most = rules.player_max_number
+        for path, party in self.everyone():
+            if len(party.players) > most and path.startswith("parties"):
+                yield Fault(f"{path}.players", FITS, f"{len(party.players)}, of at most {most}")
+        if len(self.session) > rules.max_number:
+            got = f"{len(self.session)}, of at most {rules.max_number}"
+            yield Fault("session.teams", SESSION_TEAMS, got)
+        for team, parties in enumerate(self.session):
+            count = sum(len(party.players) for party in parties)
+            if count > most:
+                yield Fault(f"session.teams[{team}]", TEAM_FITS, f"{count}, of at most {most}")
+        if self.players > rules.places:
+            got = f"{counted(self.players, 'player')} for {rules.max_number} x {most} places"
+            yield Fault("parties", ALL_FIT, got)
+        if self.backfill and not rules.auto_backfill:
+            yield Fault("ruleset.auto_backfill", BACKFILL, "false")
+        least = rules.min_number * rules.player_min_number
+        if not self.backfill and self.players < least:
+            places = f"{rules.min_number} x {rules.player_min_number} places"
+            got = f"{counted(self.players, 'player')} for {places}"
+            yield Fault("parties", ENOUGH, got)
+
+
+#: The players of a party.
+PartyIds: TypeAlias = tuple[Id, ...]
+#: The parties of every team.
+PartyTeams: TypeAlias = tuple[tuple[PartyIds, ...], ...]
+#: How parties are arranged; "vertical" is the order of arrival, where rebalancing is off.
+Method: TypeAlias = Literal["permutation", "combination", "greedy", "optimal", "vertical"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One way to arrange the parties.
+
+    sequence : the parties in the order in which they were placed
+    teams : the parties of every team, those of the session first
+    member_count_difference : players of the largest team less those of the smallest
+    distance : of the teams' mean attributes from their mean, summed over teams that have players
+    """
+
+    sequence: tuple[PartyIds, ...]
+    teams: PartyTeams
+    member_count_difference: int
+    distance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of the greedy method.
+
+    order : number, from 1, and total of every team, the least total first
+    party, total : who is placed, and the sum of their attributes
+    team : number of the team they go to
+    """
+
+    order: tuple[tuple[int, float], ...]
+    party: PartyIds
+    total: float
+    team: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimum:
+    """The best that any method can do for these parties and this number of teams.
+
+    member_count_difference, distance : of the best arrangement known
+    bound_difference, bound_distance : no arrangement has a smaller difference; of those that have
+        this difference none has a smaller distance
+    proved : they are those of the best arrangement: it is the best there is
+    """
+
+    member_count_difference: int
+    distance: float
+    bound_difference: int
+    bound_distance: float
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebalance:
+    """Teams as the ruleset asks for, and how they were found.
+
+    method : what was used; reason : why, as a sentence
+    best : the arrangement chosen
+    sequences : number of sequences it was chosen from, equal ones that were merged included
+    truncated : not all sequences were looked at, or not all candidates are listed
+    optimum : the best there is; None where it was not searched for
+    steps : of the greedy method
+    notes : what else there is to know, as sentences
+    candidates : every sequence in the document's order, where asked for
+    """
+
+    method: Method
+    reason: str
+    best: Candidate
+    sequences: int
+    truncated: bool = False
+    optimum: Optimum | None = None
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+
+    @property
+    def teams(self) -> PartyTeams:
+        """The parties of every team."""
+        return self.best.teams
+
+    @property
+    def member_count_difference(self) -> int:
+        """Players of the largest team less those of the smallest."""
+        return self.best.member_count_difference
+
+    @property
+    def distance(self) -> float:
+        """Of the teams' mean attributes from their mean, summed."""
+        return self.best.distance

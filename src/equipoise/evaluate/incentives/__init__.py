@@ -1,0 +1,1 @@
+"""Whether a player would have ended higher by doing worse."""

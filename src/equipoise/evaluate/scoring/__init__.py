@@ -1,0 +1,1 @@
+"""Metrics of predictions: what is scored, and how scores add up."""

@@ -1,0 +1,273 @@
+"""How well predicted chances agree with results: logarithmic and quadratic loss, calibration.
+
+The score s of a pair is 1 for a win, 1/2 for a tie, 0 for a loss, and p is what was expected of
+it. Logarithmic loss is -s ln p - (1 - s) ln(1 - p), in nats; quadratic (Brier) loss (s - p)^2. A
+team's loss is the mean over its opponents. In matches of up to `all_pairs` teams those are all
+others. In larger ones they are eight: with the teams placed on a circle, in the order of the
+result and of the rows among ties, those at eight distances that are spread evenly and start at a
+point that differs from match to match. The mean over the teams of a match is then the mean over
+eight of its circles, all of which together are all pairs: neither system nor prediction has a say
+in which pairs are taken, and errors of one match cancel against those of others. Where all teams
+are predicted equal, the losses of all pairs follow from the sizes of the ties.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel
+from equipoise.arrays import Floats, Ints
+from equipoise.evaluate.scoring.experience import (
+    BRIER,
+    CHANCES,
+    GROUPS,
+    LOG_LOSS,
+    Experience,
+    members_in,
+)
+from equipoise.evaluate.scoring.order import Entrants
+from equipoise.numeric.exponential import exp
+from equipoise.numeric.normal import normal_cdf
+
+#: Opponents of a team in a large match.
+OPPONENTS = 8
+#: Bins of equal width in which expected scores are held against observed ones.
+BINS = 10
+#: A product of factors of losses is taken the logarithm of before it overflows.
+_LARGE = 1e280
+#: Shape of what is kept of them: the bins from one half on, after a row for even pairs.
+CALIBRATION = (BINS // 2 + 1, 3)
+#: Multiples of it are spread as evenly over [0, 1) as can be, however many are taken.
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+class PairScores(NamedTuple):
+    """Losses of every team of the field, 0 before they are added up.
+
+    calibration : shape CALIBRATION; participations, expected and observed score, from the side of
+        the favourite, of even pairs and of those whose expected score lies in a bin above 1/2
+    """
+
+    log_loss: Floats
+    brier: Floats
+    calibration: Floats
+
+
+class PairRoom(NamedTuple):
+    """Room for the teams of one match: differences, their tails, and factors of their losses."""
+
+    z: Floats
+    tail: Floats
+    factor: Floats
+
+
+@inner_kernel
+def _differences(entrants: Entrants, start: int, stop: int, ahead: int, z: Floats) -> None:
+    """Fill z[start:stop]: how far each of these is predicted above the one so far ahead."""
+    for i in range(start, stop):
+        variance = entrants.variance[i] + entrants.variance[i + ahead]
+        z[i] = (entrants.centre[i] - entrants.centre[i + ahead]) / math.sqrt(variance)
+
+
+@inner_kernel
+def _tails(count: int, z: Floats, tail: Floats) -> None:
+    """Fill tail[:count] with e^-|z|."""
+    for i in range(count):
+        tail[i] = exp(-abs(z[i]))
+
+
+@inner_kernel
+def _score(entrants: Entrants, i: int, j: int) -> float:
+    """Return what i made of the match against j."""
+    # Without branches: which way they go is what nobody can predict.
+    won, not_lost = entrants.rank[i] < entrants.rank[j], entrants.rank[i] <= entrants.rank[j]
+    points: float = 0.5 * won + 0.5 * not_lost
+    return points
+
+
+@inner_kernel
+def _loss(z: float, tail: float, s: float, normal: bool) -> tuple[float, float, float]:
+    """Return the expected score p and (a, b) of the loss a + ln b.
+
+    For the logistic curve -s ln p - (1 - s) ln(1 - p) = max(z, 0) - s z + ln(1 + e^-|z|). Factors
+    b from 1 to 2 can be multiplied before the one logarithm is taken.
+    """
+    if normal:
+        p, q = normal_cdf(z), normal_cdf(-z)
+        return p, -s * math.log(p) - (1.0 - s) * math.log(q), 1.0
+    smaller = tail / (1.0 + tail)
+    return (1.0 - smaller if z >= 0.0 else smaller), max(z, 0.0) - s * z, 1.0 + tail
+
+
+@inner_kernel
+def _note(calibration: Floats, p: float, s: float, weight: float) -> None:
+    """Add a pair, seen from the side of the favourite, to its bin."""
+    favoured = 1.0 if p >= 0.5 else 0.0
+    expected = favoured * p + (1.0 - favoured) * (1.0 - p)
+    observed = favoured * s + (1.0 - favoured) * (1.0 - s)
+    row = min(int(BINS * expected), BINS - 1) - BINS // 2 + 1
+    row = 0 if p == 0.5 else row
+    calibration[row, 0] += weight
+    calibration[row, 1] += weight * expected
+    calibration[row, 2] += weight * observed
+
+
+def both_sides(calibration: Floats) -> Floats:
+    """Return what has been noted, shape (BINS, 3), each pair seen from both sides, half each.
+
+    An even pair has both of its sides in the bin above one half.
+    """
+    above, even = 0.5 * calibration[1:], calibration[0, 0]
+    below = np.column_stack([above[:, :1], above[:, :1] - above[:, 1:]])[::-1]
+    bins: Floats = np.concatenate([below, above])
+    bins[BINS // 2] += (even, 0.5 * even, 0.5 * even)
+    return bins
+
+
+@inner_kernel
+def is_even(entrants: Entrants, count: int) -> bool:
+    """Return whether nobody is predicted above anybody."""
+    even = True
+    for i in range(1, count):
+        even &= entrants.centre[i] == entrants.centre[0]
+    return even
+
+
+@inner_kernel
+def score_even_pairs(
+    entrants: Entrants, count: int, better: Ints, weight: Ints, scores: PairScores
+) -> None:
+    """Score all pairs of a match in which each has a chance of one half."""
+    for i in range(count):
+        rank, team = entrants.rank[i], entrants.team[i]
+        decided = (count - (better[rank + 1] - better[rank])) / (count - 1.0)
+        scores.log_loss[team] = math.log(2.0)
+        scores.brier[team] = 0.25 * decided
+        _note(scores.calibration, 0.5, 0.5, weight[team])
+
+
+@inner_kernel
+def score_all_pairs(
+    entrants: Entrants, count: int, weight: Ints, normal: bool, scores: PairScores
+) -> None:
+    """Score every pair of a match. weight : of the teams of the field, participations."""
+    share = 1.0 / (count - 1.0)
+    for i in range(count):
+        one = entrants.team[i]
+        for j in range(i + 1, count):
+            other = entrants.team[j]
+            variance = entrants.variance[i] + entrants.variance[j]
+            z = (entrants.centre[i] - entrants.centre[j]) / math.sqrt(variance)
+            s = _score(entrants, i, j)
+            p, loss, factor = _loss(z, exp(-abs(z)), s, normal)
+            log_loss = share * (loss + math.log(factor))
+            brier = share * (s - p) * (s - p)
+            for team in (one, other):
+                scores.log_loss[team] += log_loss
+                scores.brier[team] += brier
+            _note(scores.calibration, p, s, share * (weight[one] + weight[other]))
+
+
+@inner_kernel
+def add_all_pairs(
+    entrants: Entrants, count: int, normal: bool, room: PairRoom, match: int, found: Experience
+) -> None:
+    """Add the losses of every pair of a match to the groups of the less experienced."""
+    for ahead in range(1, count):
+        _differences(entrants, 0, count - ahead, ahead, room.z)
+        _differences(entrants, count - ahead, count, ahead - count, room.z)
+        _tails(count, room.z, room.tail)
+        _add_circle(entrants, count, ahead, 1.0 / (count - 1.0), normal, room, match, found)
+
+
+@inner_kernel
+def _add_circle(
+    entrants: Entrants,
+    count: int,
+    ahead: int,
+    share: float,
+    normal: bool,
+    room: PairRoom,
+    match: int,
+    found: Experience,
+) -> None:
+    """Add the losses of every team against the one so far ahead to the groups below the last.
+
+    share : weight of each; room : with the differences of these pairs and their tails
+    """
+    product = (1.0, 1.0)
+    for i in range(count):
+        j = i + ahead if i + ahead < count else i + ahead - count
+        if found.least[i] == 2 and found.best[j] == 2:
+            continue
+        s = _score(entrants, i, j)
+        p, loss, factor = _loss(room.z[i], room.tail[i], s, normal)
+        brier, team = (s - p) * (s - p), entrants.team[i]
+        for group in range(GROUPS):
+            weight = members_in(found.members, team, found.best[j], group)
+            if weight == 0:
+                continue
+            sums = found.sums[match, group]
+            sums[CHANCES] += share * weight
+            sums[BRIER] += share * weight * brier
+            sums[LOG_LOSS] += share * weight * loss
+            if weight > 1:
+                sums[LOG_LOSS] += share * weight * math.log(factor)
+            elif group == 0:
+                product = (product[0] * factor, product[1])
+            else:
+                product = (product[0], product[1] * factor)
+        if max(product) > _LARGE:
+            _flush(product, share, match, found)
+            product = (1.0, 1.0)
+    _flush(product, share, match, found)
+
+
+@inner_kernel
+def _flush(product: tuple[float, float], share: float, match: int, found: Experience) -> None:
+    """Add the logarithms of factors that have been multiplied."""
+    found.sums[match, 0, LOG_LOSS] += share * math.log(product[0])
+    found.sums[match, 1, LOG_LOSS] += share * math.log(product[1])
+
+
+@inner_kernel
+def score_some_pairs(
+    entrants: Entrants,
+    count: int,
+    numbers: tuple[int, int],
+    weight: Ints,
+    normal: bool,
+    room: PairRoom,
+    scores: PairScores,
+    found: Experience,
+) -> None:
+    """Score eight pairs of every team, by experience too where `found` has members.
+
+    numbers : of the match in the history and in the field
+    """
+    number, match = numbers
+    share = 1.0 / OPPONENTS
+    shift = (number + 1) * _GOLDEN
+    shift -= math.floor(shift)
+    room.factor[:count] = 1.0
+    for turn in range(OPPONENTS):
+        ahead = 1 + int((turn + shift) * (count - 1) / OPPONENTS)
+        _differences(entrants, 0, count - ahead, ahead, room.z)
+        _differences(entrants, count - ahead, count, ahead - count, room.z)
+        _tails(count, room.z, room.tail)
+        for i in range(count):
+            j = i + ahead if i + ahead < count else i + ahead - count
+            team = entrants.team[i]
+            s = _score(entrants, i, j)
+            p, loss, factor = _loss(room.z[i], room.tail[i], s, normal)
+            room.factor[i] *= factor
+            scores.log_loss[team] += share * loss
+            scores.brier[team] += share * (s - p) * (s - p)
+            _note(scores.calibration, p, s, share * weight[team])
+        if len(found.members) > 0:
+            _add_circle(entrants, count, ahead, share, normal, room, match, found)
+    for i in range(count):
+        scores.log_loss[entrants.team[i]] += share * math.log(room.factor[i])

@@ -1,0 +1,268 @@
+"""Adding up the metrics of participations: over all, over blocks of matches, over slices.
+
+Source: [EM]_ section 6.2: a metric's mean is over participations, whatever match they are in.
+
+Intervals by resampling matches.
+
+Matches are drawn with replacement, as many as there are, in blocks of consecutive ones: of one
+match each up to a thousand matches, of equal length beyond. A metric is a ratio of sums over
+participations, so that its value in a resample follows from the sums of every block, and nothing
+is scored again. The bounds are percentiles of the resamples. Systems are resampled together: the
+interval of a difference knows that both predicted the same matches.
+
+Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), sections 8.6 and 13.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.data.backtest import METRICS, Calibration, Interval, Slice
+from equipoise.evaluate.scoring.experience import COLUMNS, GROUP_RATIOS, GROUPS, PLAYERS
+from equipoise.evaluate.scoring.metrics import Field, Scores
+from equipoise.evaluate.scoring.pairwise import CALIBRATION, both_sides
+from equipoise.evaluate.scoring.scored import Counts, Scored
+
+#: Matches are resampled in at most this many blocks of consecutive ones.
+BLOCKS = 1000
+
+#: First number of earlier matches, and of teams a match, of every slice.
+EARLIER_EDGES = np.array([0, 1, 5, 10, 25, 100])
+SIZE_EDGES = np.array([2, 3, 11, 101, 1_001, 10_001])
+
+#: Columns of sums: participations that are scored by expected scores, by order, by order among
+#: the top; then the sums of the metrics.
+ALL, DECIDED, TOP, INVERSION, DEVIATION, INVERSION_TOP, DEVIATION_TOP, GAIN, LOG_LOSS, BRIER = (
+    range(10)
+)
+#: For each of `METRICS` (its sum, how many it is the sum of).
+RATIOS = {
+    "pair_inversion": (INVERSION, DECIDED),
+    "rank_deviation": (DEVIATION, DECIDED),
+    "pair_inversion_top100": (INVERSION_TOP, TOP),
+    "rank_deviation_top100": (DEVIATION_TOP, TOP),
+    "ndcg": (GAIN, DECIDED),
+    "log_loss": (LOG_LOSS, ALL),
+    "brier": (BRIER, ALL),
+}
+#: Those that make sense for a part of the participants of a match.
+SLICE_METRICS = ("pair_inversion", "rank_deviation", "log_loss", "brier")
+
+
+class Sums(NamedTuple):
+    """What has been added up, in the columns above.
+
+    blocks : shape (blocks, 10)
+    earlier, size : shape (slices, 10); the columns of the top and of the gain stay 0
+    """
+
+    blocks: Floats
+    earlier: Floats
+    size: Floats
+
+
+@inner_kernel
+def _add(sums: Floats, team: int, scores: Scores, weight: int, decided: bool) -> None:
+    """Add the metrics of a team, which count `weight` times."""
+    sums[ALL] += weight
+    sums[LOG_LOSS] += weight * scores.log_loss[team]
+    sums[BRIER] += weight * scores.brier[team]
+    if decided:
+        sums[DECIDED] += weight
+        sums[INVERSION] += weight * scores.pair_inversion[team]
+        sums[DEVIATION] += weight * scores.rank_deviation[team]
+
+
+@inner_kernel
+def add_teams(field: Field, scores: Scores, block: Ints, size: Ints, sums: Sums) -> None:
+    """Add the metrics of every team to the block and the slice of its match.
+
+    block, size : shape (M,), rows of `sums.blocks` and `sums.size`
+    """
+    for m in range(len(block)):
+        row = sums.blocks[block[m]]
+        decided = field.decided[m]
+        for t in range(field.offsets[m], field.offsets[m + 1]):
+            weight = field.weight[t]
+            if weight == 0:
+                continue
+            _add(row, t, scores, weight, decided)
+            _add(sums.size[size[m]], t, scores, weight, decided)
+            if decided:
+                row[GAIN] += weight * scores.gain[m]
+            if decided and field.top[t]:
+                row[TOP] += weight
+                row[INVERSION_TOP] += weight * scores.pair_inversion[t]
+                row[DEVIATION_TOP] += weight * scores.rank_deviation[t]
+
+
+@inner_kernel
+def add_participations(
+    field: Field,
+    scores: Scores,
+    match: Ints,
+    team: Ints,
+    earlier: Counts,
+    counts: Flags,
+    sums: Sums,
+) -> None:
+    """Add the metrics of every participation's team to the slice of its earlier matches.
+
+    match, team : shape (n,), rows of the field; counts : shape (n,), whether it is scored
+    """
+    for i in range(len(team)):
+        if not counts[i] or field.weight[team[i]] == 0:
+            continue
+        row = 0
+        while row + 1 < len(EARLIER_EDGES) and earlier[i] >= EARLIER_EDGES[row + 1]:
+            row += 1
+        _add(sums.earlier[row], team[i], scores, 1, field.decided[match[i]])
+
+
+class Tally:
+    """The sums of one system, piece after piece.
+
+    scored : what is added up
+    sums : as above
+    calibration : see `PairScores`
+    by_experience : shape (blocks, groups, columns), see `evaluate.experience`; None where nothing
+        is scored by it
+    """
+
+    def __init__(self, scored: Scored, by_experience: bool = False) -> None:
+        self.scored = scored
+        every = int(scored.scored.sum())
+        length = max(math.ceil(every / BLOCKS), 1)
+        self._block = np.maximum(np.cumsum(scored.scored) - 1, 0) // length
+        self._size = np.searchsorted(SIZE_EDGES, scored.teams, side="right") - 1
+        self.sums = Sums(
+            np.zeros((math.ceil(every / length), 10)),
+            np.zeros((len(EARLIER_EDGES), 10)),
+            np.zeros((len(SIZE_EDGES), 10)),
+        )
+        self.calibration = np.zeros(CALIBRATION)
+        blocks = len(self.sums.blocks)
+        self.by_experience = np.zeros((blocks, GROUPS, COLUMNS)) if by_experience else None
+
+    def add(self, start: int, stop: int, field: Field, scores: Scores) -> None:
+        """Add the metrics of matches start:stop."""
+        scored = self.scored
+        add_teams(field, scores, self._block[start:stop], self._size[start:stop], self.sums)
+        offsets = scored.history.offsets[start : stop + 1]
+        rows = slice(int(offsets[0]), int(offsets[-1]))
+        match = np.repeat(np.arange(stop - start), np.diff(offsets))
+        team = field.offsets[match] + scored.history.team[rows]
+        counts = scored.counted[rows] >= scored.fewest
+        add_participations(field, scores, match, team, scored.earlier[rows], counts, self.sums)
+        self.calibration += scores.calibration
+        if self.by_experience is not None:
+            np.add.at(self.by_experience, self._block[start:stop], scores.by_experience)
+
+    def metrics(self) -> dict[str, float]:
+        """Return every metric; NaN where nothing is scored."""
+        total = self.sums.blocks.sum(axis=0)
+        return {name: _ratio(total, *RATIOS[name]) for name in METRICS}
+
+    def of_group(self, number: int) -> Floats:
+        """Return the sums of a group of `evaluate.experience`, shape (blocks, columns)."""
+        if self.by_experience is None:
+            return np.zeros((len(self.sums.blocks), COLUMNS))
+        return self.by_experience[:, number]
+
+    def group(self, number: int) -> dict[str, float]:
+        """Return the metrics of a group; NaN where nothing is scored."""
+        total = self.of_group(number).sum(axis=0)
+        return {name: _ratio(total, *columns) for name, columns in GROUP_RATIOS.items()}
+
+    def players(self, number: int) -> int:
+        """Return how many participations are in a group."""
+        return round(float(self.of_group(number)[:, PLAYERS].sum()))
+
+    def slices(self) -> tuple[Slice, ...]:
+        """Return the metrics of every slice in which anything is scored."""
+        return (
+            *_slices("earlier", self.sums.earlier, EARLIER_EDGES, self.scored.fewest_earlier),
+            *_slices("size", self.sums.size, SIZE_EDGES, 2),
+        )
+
+    def calibrated(self) -> Calibration:
+        """Return expected scores held against observed ones."""
+        bins = both_sides(self.calibration)
+        weight = bins[:, 0]
+        with np.errstate(invalid="ignore"):
+            expected, observed = bins[:, 1:].T / weight
+        return Calibration(participations=weight, expected=expected, observed=observed)
+
+
+def _ratio(sums: Floats, column: int, of: int) -> float:
+    return float(sums[column] / sums[of]) if sums[of] > 0 else math.nan
+
+
+def _slices(by: Literal["earlier", "size"], sums: Floats, edges: Ints, lowest: int) -> list[Slice]:
+    """Return the slices with edges `edges`, of which nothing lies below `lowest`."""
+    last = [*(int(edge) - 1 for edge in edges[1:]), None]
+    return [
+        Slice(
+            by=by,
+            first=max(int(edges[row]), lowest),
+            last=last[row],
+            participations=round(sums[row, ALL]),
+            metrics={name: _ratio(sums[row], *RATIOS[name]) for name in SLICE_METRICS},
+        )
+        for row in range(len(edges))
+        if sums[row, ALL] > 0
+    ]
+
+
+@kernel
+def _sum_drawn(blocks: Floats, drawn: Ints, out: Floats) -> None:
+    """Fill out[r] with the sum of the rows blocks[drawn[r, :]]."""
+    for r in range(drawn.shape[0]):
+        for k in range(drawn.shape[1]):
+            row = blocks[drawn[r, k]]
+            for column in range(len(row)):
+                out[r, column] += row[column]
+
+
+def draw(blocks: int, resamples: int, *, rng: np.random.Generator) -> Ints:
+    """Return the blocks of every resample, shape (resamples, blocks)."""
+    return rng.integers(0, blocks, size=(resamples, blocks))
+
+
+def resampled(
+    blocks: Floats, drawn: Ints, ratios: Mapping[str, tuple[int, int]] = RATIOS
+) -> dict[str, Floats]:
+    """Return the value of every metric in every resample, shape (resamples,); NaN where none.
+
+    blocks : shape (blocks, columns), the sums of `evaluate.tally`
+    drawn : as `draw` gives it
+    ratios : metric -> (column of its sum, of what it is the sum of)
+    """
+    sums = np.zeros((len(drawn), blocks.shape[1]))
+    _sum_drawn(np.ascontiguousarray(blocks), drawn, sums)
+    found = {}
+    for name, (column, of) in ratios.items():
+        weight = sums[:, of]
+        # Of a group without pairs rounding may leave a trace of their score.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found[name] = np.where(weight > 0, sums[:, column] / weight, np.nan)
+    return found
+
+
+def interval(values: Floats, confidence: float) -> Interval:
+    """Return the percentiles between which a share `confidence` of the values lies.
+
+    Resamples without a value (NaN) are left out; without any the bounds are NaN.
+    """
+    present = values[~np.isnan(values)]
+    if not len(present):
+        return np.nan, np.nan
+    outside = 0.5 * (1.0 - confidence)
+    lower, upper = np.quantile(present, [outside, 1.0 - outside])
+    return float(lower), float(upper)

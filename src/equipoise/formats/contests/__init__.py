@@ -1,0 +1,1 @@
+"""Contests as platforms publish them, turned into one long table."""

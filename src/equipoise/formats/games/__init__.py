@@ -1,0 +1,1 @@
+"""Tables of games between two players: lists, pairs, cross tables, duels."""

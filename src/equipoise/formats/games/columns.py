@@ -1,0 +1,108 @@
+"""What every reader of games hands over: results between names, before names become players.
+
+Sentences about games: pairings that occur again, synonyms of nobody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids
+from equipoise.data.games import Games
+from equipoise.errors import Problem
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GameColumns:
+    """G results, a row each, as a source tells them; who is who is decided later, once for all.
+
+    white, black : shape (G,), ids (int64 or object of str), of the player with white first where
+        `coloured`; rows of `players` (int64) where that is given
+    points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
+    weight : shape (G,), number of games of each result; None: 1 each
+    white_rating, black_rating : shape (G,), NaN where unrated; None: the source has none
+    draws : shape (G,), how many of the games were drawn; None: not known
+    coloured : whether white had the white pieces
+    round : shape (G,), object; None: the source has none
+    players : ids of players, int64 or object of str, none twice; None: white and black are ids.
+        For sources of many games, which are not turned into objects row by row
+    others : ids of players who are named but may have no game here
+    other_rating : rating of each of `others`, NaN where unrated; None: the source has none
+    left_out : reason -> number of results that are not games
+    problems : broken rules, with lines
+    notes : sentences
+    locate : row -> file and line, for problems found later
+    skipped : number of results that break a rule and so are not among the rows
+    refused : whether a problem concerns more than single results: then nothing can be skipped
+    """
+
+    white: Ids
+    black: Ids
+    points: Floats
+    weight: Floats | None = None
+    white_rating: Floats | None = None
+    black_rating: Floats | None = None
+    draws: Floats | None = None
+    coloured: bool = False
+    round: Ids | None = None
+    players: Ids | None = None
+    others: Ids | None = None
+    other_rating: Floats | None = None
+    left_out: Counter[str] = field(default_factory=Counter)
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    locate: Callable[[int], tuple[str, int | None]] | None = None
+    skipped: int = 0
+    refused: bool = False
+
+
+#: Pairings or names that a note shows before the rest is counted.
+_SHOWN = 4
+#: Fewest players of a round robin: of three everybody has met everybody soon.
+_FEWEST = 4
+#: Largest share of pairings that may break the rule of a round robin, and how many always may.
+_SHARE, _ALWAYS = 0.1, 2
+
+
+def describe_repeated(games: Games) -> tuple[str, ...]:
+    """Return a note on pairings that occur too often in what is otherwise a round robin.
+
+    A round robin is where everyone meets everyone equally often; one in ten pairings may differ.
+    """
+    low, high = np.minimum(games.white, games.black), np.maximum(games.white, games.black)
+    players = int(np.count_nonzero(games.played()))
+    pairings = players * (players - 1) // 2
+    exceptions = max(_ALWAYS, int(_SHARE * pairings))
+    if players < _FEWEST or games.rows < pairings - exceptions:
+        return ()
+    keys, first, counts = np.unique(
+        low * games.players + high, return_index=True, return_counts=True
+    )
+    often = int(np.bincount(counts).argmax())
+    again = np.flatnonzero(counts > often)
+    regular = int(np.sum(counts == often))
+    if not len(again) or pairings - regular > exceptions or len(keys) < pairings - exceptions:
+        return ()
+    times = {1: "once", 2: "twice"}.get(often, f"{often} times")
+    listed = [
+        f"{games.player_ids[games.white[row]]} - {games.player_ids[games.black[row]]}"
+        for row in np.sort(first[again])[:_SHOWN].tolist()
+    ]
+    which = "; ".join(listed) + _more(len(again))
+    return (f"most pairings occur {times}, as in a round robin, but more often occur: {which}",)
+
+
+def describe_strangers(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on names of a file of synonyms that no game has."""
+    if not names:
+        return ()
+    which = ", ".join(repr(one) for one in names[:_SHOWN]) + _more(len(names))
+    return (f"names of the synonyms that do not occur: {which}",)
+
+
+def _more(count: int) -> str:
+    return f" and {count - _SHOWN:,} more" if count > _SHOWN else ""

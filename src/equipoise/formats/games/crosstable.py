@@ -1,0 +1,459 @@
+"""Cross tables (CSV, TSV) -> games: a row and a column for each player, results where they meet.
+
+A table may hold every result twice, once from each side, or only the half above or below its
+diagonal. Where both sides are given they are held against each other.
+
+Table of text -> grid of a cross table: its players, the column of each, and what cells say.
+
+Cells of a cross table -> results of the games of one player against another.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Flags, Floats
+from equipoise.data.games import id_array
+from equipoise.errors import Problem
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.rows import read_ratings
+from equipoise.formats.table import Fault, Findings, Table, refuse, shown
+from equipoise.formats.tables.columns import required_ids
+from equipoise.formats.tables.delimited import read_delimited
+from equipoise.wording import counted
+
+CELL = (
+    "must be results of games (1, 0, 1/2, 0.5, =, or several of them), points/games, +, - or blank"
+)
+
+#: Ways to write the result of one game.
+_RESULTS = {
+    **dict.fromkeys(("1", "1.0", "1,0"), 1.0),
+    **dict.fromkeys(("0", "0.0", "0,0"), 0.0),
+    **dict.fromkeys(("\u00bd", "=", "1/2", "0.5", "0,5", ".5", ",5"), 0.5),
+}
+#: Letters of a cell that holds several results without blanks between them.
+_LETTERS = re.compile(r"[10=\u00bd]{2,}\Z")
+_SHARE = re.compile(r"(\d{1,6}(?:[.,][05]0*)?|\d{0,6}\u00bd)/(\d{1,6})\Z")
+_APART = re.compile(r"[\s;|]+")
+#: What stands where two players did not meet, or a player meets themself.
+_NOTHING = frozenset(("-", "\u2013", "\u2014", "\u2212", "*", "x", "X", "\u00d7", ".", "#"))
+
+
+class Cell(NamedTuple):
+    """What a cell says; of games only.
+
+    games : number of games; points : of the player of the row; NaN where the cell says nothing
+    results : the points of each game, where they are told one by one
+    kind : "games", "forfeit" (a win without a game), "none" (not met, or lost without a game),
+        "blank" or "bad"
+    """
+
+    kind: str
+    results: tuple[float, ...] = ()
+    points: float = math.nan
+    games: int = 0
+
+
+BLANK, NONE, FORFEIT, BAD = Cell("blank"), Cell("none"), Cell("forfeit"), Cell("bad")
+
+
+def read_cell(text: str) -> Cell:
+    """Return what a cell says."""
+    text = "/".join(part.strip() for part in text.split("/"))
+    if not text:
+        return BLANK
+    if text in _NOTHING:
+        return NONE
+    if text == "+":
+        return FORFEIT
+    share = None if text in _RESULTS else _SHARE.match(text)
+    if share is not None:
+        return _share(share[1], int(share[2]))
+    results: list[float] = []
+    for part in filter(None, _APART.split(text)):
+        if part in _RESULTS:
+            results.append(_RESULTS[part])
+        elif _LETTERS.match(part):
+            results += [_RESULTS[letter] for letter in part]
+        else:
+            return BAD
+    return Cell("games", tuple(results), sum(results), len(results)) if results else BAD
+
+
+def agree(one: Cell, other: Cell) -> bool:
+    """Return whether two cells tell the same games from both sides; their order does not matter."""
+    if one.kind != "games" or other.kind != "games":
+        # Both forfeits, or games of which the other side knows nothing, contradict each other.
+        return {one.kind, other.kind} <= {"none", "blank"} or {one.kind, other.kind} in (
+            {"forfeit", "none"},
+            {"forfeit", "blank"},
+        )
+    if one.games != other.games or one.points + other.points != one.games:
+        return False
+    if not one.results or not other.results:
+        return True
+    return sorted(one.results) == sorted(1.0 - result for result in other.results)
+
+
+def points_of(text: str) -> float:
+    """Return a total of points, NaN where it is none; halves and a decimal comma are known."""
+    text = text.strip().replace("\u00bd", ".5").replace(",", ".")
+    try:
+        points = float(text)
+    except ValueError:
+        return math.nan
+    return points if math.isfinite(points) else math.nan
+
+
+def _share(points: str, games: int) -> Cell:
+    """Return the cell of so many points of so many games."""
+    scored = points_of(points)
+    if not games or not 0.0 <= scored <= games:
+        return BAD
+    return Cell("games", (scored,) if games == 1 else (), scored, games)
+
+
+PLAYERS = "must have a column player or name"
+ROWS = "must have a row for each player"
+OPPONENTS = "must have a column for each player, headed by their name or by their number"
+HEADED = "must be headed by the name or the number of a player"
+ONE_COLUMN = "must be the only column of a player"
+ONE_ROW = "must be the name of one player only"
+ITSELF = "must be blank, - or X where a player's row meets their own column"
+
+_PLAYER = ("player", "name", "players")
+_RATING = ("rating", "elo", "rtg")
+_NUMBER = ("no", "no.", "nr", "nr.", "number", "#")
+_TOTAL = ("points", "pts", "pts.", "total", "score", "sum")
+_HEADING = re.compile(r"#?(\d{1,9})\.?\Z")
+
+
+@dataclass(slots=True)
+class Grid:
+    """The cells of a cross table; rows and players are numbers from 0.
+
+    ids : of players, as `read_ids` has them; rating : NaN where unrated
+    unusable : shape (rows,), rows that are of nobody, or of somebody who has a row already
+    bad : (row, row of the opponent) of cells that break a rule
+    headings : row of a player -> name of their column; a half table may lack one
+    cells : (row, row of the opponent) -> what the cell says, where it says something
+    total : name of the column of points, and its number on every row, NaN where it has none
+    """
+
+    table: Table
+    findings: Findings
+    ids: pl.Series
+    rating: Floats | None
+    unusable: Flags
+    bad: set[tuple[int, int]] = field(default_factory=set)
+    headings: dict[int, str] = field(default_factory=dict)
+    cells: dict[tuple[int, int], Cell] = field(default_factory=dict)
+    total: tuple[str, list[float]] | None = None
+    heading_problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, row: int, heading: str, rule: str, got: str) -> None:
+        """Record a broken rule of a cell."""
+        self.findings.add(np.array([row]), heading, rule, [got])
+
+    def add_heading(self, heading: str, rule: str, got: str) -> None:
+        """Record a broken rule of a column."""
+        self.heading_problems.append(Problem(self.table.name, None, heading, rule, got))
+
+    def text(self, row: int, opponent: int) -> str:
+        """Return what a cell holds, as it stands in a problem."""
+        return shown(self.table.frame[self.headings[opponent]][row])
+
+    def line(self, row: int) -> int | None:
+        """Return the line of a row."""
+        return self.table.places(np.array([row]))[0][1]
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return all problems, those of columns first."""
+        return (*self.heading_problems, *self.findings.problems())
+
+
+def read_grid(table: Table) -> Grid:
+    """Return the grid of a table.
+
+    Raises : InvalidDataError   it has no players, or none of its columns is of a player
+    """
+    frame = table.frame
+    column = _column(frame.columns, _PLAYER)
+    if column is None:
+        if "" not in frame.columns:
+            refuse(table.name, PLAYERS, f"columns {shown(', '.join(frame.columns))}")
+        column = ""  # A corner that was left blank.
+    if not len(frame):
+        refuse(table.name, ROWS, "no rows")
+    findings = Findings(table, np.arange(len(frame)))
+    ids = _players(frame[column], findings)
+    unusable = findings.bad.copy()
+    rating, notes = _rating(frame, findings)
+    grid = Grid(table, findings, ids, rating, unusable, notes=[*notes])
+    _add_headings(grid, column)
+    _add_cells(grid)
+    total = _column(frame.columns, _TOTAL)
+    if total is not None and total not in grid.headings.values():
+        grid.total = (total, [points_of(text or "") for text in frame[total].to_list()])
+    return grid
+
+
+def heading_number(heading: str) -> int | None:
+    """Return the number that heads a column, as in 7, 7. or #7, or None."""
+    found = _HEADING.match(tidy(heading))
+    return int(found[1]) if found else None
+
+
+def tidy(text: str) -> str:
+    """Return text with single blanks between its words."""
+    return " ".join(text.split())
+
+
+def _players(column: pl.Series, findings: Findings) -> pl.Series:
+    """Return the id of every row, null where there is none."""
+    ids, faults = required_ids(column, findings.table.untyped)
+    again = ids.is_not_null() & ~ids.is_first_distinct()
+    if again.any():
+        faults = (*faults, Fault(again.to_numpy(), ONE_ROW))
+    findings.add_faults(column.name or "player", faults, column)
+    return ids
+
+
+def _rating(frame: pl.DataFrame, findings: Findings) -> tuple[Floats | None, tuple[str, ...]]:
+    """Return the rating of every row, NaN where there is none or a bad one, and notes.
+
+    None without a column.
+    """
+    column = _column(frame.columns, _RATING)
+    if column is None:
+        return None, ()
+    ratings = read_ratings(frame[column])
+    findings.add_faults(column, ratings.faults, frame[column])
+    return ratings.values, ratings.notes
+
+
+def _add_headings(grid: Grid, column: str) -> None:
+    """Find the column of every player; record columns that seem to be of nobody."""
+    frame = grid.table.frame
+    names = [tidy(str(one)) if one is not None else "" for one in grid.ids.to_list()]
+    row_of = {name: row for row, name in reversed(list(enumerate(names))) if name}
+    numbers = _numbers(frame)
+    unknown = []
+    for heading in frame.columns:
+        number = heading_number(heading)
+        row = row_of.get(tidy(heading), None if number is None else numbers.get(number))
+        if heading == column:
+            continue
+        if row is None:
+            if heading.strip().lower() not in (*_RATING, *_NUMBER, *_TOTAL):
+                unknown.append(heading)
+        elif grid.headings.setdefault(row, heading) != heading:
+            got = f"{shown(grid.headings[row])} and {shown(heading)} for {shown(names[row])}"
+            grid.add_heading(heading, ONE_COLUMN, got)
+    if not grid.headings:
+        refuse(grid.table.name, OPPONENTS, f"columns {shown(', '.join(frame.columns))}")
+    skipped = []
+    for heading in unknown:
+        lacking = len(grid.headings) < len(names) or heading_number(heading) is not None
+        if lacking and _holds_results(frame[heading]):
+            grid.add_heading(heading, HEADED, shown(heading))
+        else:
+            skipped.append(shown(heading))
+    if skipped:
+        grid.notes.append(f"columns that are of no player were skipped: {', '.join(skipped)}")
+
+
+def _numbers(frame: pl.DataFrame) -> dict[int, int]:
+    """Return the row of every number that may head a column: as numbered, or else from 1."""
+    column = _column(frame.columns, _NUMBER)
+    if column is not None:
+        given = [heading_number(text or "") for text in frame[column].to_list()]
+        numbered = {number: row for row, number in enumerate(given) if number is not None}
+        headed = {heading_number(heading) for heading in frame.columns} - {None}
+        if len(numbered) == len(frame) and headed <= set(numbered):
+            return numbered
+    return {row + 1: row for row in range(len(frame))}
+
+
+def _holds_results(column: pl.Series) -> bool:
+    """Return whether a column holds results and nothing else."""
+    kinds = {read_cell(one or "").kind for one in column.unique().to_list()}
+    return "games" in kinds and "bad" not in kinds
+
+
+def _add_cells(grid: Grid) -> None:
+    """Read all cells that say something; record those that are no results."""
+    seen: dict[str | None, Cell] = {None: BLANK}
+    for other, heading in grid.headings.items():
+        for row, text in enumerate(grid.table.frame[heading].to_list()):
+            cell = seen.get(text)
+            if cell is None:
+                cell = seen[text] = read_cell(text)
+            if cell is BLANK or grid.findings.broken[row]:
+                continue
+            if cell is BAD:
+                grid.bad.add((row, other))
+                grid.add(row, heading, CELL, shown(text))
+            elif row != other:
+                grid.cells[row, other] = cell
+            elif cell is not NONE:
+                grid.bad.add((row, row))
+                grid.add(row, heading, ITSELF, shown(text))
+    # A half that holds no result at all is empty, with whatever its cells are marked.
+    halves = {row > other for (row, other), cell in grid.cells.items() if cell is not NONE}
+    if len(halves) == 1:
+        grid.cells = {at: cell for at, cell in grid.cells.items() if (at[0] > at[1]) in halves}
+
+
+def _column(columns: Sequence[str], wanted: Collection[str]) -> str | None:
+    """Return the first column with one of the wanted names, in letters of either case."""
+    return next((one for one in columns if one.strip().lower() in wanted), None)
+
+
+FITTING = "must fit what the row of the opponent says"
+
+
+@dataclass(slots=True)
+class _Found:
+    """Games of a table: rows of players, points of the first, number of games.
+
+    skipped : pairings that break a rule
+    one_sided, two_sided : pairings whose games stand in one cell, and in both
+    """
+
+    white: list[int] = field(default_factory=list)
+    black: list[int] = field(default_factory=list)
+    points: list[float] = field(default_factory=list)
+    weight: list[int] = field(default_factory=list)
+    forfeits: int = 0
+    skipped: int = 0
+    one_sided: int = 0
+    two_sided: int = 0
+
+
+def looks_like_cross_table(header: list[str], first_column: list[str]) -> bool:
+    """Return whether a table has a column for each of its rows, or for each but one.
+
+    header : names of the columns; first_column : names of the players (the column player or
+        name where there is one, else the first)
+    """
+    names = {tidy(one) for one in first_column} - {""}
+    numbers = {heading_number(one) for one in header}
+    by_name = len(names & {tidy(one) for one in header})
+    by_number = sum(row + 1 in numbers for row in range(len(first_column)))
+    return max(by_name, by_number) >= max(2, len(first_column) - 1)
+
+
+def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
+    """Return the games of a cross table, in the order of its rows, each pair of players once.
+
+    Raises : InvalidDataError   it is no cross table at all; else its problems are in the columns
+    """
+    grid = read_grid(read_delimited(data, name, delimiter))
+    found = _Found()
+    bad = {(min(at), max(at)) for at in grid.bad}
+    for one, other in sorted(bad | {(min(at), max(at)) for at in grid.cells}):
+        if (one, other) in bad or grid.unusable[one] or grid.unusable[other]:
+            found.skipped += 1
+        else:
+            _add_pair(grid, one, other, found)
+    names = id_array([one if one is not None else "" for one in grid.ids.to_list()])
+    white, black = (np.array(rows, dtype=np.int64) for rows in (found.white, found.black))
+    points = np.array(found.points, dtype=np.float64)
+    weight = np.array(found.weight, dtype=np.float64)
+    rating = grid.rating
+    # Of several games whose results are not told one by one, any number may have been drawn.
+    known = (weight == 1) | (points == 0) | (points == weight)
+    return GameColumns(
+        white=names[white],
+        black=names[black],
+        points=points,
+        weight=None if (weight == 1).all() else weight,
+        white_rating=None if rating is None else rating[white],
+        black_rating=None if rating is None else rating[black],
+        draws=(points % 1 != 0).astype(np.float64) if known.all() else None,
+        others=names[~grid.unusable],
+        other_rating=None if rating is None else rating[~grid.unusable],
+        left_out=Counter({"forfeit": found.forfeits} if found.forfeits else {}),
+        problems=grid.problems(),
+        notes=(*grid.table.notes, *grid.notes, *_notes(grid, found)),
+        locate=lambda row: grid.table.places(white[[row]])[0],
+        skipped=found.skipped,
+        refused=bool(grid.heading_problems),
+    )
+
+
+def _add_pair(grid: Grid, one: int, other: int, found: _Found) -> None:
+    """Record the games of two players, or that the two sides tell different things."""
+    mine, theirs = (grid.cells.get(at, BLANK) for at in ((one, other), (other, one)))
+    if mine is not BLANK and theirs is not BLANK and not agree(mine, theirs):
+        there = f"line {grid.line(other)}, column {shown(grid.headings[one])}"
+        got = f"{grid.text(one, other)}, while {there} has {grid.text(other, one)}"
+        grid.add(one, grid.headings[other], FITTING, got)
+        found.skipped += 1
+        return
+    # Better the side that tells its games one by one.
+    turned = mine.kind != "games" or (bool(theirs.results) and not mine.results)
+    said = theirs if turned else mine
+    found.forfeits += "forfeit" in (mine.kind, theirs.kind)
+    if said.kind != "games":
+        return
+    if mine.kind == theirs.kind:
+        found.two_sided += 1
+    else:
+        found.one_sided += 1
+    single = [(result, 1) for result in said.results]
+    for points, games in single or [(said.points, said.games)]:
+        found.white.append(one)
+        found.black.append(other)
+        found.points.append(games - points if turned else points)
+        found.weight.append(games)
+
+
+def _notes(grid: Grid, found: _Found) -> Iterator[str]:
+    """Yield what a user should know about a table in which nothing is wrong."""
+    if grid.problems():
+        return
+    if found.one_sided and found.two_sided:
+        yield (
+            f"{found.one_sided:,} of {found.one_sided + found.two_sided:,} pairings "
+            f"{'stands' if found.one_sided == 1 else 'stand'} on one side of the table only"
+        )
+    if grid.total is None:
+        return
+    column, totals = grid.total
+    scored = _scored(grid, found)
+    differing = [
+        row
+        for row, total in enumerate(totals)
+        if not math.isnan(total) and abs(total - scored[row]) > 1e-9
+    ]
+    if differing:
+        row = differing[0]
+        yield (
+            f"{column} of {len(differing):,} of {counted(len(totals), 'player')} differ from the "
+            f"sum of their results (the first on line {grid.line(row)}: {totals[row]:g} instead of "
+            f"{scored[row]:g}); results count, not {column}"
+        )
+
+
+def _scored(grid: Grid, found: _Found) -> list[float]:
+    """Return the points of every row, with a point for each win by forfeit."""
+    scored = [0.0] * len(grid.ids)
+    rows = zip(found.white, found.black, found.points, found.weight, strict=True)
+    for white, black, points, games in rows:
+        scored[white] += points
+        scored[black] += games - points
+    for (row, _), cell in grid.cells.items():
+        scored[row] += cell.kind == "forfeit"
+    return scored

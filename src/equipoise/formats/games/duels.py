@@ -1,0 +1,176 @@
+"""Long histories of matches between two players -> games.
+
+The reader of histories does the reading. Of its columns, `rank` decides (equal is a draw), and
+`weight` weighs; a kept column `rating` or `elo` has the players' ratings, and one of `at_home`,
+`home`, `side`, `color` or `colour` tells who has white or plays at home.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.history import History
+from equipoise.errors import Problem
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.rows import read_ratings
+from equipoise.formats.options import Options
+from equipoise.formats.table import Table, shown
+from equipoise.formats.tables.columns import text_of
+from equipoise.formats.tables.long_table import build_history
+from equipoise.wording import counted
+
+DUEL = "must be a match of two players, each alone"
+
+_RATINGS = ("rating", "elo")
+_SIDES = ("at_home", "home", "side", "color", "colour")
+_FIRST = ("true", "1", "1.0", "yes", "white", "home", "w", "h")
+
+
+def read_duels(table: Table, options: Options) -> GameColumns:
+    """Return the games of a history, and everything that is wrong with it.
+
+    Raises : InvalidDataError        required columns, or all rows, are missing
+    Raises : InvalidParameterError   the options do not suit the table
+    """
+    reading = build_history(table, options)
+    left_out = Counter({"unrated": reading.unrated, "filtered": reading.filtered})
+    history = reading.history
+    if history is None:
+        nothing = np.zeros(0, np.int64)
+        return GameColumns(
+            white=nothing,
+            black=nothing,
+            points=np.zeros(0),
+            left_out=+left_out,
+            problems=reading.problems,
+            notes=reading.notes,
+            skipped=len(reading.dropped_matches),
+        )
+    lines = _Lines(table, options, history)
+    duels = (history.sizes() == 2) & (history.teams() == 2)
+    ratings = _ratings(history, lines)
+    problems = (*reading.problems, *_not_duels(history, ~duels, lines), *ratings.problems)
+    good = duels & ~ratings.bad
+    columns = _games(history, np.flatnonzero(good), ratings.values, lines)
+    return replace(
+        columns,
+        left_out=+left_out,
+        problems=problems,
+        notes=(*reading.notes, *ratings.notes),
+        skipped=len(reading.dropped_matches) + int(np.sum(~good)),
+    )
+
+
+class _Ratings(NamedTuple):
+    """The rating of every participation (None: the history has none), and the bad matches."""
+
+    values: Floats | None
+    bad: Flags
+    problems: list[Problem]
+    notes: tuple[str, ...]
+
+
+class _Lines:
+    """The way from a match back to its first line, found again by its id."""
+
+    def __init__(self, table: Table, options: Options, history: History) -> None:
+        self._table, self._history = table, history
+        self._column = options.columns.get("match", "match")
+        self._row_of: dict[str, int] = {}
+
+    def of(self, matches: Ints) -> list[tuple[str, int | None]]:
+        """Return the file and line of matches of the history."""
+        if not len(matches):
+            return []
+        if not self._row_of:
+            ids = text_of(self._table.frame[self._column])
+            first = ids.is_first_distinct().arg_true()
+            self._row_of = dict(zip(ids.gather(first).to_list(), first.to_list(), strict=True))
+        rows = [self._row_of.get(str(self._history.match_ids[one])) for one in matches.tolist()]
+        known = [row for row in rows if row is not None]
+        places = iter(self._table.places(np.array(known, dtype=np.int64)))
+        return [(self._table.name, None) if row is None else next(places) for row in rows]
+
+
+def _games(history: History, matches: Ints, rating: Floats | None, lines: _Lines) -> GameColumns:
+    """Return the games of those matches that are duels."""
+    white, black, coloured = _sides(history, history.offsets[matches])
+    points = (1.0 + np.sign(history.rank[black] - history.rank[white])) / 2
+    draws = (points == 0.5).astype(np.float64)
+    weight = None if history.weight is None else history.weight[matches]
+    return GameColumns(
+        white=history.player[white],
+        black=history.player[black],
+        points=points if weight is None else points * weight,
+        weight=weight,
+        draws=draws if weight is None else draws * weight,
+        white_rating=None if rating is None else rating[white],
+        black_rating=None if rating is None else rating[black],
+        coloured=coloured,
+        players=history.player_ids,
+        locate=lambda game: lines.of(matches[[game]])[0],
+    )
+
+
+def _sides(history: History, first: Ints) -> tuple[Ints, Ints, bool]:
+    """Return the rows of the first and of the second player, and whether the first are at home.
+
+    first : the first row of every duel
+    """
+    name = next((one for one in _SIDES if one in history.attributes), None)
+    if name is None:
+        return first, first + 1, False
+    marked = _marked(history.attributes[name])
+    swapped = ~marked[first] & marked[first + 1]
+    told = marked[first] != marked[first + 1]
+    return first + swapped, first + ~swapped, bool(len(first) and told.all())
+
+
+def _marked(attribute: Ids) -> Flags:
+    """Return the rows of players who have white or play at home."""
+    if attribute.dtype == bool:
+        return attribute
+    if attribute.dtype != object:
+        flags: Flags = attribute == 1
+        return flags
+    return np.array([str(one).strip().casefold() in _FIRST for one in attribute.tolist()])
+
+
+def _ratings(history: History, lines: _Lines) -> _Ratings:
+    """Return the rating of every participation, and what is wrong with which matches."""
+    bad = np.zeros(history.matches, dtype=bool)
+    name = next((one for one in _RATINGS if one in history.attributes), None)
+    if name is None:
+        return _Ratings(None, bad, [], ())
+    column = pl.Series(history.attributes[name].tolist(), strict=False)
+    values, faults, notes = read_ratings(column)
+    matches = history.match_rows()
+    problems = []
+    for rows, rule in faults:
+        at = np.flatnonzero(rows)
+        bad[matches[at]] = True
+        for row, (file, line) in zip(at.tolist(), lines.of(matches[at]), strict=True):
+            player = history.player_ids[history.player[row]]
+            problems.append(Problem(file, line, name, rule, f"{shown(column[row])} of {player}"))
+    return _Ratings(values, bad, problems, notes)
+
+
+def _not_duels(history: History, others: Flags, lines: _Lines) -> list[Problem]:
+    """Return a problem for every match that is no duel, at its first line."""
+    at = np.flatnonzero(others)
+    sizes, teams = history.sizes()[at].tolist(), history.teams()[at].tolist()
+    problems = []
+    for match, size, count, (file, line) in zip(
+        history.match_ids[at].tolist(), sizes, teams, lines.of(at), strict=True
+    ):
+        got = counted(size, "player")
+        if count != size:
+            got += f" in {counted(count, 'team')}"
+        problems.append(Problem(file, line, "match", DUEL, f"{got} in match {shown(match)}"))
+    return problems

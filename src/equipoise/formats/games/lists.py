@@ -1,0 +1,280 @@
+"""Lists of games: a row each, with two players and a result.
+
+Columns, in any spelling that `game_layout` knows: `white`, `black` and `result`, or instead of a
+result `points` of white in `games` games (1 where there is no such column); optional `white_elo`,
+`black_elo`, `weight` (multiplies games and points), `draws`, `round`, `time`.
+
+Tables of pairs: a row for what two players did against each other, all games at once.
+
+Columns, in any spelling that `game_layout` knows: `player`, `opponent`, and `points` of the player
+in `games` games (1 where there is no such column), or `wins` and `losses` (and `draws`), or the
+`result` of one game; optional `draws`, `player_rating` (or `rating`), `opponent_rating`.
+
+A table tells every pairing from one side, or every pairing from both:
+
+- One side: no pairing has rows in both directions. Rows of one pairing add up.
+- Both sides, as a square matrix does: every pairing has rows in both directions. The rows of each
+  direction are added, the two sums must mirror each other, and the pairing counts once.
+- Anything between is open to two readings (is the second row another game, or the first one
+  again?) and is refused. Separate games belong into a list with white and black.
+
+Pairings in a table of pairs: told from one side, or from both sides, which must agree.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.data.games import OTHER, POINTS, WEIGHT
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.layout import Layout
+from equipoise.formats.games.rows import (
+    BYE,
+    GameRows,
+    Players,
+    Totals,
+    choose_rows,
+    hand_over,
+    read_draws,
+    read_players,
+    read_single_results,
+)
+from equipoise.formats.options import Options
+from equipoise.formats.table import Table
+from equipoise.formats.tables.columns import faults_of
+from equipoise.wording import counted
+
+
+def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumns:
+    """Return the games of a list, and everything that is wrong with it.
+
+    Raises : InvalidParameterError   the options do not suit the table
+    """
+    rows = choose_rows(table, layout, options)
+    single = rows.has("result")
+    totals = read_single_results(rows, "white", "black") if single else _read_points(rows)
+    players = read_players(rows, ("white", "black"), totals.reason == BYE)
+    totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
+    same = (players.first == players.second) & (players.first >= 0)
+    rows.add("black", *faults_of((same, OTHER)))
+    totals = _weighted(rows, totals)
+    ratings = [rows.ratings(name) for name in ("white_elo", "black_elo")]
+    kept = np.flatnonzero(~rows.findings.bad & (totals.reason == 0))
+    return hand_over(rows, players, totals, ratings, kept, coloured=layout.coloured)
+
+
+def _read_points(rows: GameRows) -> Totals:
+    """Return points of white in so many games, after recording what is wrong with them."""
+    games = np.ones(len(rows.frame))
+    if rows.has("games"):
+        games = rows.numbers("games")
+        rows.add("games", *faults_of((games <= 0, WEIGHT)))
+    points = rows.numbers("points")
+    rows.add("points", *faults_of(((points < 0) | (points > games), POINTS)))
+    draws = read_draws(rows, points, games)
+    return Totals(points, games, draws, np.zeros(len(games), np.int64))
+
+
+def _weighted(rows: GameRows, totals: Totals) -> Totals:
+    """Return totals times the weight of their rows, which is 1 where it is empty."""
+    if not rows.has("weight"):
+        return totals
+    weight = rows.numbers("weight", default=1.0)
+    rows.add("weight", *faults_of((weight <= 0, WEIGHT)))
+    points, games, draws, reason = totals
+    draws = None if draws is None else draws * weight
+    return Totals(points * weight, games * weight, draws, reason)
+
+
+MIRROR = "must mirror the other side's row: the same games, and points that sum to their number"
+SIDES = "must be told from both sides as other pairings are, or all of them from one side"
+
+#: Sums that differ by less, a game, are equal: weights may be fractions.
+_TOLERANCE = 1e-9
+
+
+class Pairings(NamedTuple):
+    """The pairings of some rows of a table.
+
+    rows : their numbers among the rows asked for
+    of_row : the pairing of each, from 0
+    ahead : whether the player of each is the one who appears first in the table
+    first, opposite : of each pairing the first row (a place in `rows`) of the direction that
+        comes first, and of the other one (-1: told from one side)
+    """
+
+    rows: Ints
+    of_row: Ints
+    ahead: Flags
+    first: Ints
+    opposite: Ints
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether any pairing is told from both sides."""
+        return bool(np.any(self.opposite >= 0))
+
+    def leading(self, bad: Flags | None = None) -> Ints:
+        """Return the rows in whose direction their pairing is told first, but for bad pairings."""
+        chosen = self.ahead == self.ahead[self.first][self.of_row]
+        rows: Ints = self.rows[chosen if bad is None else chosen & ~bad[self.of_row]]
+        return rows
+
+    def repeated(self) -> int:
+        """Return the number of pairings with several rows in one direction."""
+        counts = np.bincount(self.of_row, minlength=len(self.first))
+        return int(np.sum(counts - (self.opposite >= 0) > 1))
+
+
+def find_pairings(players: Players, rows: Ints) -> Pairings:
+    """Return the pairings of rows in which two players met."""
+    first, second = players.first[rows], players.second[rows]
+    ahead = first < second
+    keys = np.minimum(first, second) * len(players.ids) + np.maximum(first, second)
+    distinct, of_row = np.unique(keys, return_inverse=True)
+    beyond = len(rows)
+    earliest = np.full((2, len(distinct)), beyond, np.int64)
+    for way in (0, 1):
+        there = np.flatnonzero(ahead == (way == 0))[::-1]
+        # Assigned from the last row to the first, so that the first one stays.
+        earliest[way, of_row[there]] = there
+    opposite = earliest.max(axis=0)
+    return Pairings(
+        rows,
+        of_row.astype(np.int64, copy=False),
+        ahead,
+        earliest.min(axis=0),
+        np.where(opposite == beyond, -1, opposite),
+    )
+
+
+def check_mirrors(rows: GameRows, players: Players, totals: Totals, pairings: Pairings) -> Flags:
+    """Record and return pairings of one side where others have both, and sides that differ."""
+    both = pairings.opposite >= 0
+    bad = np.zeros(len(both), dtype=bool)
+    if not both.all():
+        few = both if 2 * both.sum() < len(both) else ~both
+        at = np.sort(pairings.first[few])
+        told = "both sides" if both[few][0] else "one side only"
+        got = [f"{_pair(players, row)} from {told}" for row in pairings.rows[at].tolist()]
+        rows.findings.add(pairings.rows[at], rows.columns["opponent"], SIDES, got)
+        bad |= few
+    # Sides that are there are compared all the same.
+    differ = np.flatnonzero(_differ(totals, pairings) & both & ~bad)
+    bad[differ] = True
+    differ = differ[np.argsort(pairings.opposite[differ])]
+    one, other = pairings.rows[pairings.first[differ]], pairings.rows[pairings.opposite[differ]]
+    places = rows.table.places(rows.findings.rows[one])
+    got = [
+        f"{_told(players, totals, back)}, while line {line} has {_told(players, totals, ahead)}"
+        for ahead, back, (_, line) in zip(one.tolist(), other.tolist(), places, strict=True)
+    ]
+    rows.findings.add(other, rows.columns["opponent"], MIRROR, got)
+    return bad
+
+
+def _differ(totals: Totals, pairings: Pairings) -> Flags:
+    """Return the pairings whose two directions do not mirror each other."""
+
+    def sums(column: Floats) -> tuple[Floats, Floats]:
+        taken, pairs = column[pairings.rows], len(pairings.first)
+        ahead = np.bincount(pairings.of_row, np.where(pairings.ahead, taken, 0.0), pairs)
+        back = np.bincount(pairings.of_row, np.where(pairings.ahead, 0.0, taken), pairs)
+        return ahead.astype(np.float64), back.astype(np.float64)
+
+    (points, other_points), (games, other_games) = sums(totals.points), sums(totals.games)
+    near = _TOLERANCE * np.maximum(games, 1.0)
+    differ = np.abs(games - other_games) > near
+    differ |= np.abs(points + other_points - games) > near
+    if totals.draws is not None:
+        draws, other_draws = sums(totals.draws)
+        differ |= np.abs(draws - other_draws) > near
+    return differ
+
+
+def _pair(players: Players, row: int) -> str:
+    one, other = players.ids[players.first[row]], players.ids[players.second[row]]
+    return f"{one!r} against {other!r}"
+
+
+def _told(players: Players, totals: Totals, row: int) -> str:
+    """Return what a row tells: 'ann' against 'bob' 2.5 of 4."""
+    score = f"{totals.points[row]:g} of {totals.games[row]:g}"
+    if totals.draws is not None:
+        score += f" with {totals.draws[row]:g} drawn"
+    return f"{_pair(players, row)} {score}"
+
+
+NOT_NEGATIVE = "must be a number from 0"
+
+
+def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColumns:
+    """Return the results of a table of pairs, and everything that is wrong with it.
+
+    Raises : InvalidParameterError   the options do not suit the table
+    """
+    rows = choose_rows(table, layout, options)
+    totals = _read_totals(rows)
+    players = read_players(rows, ("player", "opponent"), totals.reason == BYE)
+    totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
+    # The diagonal of a square matrix has no games, and is nobody's fault.
+    same = (players.first == players.second) & (players.first >= 0) & (totals.games > 0)
+    rows.add("opponent", *faults_of((same, OTHER)))
+    ratings = [rows.ratings(name) for name in ("player_rating", "opponent_rating")]
+    played = ~rows.findings.bad & (totals.reason == 0) & (totals.games > 0)
+    pairings = find_pairings(players, np.flatnonzero(played))
+    bad = None
+    if pairings.mirrored:
+        bad = check_mirrors(rows, players, totals, pairings)
+    return hand_over(
+        rows,
+        players,
+        totals,
+        ratings,
+        pairings.leading(bad),
+        notes=_notes(totals, pairings),
+        skipped=0 if bad is None else int(bad.sum()),
+    )
+
+
+def _read_totals(rows: GameRows) -> Totals:
+    """Return points and games of every row, after recording what is wrong with them."""
+    size = len(rows.frame)
+    if rows.has("points"):
+        games = np.ones(size)
+        if rows.has("games"):
+            games = rows.numbers("games")
+            rows.add("games", *faults_of((games < 0, NOT_NEGATIVE)))
+        points = rows.numbers("points")
+        rows.add("points", *faults_of(((points < 0) | (points > games), POINTS)))
+        return Totals(points, games, read_draws(rows, points, games), np.zeros(size, np.int64))
+    if rows.has("wins") and rows.has("losses"):
+        counts = {
+            name: rows.numbers(name) if rows.has(name) else np.zeros(size)
+            for name in ("wins", "draws", "losses")
+        }
+        for name, column in counts.items():
+            if rows.has(name):
+                rows.add(name, *faults_of((column < 0, NOT_NEGATIVE)))
+        wins, draws, losses = counts.values()
+        points, games = wins + draws / 2, wins + draws + losses
+        return Totals(points, games, draws, np.zeros(size, np.int64))
+    return read_single_results(rows, "player", "opponent")
+
+
+def _notes(totals: Totals, pairings: Pairings) -> list[str]:
+    """Return what a user should know of rows without games, and of pairings told again."""
+    notes = []
+    empty = int(np.sum(totals.games == 0))
+    if empty:
+        notes.append(f"{counted(empty, 'row has', 'rows have')} no games")
+    if pairings.mirrored and np.all(pairings.opposite >= 0):
+        notes.append("every pairing is told from both sides and counts once")
+    again = pairings.repeated()
+    if again:
+        which = counted(again, "pairing has", "pairings have")
+        notes.append(f"{which} several rows in one direction, which add up")
+    return notes

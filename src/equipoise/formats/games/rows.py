@@ -1,0 +1,499 @@
+"""Steps that every table of games shares: which rows are asked for, who plays, ratings, places.
+
+What the rows of a table of games add up to, handed over as columns of games.
+
+Results as tables of games write them -> points of the first side, or why it is no game.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.games import DRAWS, LARGEST, RATING
+from equipoise.errors import InvalidParameterError
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.layout import Layout, source_column
+from equipoise.formats.options import Options
+from equipoise.formats.pgn.values import PROVISIONAL, describe_provisional, is_nobody
+from equipoise.formats.table import Fault, Findings, Table
+from equipoise.formats.tables.columns import (
+    NOT_EMPTY,
+    NUMBER,
+    faults_of,
+    mask,
+    number_ids,
+    read_ids,
+    read_numbers,
+    text_objects,
+    text_of,
+)
+from equipoise.formats.tables.matches import equal_rows, within
+from equipoise.formats.times import Times, read_times
+
+#: What stands for "no rating", beside nothing and 0.
+_UNRATED = ("-", "--", "?", "unrated", "unr", "n/a", "na", "nan", "none", "null")
+#: Bytes of the longest name that stands for nobody.
+_LONGEST_BYE = 10
+
+
+class Players(NamedTuple):
+    """Rows of the first and of the second player (-1 where absent) among `ids`.
+
+    bye : rows on which somebody had no opponent
+    """
+
+    first: Ints
+    second: Ints
+    ids: Ids
+    bye: Flags
+
+
+@dataclass(slots=True)
+class GameRows:
+    """The rows of a table that are asked for.
+
+    frame : these rows, under the names of the source
+    columns : meaning -> name in the source
+    filtered : how many rows were not asked for
+    notes : what a user should know of the values read, as sentences
+    """
+
+    table: Table
+    frame: pl.DataFrame
+    columns: dict[str, str]
+    findings: Findings
+    filtered: int
+    notes: list[str] = field(default_factory=list)
+
+    def has(self, meaning: str) -> bool:
+        """Return whether the table has a column of this meaning."""
+        return meaning in self.columns
+
+    def column(self, meaning: str) -> pl.Series:
+        """Return the column of a meaning as it came."""
+        return self.frame[self.columns[meaning]]
+
+    def add(self, meaning: str, *faults: Fault) -> None:
+        """Record faults of the column of a meaning."""
+        if faults:
+            self.findings.add_faults(self.columns[meaning], faults, self.column(meaning))
+
+    def numbers(self, meaning: str, default: float | None = None) -> Floats:
+        """Return a column of numbers, NaN on faulty rows; empty is a fault without a default."""
+        values, absent, faults = read_numbers(self.column(meaning))
+        values = np.where(_told(faults, len(values)), np.nan, values)
+        if absent is not None:
+            if default is None:
+                faults = (*faults, *faults_of((absent & ~_told(faults, len(values)), NUMBER)))
+            else:
+                values = np.where(absent, default, values)
+        self.add(meaning, *faults)
+        return values
+
+    def ratings(self, meaning: str) -> Floats | None:
+        """Return a column of ratings, NaN where unrated; None if there is no such column."""
+        if not self.has(meaning):
+            return None
+        values, faults, notes = read_ratings(self.column(meaning))
+        self.add(meaning, *faults)
+        self.notes += notes
+        return values
+
+    def rounds(self, kept: Ints) -> Ids | None:
+        """Return the round of some rows, None if there is no such column."""
+        if not self.has("round"):
+            return None
+        return text_objects(text_of(self.column("round").gather(kept)))
+
+    def locate(self, kept: Ints) -> Callable[[int], tuple[str, int | None]]:
+        """Return the way from a row among `kept` to its file and line."""
+        places: list[tuple[str, int | None]] = []
+
+        def place(row: int) -> tuple[str, int | None]:
+            # Lines are counted through the whole file, so once for all.
+            if not places:
+                places.extend(self.table.places(self.findings.rows[kept]))
+            return places[row]
+
+        return place
+
+
+def choose_rows(table: Table, layout: Layout, options: Options) -> GameRows:
+    """Return the rows on which every filter holds, and rows that could not be taken apart.
+
+    Raises : InvalidParameterError   a filter names no column, or there are no times
+    """
+    chosen = np.ones(len(table.frame), dtype=bool)
+    for name, value in options.where:
+        column = source_column(name, table.frame, options.columns, "where (--where)")
+        chosen &= equal_rows(table.frame[column], value)
+    times = _times(table, layout, options)
+    if times is not None:
+        chosen &= _in_time(times, options)
+    chosen[[broken.row for broken in table.broken_rows]] = True
+    kept = np.flatnonzero(chosen)
+    frame = table.frame if chosen.all() else table.frame.filter(chosen)
+    filtered = len(table.frame) - len(kept)
+    rows = GameRows(table, frame, dict(layout.columns), Findings(table, kept), filtered)
+    if times is not None:
+        rows.add("time", *(Fault(fault.rows[kept], fault.rule) for fault in times.faults))
+    return rows
+
+
+def _times(table: Table, layout: Layout, options: Options) -> Times | None:
+    """Return the time of every row, if times are asked for."""
+    if options.since is None and options.until is None and options.time_format is None:
+        return None
+    times = None
+    if "time" in layout.columns:
+        times = read_times(table.frame[layout.columns["time"]], options.time_format)
+    if times is None:
+        raise InvalidParameterError(
+            "since, until and time_format (--from, --until, --time-format) need a column time; "
+            "this table has none"
+        )
+    return times
+
+
+def _in_time(times: Times, options: Options) -> Flags:
+    """Return the rows in [since, until); one without a readable time stays, to be reported."""
+    inside = within(times.values * times.scale, times, options)
+    for rows, _ in times.faults:
+        inside |= rows
+    return inside
+
+
+class Ratings(NamedTuple):
+    """A column of ratings: NaN where there is none or a fault, the faults, and notes."""
+
+    values: Floats
+    faults: tuple[Fault, ...]
+    notes: tuple[str, ...]
+
+
+def read_ratings(column: pl.Series) -> Ratings:
+    """Return ratings; nothing, 0 and some words stand for none, and marks such as 1500? go."""
+    values, _, faults = read_numbers(column)
+    notes: tuple[str, ...] = ()
+    if faults and column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        text = column.cast(pl.String).str.strip_chars()
+        text = text.set(text.str.to_lowercase().is_in(_UNRATED), None)
+        provisional = text.str.contains(PROVISIONAL)
+        if provisional.any():
+            marked = text.filter(provisional)
+            notes = (describe_provisional(len(marked), marked[0]),)
+            text = text.str.replace(PROVISIONAL, "$1")
+        values, _, faults = read_numbers(text)
+    values = np.where((values == 0) | _told(faults, len(values)), np.nan, values)
+    faults = (*faults, *faults_of((np.abs(values) > LARGEST, RATING)))
+    return Ratings(np.where(np.abs(values) > LARGEST, np.nan, values), faults, notes)
+
+
+def _told(faults: Sequence[Fault], rows: int) -> Flags:
+    """Return the rows that have a fault already."""
+    told = np.zeros(rows, dtype=bool)
+    for fault in faults:
+        told |= fault.rows
+    return told
+
+
+def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None) -> Players:
+    """Return who plays on every row, numbered over both columns in order of appearance.
+
+    names : meanings of the two columns
+    byes : rows that are known to lack an opponent
+    """
+    pair = [_tidy(rows.column(name)) for name in names]
+    called_bye = [_called_bye(one) for one in pair]
+    ids = [
+        read_ids(one.set(bye, None) if bye is not None else one, rows.table.untyped)
+        for one, bye in zip(pair, called_bye, strict=True)
+    ]
+    if ids[0][0].dtype != ids[1][0].dtype:
+        # Numbers on one side only: they are text like the others.
+        ids = [(one.cast(pl.String), faults) for one, faults in ids]
+    empty = [mask(one.is_null()) for one, _ in ids]
+    bye = np.zeros(len(rows.frame), dtype=bool) if byes is None else byes.copy()
+    for called in called_bye:
+        bye |= False if called is None else mask(called)
+    lacking = bye & ~(empty[0] & empty[1])
+    for name, (_, faults), absent in zip(names, ids, empty, strict=True):
+        untold = absent & ~lacking & ~_told(faults, len(absent))
+        rows.add(name, *faults, *faults_of((untold, NOT_EMPTY)))
+    return _numbered(ids[0][0], ids[1][0], empty, bye)
+
+
+def _tidy(column: pl.Series) -> pl.Series:
+    """Return text without spaces around it."""
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    return column.str.strip_chars() if column.dtype == pl.String else column
+
+
+def _called_bye(column: pl.Series) -> pl.Series | None:
+    """Return the rows in which a name says that there is nobody; None where no row does."""
+    if column.dtype != pl.String:
+        return None
+    short = column.filter(column.str.len_bytes() <= _LONGEST_BYE).unique()
+    byes = [name for name in short.to_list() if is_nobody(name)]
+    return column.is_in(byes).fill_null(False) if byes else None
+
+
+def _numbered(first: pl.Series, second: pl.Series, empty: Sequence[Flags], bye: Flags) -> Players:
+    both = pl.concat([first.alias("id"), second.alias("id")])
+    codes, ids = code_ids(both)
+    rows = len(first)
+    codes, ids = by_appearance(codes[:rows], codes[rows:], ids, empty)
+    return Players(codes[:rows], codes[rows:], ids, bye)
+
+
+def code_ids(ids: pl.Series) -> tuple[Ints, Ids]:
+    """Return a number for every id, in no particular order, and the id of every number."""
+    if ids.dtype != pl.String:
+        return number_ids(ids)
+    coded = ids.cast(pl.Categorical)
+    numbers = coded.to_physical().fill_null(0).cast(pl.Int64).to_numpy()
+    distinct = coded.drop_nulls().unique()
+    names = np.full(int(numbers.max(initial=0)) + 1, None, dtype=object)
+    names[distinct.to_physical().to_numpy()] = distinct.cast(pl.String).to_list()
+    return numbers, names
+
+
+def by_appearance(
+    first: Ints, second: Ints, ids: Ids, empty: Sequence[Flags] | None = None
+) -> tuple[Ints, Ids]:
+    """Return codes of both columns in order of first appearance (row by row), and their ids.
+
+    empty : rows of each column that have no player; they get -1
+    """
+    rows, beyond = len(first), 2 * len(first)
+    seen = np.full(len(ids), beyond, np.int64)
+    for side, codes in ((1, second), (0, first)):
+        earliest = np.full(len(ids), beyond, np.int64)
+        there = np.arange(rows) if empty is None else np.flatnonzero(~empty[side])
+        # Assigned from the last row to the first, so that the first one stays.
+        earliest[codes[there[::-1]]] = 2 * there[::-1] + side
+        np.minimum(seen, earliest, out=seen)
+    order = np.argsort(seen, kind="stable")[: int((seen < beyond).sum())]
+    number = np.full(max(len(ids), 1), -1, np.int64)  # absent players have code 0
+    number[order] = np.arange(len(order))
+    both = number[np.concatenate([first, second])]
+    if empty is not None:
+        both[np.concatenate(empty)] = -1
+    return both, ids[order]
+
+
+RESULT = "must be a result: 1-0, 0-1, 1/2-1/2, 1, 0, 0.5, a forfeit (+/-, 1-0F) or * if unfinished"
+
+#: Reasons for which a result is no game, by number; 0 is a game.
+REASONS = ("", "unfinished", "forfeit", "bye", "adjudged")
+_UNFINISHED, _FORFEIT, BYE, _ADJUDGED = 1, 2, 3, 4
+_FAULTY = -1
+
+_WORDS = {
+    "white": 1.0,
+    "home": 1.0,
+    "win": 1.0,
+    "won": 1.0,
+    "black": 0.0,
+    "away": 0.0,
+    "loss": 0.0,
+    "lost": 0.0,
+    "draw": 0.5,
+    "drawn": 0.5,
+    "tie": 0.5,
+    "tie(bothbad)": 0.5,  # of data sets in which people compare language models
+    "=": 0.5,
+    "=-=": 0.5,
+}
+_SHARES = {"1": 1.0, "0": 0.0, "0.5": 0.5, "1/2": 0.5}
+_NOT_PLAYED = {
+    "*": _UNFINISHED,
+    "?": _UNFINISHED,
+    "*-*": _UNFINISHED,
+    "unfinished": _UNFINISHED,
+    "bye": BYE,
+    "+": _FORFEIT,
+    "-": _FORFEIT,
+    "forfeit": _FORFEIT,
+    "0-0": _FORFEIT,  # nobody came
+}
+#: Plus and minus between any sign or none: +/-, -:+, +--, --.
+_SIGNS = re.compile(r"[+-][/-]?[+-]")
+_NUMBERS = re.compile(r"([01]|1/2|0\.5)(f*)-([01]|1/2|0\.5)(f*)(forfeit)?")
+
+
+class Results(NamedTuple):
+    """A row each: points of the first side (NaN if no game), number of the reason, faults.
+
+    draw : whether the game was drawn
+    """
+
+    points: Floats
+    reason: Ints
+    faulty: Flags
+
+
+def read_results(column: pl.Series, first: str, second: str) -> Results:
+    """Return the results of a column; values are parsed once each.
+
+    first, second : names of the columns of the two sides, which may stand for the winner
+    """
+    text = text_of(column)
+    codes = text.cast(pl.Categorical)
+    distinct = codes.unique()
+    numbers = codes.to_physical()
+    highest = int(numbers.fill_null(0).to_numpy().max(initial=0))
+    table = np.full((highest + 1, 2), np.nan)
+    sides = {_squeezed(first): 1.0, _squeezed(second): 0.0}
+    for number, one in zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True):
+        if one is not None:
+            table[number] = _parsed(one, sides)
+    taken = table[numbers.fill_null(0).to_numpy()]
+    taken[mask(text.is_null())] = np.nan, _FAULTY
+    reason = taken[:, 1].astype(np.int64)
+    return Results(np.ascontiguousarray(taken[:, 0]), np.maximum(reason, 0), reason == _FAULTY)
+
+
+def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
+    """Return points of the first side and the number of the reason."""
+    plain = _squeezed(text)
+    for known in (_WORDS, _SHARES, sides):
+        if plain in known:
+            return known[plain], 0
+    if plain in _NOT_PLAYED:
+        return np.nan, _NOT_PLAYED[plain]
+    if _SIGNS.fullmatch(plain):
+        return np.nan, _FORFEIT
+    numbers = _NUMBERS.fullmatch(plain)
+    if numbers is None:
+        return np.nan, _FAULTY
+    one, forfeited, other, also, said = numbers.groups()
+    if forfeited or also or said:
+        return np.nan, _FORFEIT
+    points = _SHARES[one]
+    together = points + _SHARES[other]
+    if together > 1:
+        return np.nan, _FAULTY
+    # 1/2-0: an arbiter's word, not a result of play.
+    return (points, 0) if together == 1 else (np.nan, _ADJUDGED)
+
+
+def _squeezed(text: str) -> str:
+    """Return text in one spelling: small letters, no spaces, one dash, one half, one point."""
+    plain = re.sub(r"\s", "", text).casefold().replace("\u00bd", "1/2").replace(",", ".")
+    plain = re.sub(r"[\u2010-\u2015\u2212:]", "-", plain)
+    return re.sub(r"(?<![\d.])(\d*)\.(\d*?)0*(?!\d)", _number, plain)
+
+
+def _number(found: re.Match[str]) -> str:
+    """Return a decimal number without zeros that say nothing: 1.0, .5, 0.50."""
+    whole, part = found.groups()
+    if not whole and not part:
+        return found.group()
+    return (whole or "0") + (f".{part}" if part else "")
+
+
+class Totals(NamedTuple):
+    """What rows tell, each shape (rows,).
+
+    points : of the first player; games : number of games; draws : how many of them were drawn,
+    None where that is not known; reason : why the row is no game, by number in `REASONS`
+    """
+
+    points: Floats
+    games: Floats
+    draws: Floats | None
+    reason: Ints
+
+
+def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
+    """Return the totals of rows with the result of one game each, after recording faults.
+
+    first, second : meanings of the columns of the two players
+    """
+    column = rows.column("result")
+    results = read_results(column, rows.columns[first], rows.columns[second])
+    rows.add("result", *faults_of((results.faulty, RESULT)))
+    draws = (results.points == 0.5).astype(np.float64)
+    return Totals(results.points, np.ones(len(draws)), draws, results.reason)
+
+
+def read_draws(rows: GameRows, points: Floats, games: Floats) -> Floats | None:
+    """Return the number of draws of every row; None without such a column."""
+    if not rows.has("draws"):
+        return None
+    draws = rows.numbers("draws")
+    wins, losses = points - draws / 2, games - points - draws / 2
+    rows.add("draws", *faults_of(((draws < 0) | (wins < 0) | (losses < 0), DRAWS)))
+    return draws
+
+
+def hand_over(
+    rows: GameRows,
+    players: Players,
+    totals: Totals,
+    ratings: Sequence[Floats | None],
+    kept: Ints,
+    *,
+    coloured: bool = False,
+    notes: Sequence[str] = (),
+    skipped: int = 0,
+) -> GameColumns:
+    """Return some rows as games, and those who stand on the others as players all the same.
+
+    ratings : of the first and the second player of every row; kept : the rows that are games
+    skipped : how many results break a rule beside the bad rows
+    """
+    beside = ~rows.findings.bad
+    reasons = totals.reason[beside]
+    beside[kept] = False
+    others, other_rating = _named(players, np.flatnonzero(beside), ratings)
+    games = totals.games[kept]
+    return GameColumns(
+        white=players.first[kept],
+        black=players.second[kept],
+        points=totals.points[kept],
+        weight=None if np.all(games == 1) else games,
+        draws=None if totals.draws is None else totals.draws[kept],
+        white_rating=None if ratings[0] is None else ratings[0][kept],
+        black_rating=None if ratings[1] is None else ratings[1][kept],
+        coloured=coloured,
+        round=rows.rounds(kept),
+        players=players.ids,
+        others=others,
+        other_rating=other_rating,
+        left_out=_left_out(reasons, rows.filtered),
+        problems=rows.findings.problems(),
+        notes=(*rows.table.notes, *rows.notes, *notes),
+        locate=rows.locate(kept),
+        skipped=int(rows.findings.bad.sum()) + skipped,
+    )
+
+
+def _left_out(reasons: Ints, filtered: int) -> Counter[str]:
+    """Return how many rows were left out for which reason."""
+    counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
+    # The first reason is that of games: none.
+    left_out = Counter(dict(zip(REASONS[1:], counts[1:], strict=True)))
+    left_out["filtered"] = filtered
+    return +left_out
+
+
+def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ids, Floats]:
+    """Return the players of some rows and their ratings there, each pair of them once."""
+    who = np.stack([players.first[rows], players.second[rows]], axis=1).ravel()
+    given = [np.full(len(rows), np.nan) if one is None else one[rows] for one in ratings]
+    rating = np.stack(given, axis=1).ravel()
+    there = who >= 0
+    frame = pl.DataFrame({"who": who[there], "rating": rating[there]})
+    frame = frame.unique(maintain_order=True)
+    return players.ids[frame["who"].to_numpy()], frame["rating"].to_numpy()

@@ -1,0 +1,288 @@
+"""Any source of games -> its columns: which reader a source needs.
+
+What a file is called tells its format; of tables, the columns tell what they hold. Where a name
+tells nothing, the first bytes do if they are plain.
+
+Tables of games, wherever they are stored -> the reader of what their columns hold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import polars as pl
+
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.crosstable import looks_like_cross_table, read_cross_table
+from equipoise.formats.games.duels import read_duels
+from equipoise.formats.games.layout import Kind, find_layout, spelling
+from equipoise.formats.games.lists import read_game_list, read_pair_table
+from equipoise.formats.options import Options
+from equipoise.formats.pgn.games import read_pgn, read_pgn_files
+from equipoise.formats.sources import (
+    CONTEST_FORMATS,
+    Format,
+    decompressed,
+    format_of,
+    open_bytes,
+    open_source,
+    read_stream,
+)
+from equipoise.formats.table import NO_FILE, Table, refuse
+from equipoise.formats.tables.columns import text_of
+from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
+from equipoise.formats.trf import read_trf
+
+#: Formats that can only hold a history of matches.
+_CONTESTS = tuple(one for one in CONTEST_FORMATS if one != "json")
+_KINDS: dict[str, Kind] = {one: one for one in get_args(Kind)}
+#: Types that CSV cannot hold; lists and the like cannot either.
+_NO_TEXT = (pl.Binary, pl.Object)
+#: Rows of the largest cross table that is looked for.
+_LARGEST = 5_000
+
+
+class Document(NamedTuple):
+    """A table, and the text it comes from where that is CSV or TSV."""
+
+    table: Table
+    text: bytes | None = None
+    separator: str = ","
+
+
+def open_document(source: object, format: str | None, name: str = "") -> Document:
+    """Return the table that a path, the content of a file, or a value in memory holds.
+
+    format : how it is stored, or what it holds; None: what the name of the path tells
+    Raises : InvalidParameterError   it is unclear what the source is
+    Raises : InvalidDataError        it is not what it says, or cannot be read
+    """
+    stored = format if format in get_args(Format) else None
+    if isinstance(source, os.PathLike):
+        path = Path(source)
+        stored = stored or format_of(path)
+        if path.is_dir() or stored in ("parquet", "arrow"):
+            return Document(open_source(path, stored))
+        source, name = path.read_bytes(), str(path)
+    if not isinstance(source, bytes):
+        return Document(open_source(source, stored))
+    if stored is None:
+        source, stored = _recognised(source, name)
+    if stored.endswith(".gz"):
+        source, stored = decompressed(source, name), stored.removesuffix(".gz")
+    if stored in ("csv", "tsv"):
+        separator = "," if stored == "csv" else "\t"
+        return Document(open_bytes(source, name, stored), source, separator)
+    return Document(open_bytes(source, name, stored))
+
+
+def read_document(document: Document, format: str | None, options: Options) -> GameColumns:
+    """Return the games of a table, by the reader of what its columns hold.
+
+    format : what it holds ("games", "pairs", "crosstable", "history"), or how it is stored
+    Raises : InvalidParameterError   columns fit several kinds, or the options do not suit
+    Raises : InvalidDataError        columns fit no kind
+    """
+    table = document.table
+    if format == "crosstable":
+        return _read_cross_table(document, options)
+    if format == "history" or format in _CONTESTS:
+        return read_duels(table, options)
+    try:
+        layout = find_layout(table, options.columns, _KINDS.get(format or ""))
+    except InvalidDataError:
+        if format not in _KINDS and _looks_like_cross_table(table):
+            return _read_cross_table(document, options)
+        raise
+    if not len(table.frame):
+        refuse(table.name, "must have at least one row", "none")
+    if layout.kind == "games":
+        return read_game_list(table, layout, options)
+    if layout.kind == "pairs":
+        return read_pair_table(table, layout, options)
+    return read_duels(table, options)
+
+
+def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
+    """Raise InvalidParameterError if options are given that only tables of games have.
+
+    what : the source is; tags : whether it has something that `where` can name
+    """
+    for given, parameter in (
+        (options.columns, "columns (--column)"),
+        (options.where and not tags, "where (--where)"),
+        (options.since is not None or options.until is not None, "since and until"),
+        (options.time_format is not None, "time_format (--time-format)"),
+    ):
+        if given:
+            raise InvalidParameterError(f"{parameter} must be left out for {what}")
+
+
+def _recognised(data: bytes, name: str) -> tuple[bytes, str]:
+    """Return the content of a file, unpacked, and how it is stored, by its first bytes."""
+    if data.startswith(b"\x1f\x8b"):
+        data = decompressed(data, name)
+    for magic, stored in ((PARQUET_MAGIC, "parquet"), (ARROW_MAGIC, "arrow")):
+        if data.startswith(magic):
+            return data, stored
+    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    line = start.partition(b"\n")[0]
+    if start.startswith(b"["):
+        return data, "json"
+    if start.startswith(b"{"):
+        try:
+            json.loads(line)
+        except (ValueError, RecursionError):
+            return data, "json"
+        return data, "jsonl"
+    return data, "tsv" if b"\t" in line and b"," not in line else "csv"
+
+
+def _looks_like_cross_table(table: Table) -> bool:
+    frame = table.frame
+    if not frame.width or len(frame) > _LARGEST:
+        return False
+    named = [one for one in frame.columns if spelling(one) in ("player", "name")]
+    names = text_of(frame[named[0] if named else frame.columns[0]])
+    return looks_like_cross_table(frame.columns, [one or "" for one in names.to_list()])
+
+
+def _read_cross_table(document: Document, options: Options) -> GameColumns:
+    refuse_options(options, "a cross table")
+    table = document.table
+    if document.text is not None:
+        return read_cross_table(document.text, table.name, document.separator)
+    # Values that are no text are written as one, so that there is one reader of cross tables.
+    other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
+    text = table.frame.drop(other).write_csv().encode()
+    try:
+        columns = read_cross_table(text, table.name, ",")
+    except InvalidDataError as error:
+        raise InvalidDataError(_without_header(error.problems)) from None
+    return replace(columns, problems=_without_header(columns.problems))
+
+
+def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Return problems with rows from 1, where lines counted a header that is not there."""
+    return tuple(
+        problem if problem.line is None else replace(problem, line=max(1, problem.line - 1))
+        for problem in problems
+    )
+
+
+#: What a source holds, however it is stored.
+Content: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
+
+_PGN_NAME = re.compile(r"\.pgn(\.(gz|bz2|zst|zip))?$")
+_TRF_NAME = re.compile(r"\.trfx?(\.gz)?$")
+#: How PGN starts: with a tag, perhaps below lines that are escaped.
+_PGN_START = re.compile(rb"(\xef\xbb\xbf)?\s*(%[^\n]*\n\s*)*\[\s*\w+\s+\"")
+#: How a report to FIDE starts: with a code of three signs.
+_TRF_START = re.compile(rb"(\xef\xbb\xbf)?\s*(\d{3}|XX[A-Z]|BB[A-Z]|###)[ \r\n]")
+_PEEKED = 4096
+
+
+def read_columns(source: object, format: str | None, options: Options) -> GameColumns:
+    """Return the games of a source as its reader hands them over.
+
+    format : one of `Content` or of `sources.Format`; None: what the source tells
+    Raises : InvalidParameterError   it is unclear what the source is, or options do not suit it
+    Raises : InvalidDataError        it is not what it says, or cannot be read
+    """
+    if isinstance(source, str) and source == "-":
+        source = sys.stdin.buffer
+    if isinstance(source, str | os.PathLike):
+        return _read_path(Path(source), format, options)
+    if hasattr(source, "read"):
+        if format is None:
+            known = (*get_args(Content), *get_args(Format))
+            raise InvalidParameterError(
+                f"format must be given for a stream: one of {', '.join(known)}"
+            )
+        return _read_bytes(*read_stream(source), format, options)
+    if format in ("pgn", "trf"):
+        raise InvalidParameterError(
+            f"source must be a path or a stream where format is {format}; "
+            f"got {type(source).__name__}"
+        )
+    return read_document(open_document(source, format), format, options)
+
+
+def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
+    name = str(path)
+    try:
+        if not path.exists():
+            refuse(name, NO_FILE, "")
+        format = format or _told(path)
+        if format == "pgn":
+            refuse_options(options, "PGN", tags=True)
+            return read_pgn_files(path, where=_tags(options))
+        if format == "trf":
+            return _read_bytes(path.read_bytes(), name, format, options)
+        return read_document(open_document(path, format), format, options)
+    except OSError as error:
+        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+
+
+def _told(path: Path) -> str | None:
+    """Return what the name of a path tells, or else its content; None: some kind of table."""
+    lowered = path.name.lower()
+    if path.is_dir():
+        files = (one for one in path.rglob("*") if _PGN_NAME.search(one.name.lower()))
+        return "pgn" if any(files) else None
+    for pattern, format in ((_PGN_NAME, "pgn"), (_TRF_NAME, "trf")):
+        if pattern.search(lowered):
+            return format
+    if lowered.endswith(".zip"):
+        return "pgn" if _archives_pgn(path) else None
+    if format_of(path) is not None:
+        return None
+    with path.open("rb") as file:
+        start = file.read(_PEEKED)
+    for begins, format in ((_PGN_START, "pgn"), (_TRF_START, "trf")):
+        if begins.match(start):
+            return format
+    raise InvalidParameterError(
+        f"format must be given, as neither the name of {path} nor its first line tells: one of "
+        f"{', '.join((*get_args(Content), *get_args(Format)))}"
+    )
+
+
+def _archives_pgn(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(_PGN_NAME.search(one.lower()) for one in archive.namelist())
+    except (zipfile.BadZipFile, ValueError):
+        return False  # the reader of archives says what is wrong
+
+
+def _read_bytes(data: bytes, name: str, format: str, options: Options) -> GameColumns:
+    if format == "pgn":
+        refuse_options(options, "PGN", tags=True)
+        return read_pgn(data, name, where=_tags(options))
+    if format == "trf":
+        refuse_options(options, "a report in TRF")
+        if data.startswith(b"\x1f\x8b"):
+            data = decompressed(data, name)
+        return read_trf(data, name)
+    return read_document(open_document(data, format, name), format, options)
+
+
+def _tags(options: Options) -> dict[str, str]:
+    """Return the tags of PGN that are asked for."""
+    tags = {name: "" if value is None else str(value) for name, value in options.where}
+    for name, value in options.where:
+        if tags[name] != ("" if value is None else str(value)):
+            raise InvalidParameterError(
+                f"where (--where) must name a tag of PGN once; got {name!r} twice"
+            )
+    return tags

@@ -1,0 +1,1 @@
+"""PGN: tags and results are read, moves are skipped."""

@@ -1,0 +1,415 @@
+"""Text of PGN, block by block -> games taken apart into tags, moves and the lines of both.
+
+A game is a section of tags and what follows it, up to the next tag outside comments. A section
+without moves goes on after a blank line unless it gives a tag anew; so files of tags alone come
+apart where they should. Memory holds a block and at most one game. Patterns never go back
+(possessive repeats), and what is read anew after a block ended inside a game at least doubles in
+size, so time grows with the length of the text, whatever it holds.
+
+How the moves of a PGN game end, and whether there are any; they are not played through.
+
+Comments in braces, the rest of a line after ";" and lines that begin with "%" say nothing here,
+nor do variations in parentheses. A move is seen by the square it names. Patterns never go back
+(possessive repeats), so time grows with the length of the text, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from equipoise.formats.pgn.values import STANDARD, Outcome, outcome_of
+from equipoise.formats.table import refuse
+
+_COMMENT = rb"\{[^}]*+\}|;[^\n]*+|(?<=\n)%[^\n]*+"
+_MOVE = rb"[a-h][1-8]|O-O"
+_NOISE = re.compile(_COMMENT)
+_STARTS_WITH_A_MOVE = re.compile(
+    rb"(?:" + _COMMENT + rb"|(?!" + _MOVE + rb")[^{])*+(?:" + _MOVE + rb")"
+)
+#: As typographers write them, in UTF-8 and in Latin-1.
+_HALF, _DASH = rb"(?:1/2|\xc2?\xbd)", rb"(?:-|\xe2\x80\x93)"
+_RESULT = rb"1" + _DASH + rb"0|0" + _DASH + rb"1|" + _HALF + rb"(?:" + _DASH + _HALF + rb")?|\*"
+_TOKEN = re.compile(
+    rb"(?P<parenthesis>[()])|(?P<move>" + _MOVE + rb")"
+    rb"|(?<![\w/.:+=\x80-\xff-])(?P<result>" + _RESULT + rb")(?![\w/.:+\x80-\xff-])"
+)
+#: A line of tags inside a comment.
+NEXT_GAME = re.compile(rb'\n\[(?:Event|White|Black|Result)[ \t]*+"')
+
+UNCLOSED = "must close its comment with } before the next game"
+AFTER_RESULT = "must end with its result: the next game begins with tags"
+ONE_RESULT = "must end with one result"
+
+
+class Fault(NamedTuple):
+    """A rule that the moves break; `at` is the place of it in them, in bytes."""
+
+    at: int
+    rule: str
+    got: str
+
+
+class Ending(NamedTuple):
+    """How moves end.
+
+    outcome : what stands after the last move, None where no result does
+    moved : whether there is a move
+    """
+
+    outcome: Outcome | None
+    moved: bool
+    fault: Fault | None = None
+
+
+_NOTHING = Ending(None, False)
+
+
+def ending(moves: bytes) -> Ending:
+    """Return how the text between the tags of one game and those of the next ends."""
+    text = moves.strip()
+    if not text:
+        return _NOTHING
+    # The commonest first, as they are looked for in every game: a byte is found faster than two.
+    lines = b"\n" in text
+    fault = _swallowed(moves) if lines and b"[" in text and b"\n[" in text else None
+    escaped = b";" in text or (b"%" in moves and (moves[0] == 37 or b"\n%" in moves))
+    if fault is None and not escaped:
+        last = text.rsplit(None, 1)[-1]
+        outcome = STANDARD.get(last)
+        if outcome is not None and not _hints(text, len(text) - len(last)):
+            return Ending(outcome, _STARTS_WITH_A_MOVE.match(text) is not None)
+    found = _walked(_NOISE.sub(_blank, moves))
+    return found if fault is None else found._replace(fault=fault)
+
+
+def _hints(text: bytes, end: int) -> bool:
+    """Return whether something like a result may stand before the end."""
+    return (
+        text.find(b"*", 0, end) >= 0
+        or (text.find(b"/", 0, end) >= 0 and text.find(b"/2", 0, end) >= 0)
+        or text.find(b"1-0", 0, end) >= 0
+        or text.find(b"0-1", 0, end) >= 0
+    )
+
+
+def _blank(comment: re.Match[bytes]) -> bytes:
+    """Return spaces as long as a comment, so that places stay what they were."""
+    return b" " * (comment.end() - comment.start())
+
+
+def _walked(text: bytes) -> Ending:
+    """Return how moves without comments end, token by token."""
+    depth = 0
+    moved = False
+    outcome: Outcome | None = None
+    inside: Outcome | None = None
+    fault: Fault | None = None
+    for token in _TOKEN.finditer(text):
+        kind, word = token.lastgroup, token.group()
+        if kind == "parenthesis":
+            depth = depth + 1 if word == b"(" else max(depth - 1, 0)
+        elif kind == "move":
+            moved, inside = True, None
+            if depth == 0 and outcome is not None and fault is None:
+                fault = Fault(token.start(), AFTER_RESULT, "moves after a result")
+        elif depth > 0:
+            inside = _told(word)
+        elif outcome is None:
+            outcome = _told(word)
+        elif outcome != _told(word) and fault is None:
+            fault = Fault(token.start(), ONE_RESULT, f"another one, {word.decode('latin-1')}")
+    # A variation that is never closed takes the result of its game with it.
+    return Ending(inside if outcome is None and depth > 0 else outcome, moved, fault)
+
+
+def _told(word: bytes) -> Outcome | None:
+    """Return what a result after the moves tells."""
+    found = STANDARD.get(word)
+    if found is not None:
+        return found
+    return outcome_of(word.replace(b"\xe2\x80\x93", b"-").replace(b"\xc2", b"").decode("latin-1"))
+
+
+def _swallowed(moves: bytes) -> Fault | None:
+    """Return the comment that runs into the next game, up to the end of a comment there."""
+    for comment in _NOISE.finditer(moves):
+        text = comment.group()
+        if text.startswith(b"{") and text.count(b"{") > 1 and NEXT_GAME.search(text):
+            return Fault(comment.start(), UNCLOSED, "one that runs into the tags of another game")
+    return None
+
+
+#: Bytes read at a time.
+BLOCK = 1 << 20
+#: Bytes of a game with its tags, comments and variations; the largest annotated ones have a
+#: hundredth of it.
+LARGEST_GAME = 1 << 24
+#: Tags of one game; the standard names some forty.
+MOST_TAGS = 500
+#: Tags matched at once; a longer section goes on in the next piece.
+_TAGS_AT_ONCE = 64
+
+LARGEST = "must be at most 16777216 bytes for a game, with its comments"
+TAG = 'must be a tag such as [White "Carlsen, Magnus"]'
+
+_NAME = rb"[A-Za-z0-9_+#=:-]++"
+_VALUE = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
+_WHOLE = rb"\[\s*+" + _NAME + rb'\s*+"' + _VALUE + rb'"\s*+\]'
+#: Tags with at most a line end between them. Event begins a game wherever it stands.
+_SECTION = re.compile(
+    _WHOLE + rb"(?:[ \t]*+\n?[ \t]*+(?!\[\s*+Event\b)" + _WHOLE + rb"){0,%d}+" % (_TAGS_AT_ONCE - 1)
+)
+_PAIR = re.compile(rb"\[\s*+(" + _NAME + rb')\s*+"(' + _VALUE + rb')"\s*+\]')
+_OPENING = re.compile(rb"\[\s*+(" + _NAME + rb")\s*+")
+#: What may stand beside text and comments in braces, up to the next tag: a bracket with a name and
+#: a quotation mark, or with a name and a space at the beginning of a line.
+_BESIDES = (
+    rb"|;[^\n]*+|%(?:(?<=\n%)[^\n]*+)?"
+    rb"|\[(?!\s*+" + _NAME + rb'\s*+")(?!(?<=\n\[)' + _NAME + rb"[ \t]))*+"
+)
+#: Everything up to the next tag. Brackets in comments are none.
+_MOVES = re.compile(rb"(?:[^{;\[%]++|\{[^}]*+\}" + _BESIDES)
+#: The same where a comment ends before the next game at the latest. It is used behind a comment
+#: that is never closed, where others may not be closed either: each would be sought to the end.
+_MOVES_BEHIND = re.compile(
+    rb"(?:[^{;\[%]++|\{(?:[^}\n]++|(?!" + NEXT_GAME.pattern + rb")\n)*+\}" + _BESIDES
+)
+#: A tag that the end of the block cuts, so that it is not known yet whether it is one.
+_CUT = re.compile(
+    rb"\[\s*+(?:" + _NAME + rb'\s*+(?:"' + _VALUE + rb'(?:\\|"\s*+)?)?)?\Z',
+)
+_ENDS_VALUE = re.compile(rb'"\s*+\]')
+
+
+@dataclass(slots=True)
+class RawGame:
+    """A game as it stands in the text; nothing in it is checked yet.
+
+    line : where it begins, from 1
+    tags : name -> value between its quotation marks, with its escapes
+    sections : line and text of the tags, to find a tag's line
+    moves_line : line where the moves begin
+    ending : how the moves end
+    again : name, value and line of tags that are there already
+    broken : name -> line and text of tags that cannot be read
+    loose : tags with quotation marks inside that ought to be escaped
+    """
+
+    line: int
+    tags: dict[bytes, bytes]
+    sections: list[tuple[int, bytes]]
+    moves_line: int
+    ending: Ending
+    fault_line: int = 0
+    again: list[tuple[bytes, bytes, int]] = field(default_factory=list)
+    broken: dict[bytes, tuple[int, bytes]] = field(default_factory=dict)
+    loose: int = 0
+
+    def line_of(self, tag: str) -> int:
+        """Return the line of a tag, or that of the game where it has no such tag."""
+        opening = re.compile(rb"\[\s*+" + re.escape(tag.encode()) + rb'\s*+"', re.IGNORECASE)
+        for line, text in self.sections:
+            found = opening.search(text)
+            if found:
+                return line + text.count(b"\n", 0, found.start())
+        return self.line
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is neither move nor result after the tags."""
+        outcome, moved, fault = self.ending
+        return outcome is None and not moved and fault is None
+
+    def goes_on_in(self, other: RawGame) -> bool:
+        """Return whether the tags of `other` belong to this game."""
+        if not self.empty or not self.tags.keys().isdisjoint(other.tags):
+            return False
+        if self.broken or other.broken:
+            mine, more = {*self.tags, *self.broken}, {*other.tags, *other.broken}
+            if not mine.isdisjoint(more):
+                return False
+        size = sum(len(text) for _, text in self.sections)
+        many = len(self.sections) > MOST_TAGS or size > LARGEST_GAME
+        return bool(self.tags or self.broken) and not many
+
+    def joined(self, other: RawGame) -> RawGame:
+        """Return one game of this one's tags and all of another."""
+        return RawGame(
+            self.line,
+            self.tags | other.tags,
+            self.sections + other.sections,
+            other.moves_line,
+            other.ending,
+            other.fault_line,
+            self.again + other.again,
+            self.broken | other.broken,
+            self.loose + other.loose,
+        )
+
+
+def scan(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
+    """Yield the games of a text.
+
+    blocks : pieces of it, with line feeds as line ends; name : of the file
+    Raises : InvalidDataError   a game is too large
+    """
+    last: RawGame | None = None
+    for game in _pieces(blocks, name):
+        if last is None:
+            last = game
+        elif last.goes_on_in(game):
+            last = last.joined(game)
+        else:
+            yield last
+            last = game
+    if last is not None:
+        yield last
+
+
+def _pieces(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
+    """Yield sections of tags with what follows them; before them, text that has none."""
+    buffer, at, line, final = b"\n", 0, 0, False
+    behind = False
+    while True:
+        taken = _taken(buffer, at, line, final, behind)
+        if taken is not None:
+            game, end = taken
+            behind |= _never_closes(game)
+            if end - at > LARGEST_GAME:
+                refuse(name, LARGEST, f"{end - at} bytes", line=line)
+            # Before the first tag there may be a letter head or a comment.
+            if game.sections or not game.empty:
+                yield game
+            line += buffer.count(b"\n", at, end)
+            at = end
+            continue
+        if final:
+            return
+        rest = len(buffer) - at
+        if rest > LARGEST_GAME:
+            refuse(name, LARGEST, "more, perhaps as a comment is never closed", line=line)
+        parts, more = [buffer[at:]], 0
+        while more < max(rest, 1) and not final:
+            part = next(blocks, b"")
+            final = not part
+            parts.append(part)
+            more += len(part)
+        buffer, at = b"".join(parts), 0
+
+
+def _never_closes(game: RawGame) -> bool:
+    """Return whether a comment of a game is not closed before the next one."""
+    return game.ending.fault is not None and game.ending.fault.rule == UNCLOSED
+
+
+def _taken(
+    buffer: bytes, at: int, line: int, final: bool, behind: bool
+) -> tuple[RawGame, int] | None:
+    """Return the piece that begins at a place and its end; None where it needs more text.
+
+    behind : whether an earlier comment is never closed
+    """
+    section = _SECTION.match(buffer, at)
+    head_end = section.end() if section else _line_end(buffer, at, final)
+    if head_end < 0 or at == len(buffer):
+        return None
+    tags: dict[bytes, bytes] = {}
+    again: list[tuple[bytes, bytes, int]] = []
+    if section:
+        pairs = _PAIR.findall(buffer, at, head_end)
+        tags = dict(pairs)
+        if len(tags) != len(pairs):
+            tags, again, head_end = _once(buffer, at, head_end, line)
+    matched = (_MOVES_BEHIND if behind else _MOVES).match(buffer, head_end)
+    end = matched.end() if matched else head_end
+    unclosed = buffer.startswith(b"{", end)
+    swallowed = NEXT_GAME.search(buffer, end) if unclosed and behind else None
+    # A comment that is longer than any game will not be closed.
+    endless = swallowed is not None or (unclosed and len(buffer) - at > LARGEST_GAME)
+    if not (final or endless) and (unclosed or end == len(buffer) or _CUT.match(buffer, end)):
+        return None
+    game = _game(buffer[at:head_end], tags, buffer[head_end:end], line)
+    game.again = again
+    if not section:
+        _read_broken(game, buffer[at:head_end])
+    if unclosed:
+        fault = Fault(end - head_end, UNCLOSED, "one that is never closed")
+        game.ending = game.ending._replace(fault=fault)
+        game.fault_line = line + buffer.count(b"\n", at, end)
+    if _never_closes(game):
+        # The games behind the comment are not lost with this one.
+        swallowed = swallowed or NEXT_GAME.search(buffer, head_end if not unclosed else end)
+        if swallowed is None and not final:
+            return None
+        end = len(buffer) if swallowed is None else swallowed.start() + 1
+    return game, end
+
+
+def _line_end(buffer: bytes, at: int, final: bool) -> int:
+    """Return where a line of a broken tag ends, -1 where that is not in the buffer yet.
+
+    Where no tag begins at all, before the first one, that is the place itself.
+    """
+    if not buffer.startswith(b"[", at):
+        return at
+    end = buffer.find(b"\n", at)
+    return len(buffer) if end < 0 and final else end
+
+
+def _game(head: bytes, tags: dict[bytes, bytes], moves: bytes, line: int) -> RawGame:
+    """Return a game of its parts, with lines."""
+    if not head:
+        blank = len(moves) - len(moves.lstrip())
+        line, moves = line + moves.count(b"\n", 0, blank), b"\n" + moves[blank:]
+    moves_line = line + head.count(b"\n") - (not head)
+    found = ending(moves)
+    fault_line = 0
+    if found.fault is not None:
+        fault_line = moves_line + moves.count(b"\n", 0, found.fault.at)
+    return RawGame(line, tags, [(line, head)] if head else [], moves_line, found, fault_line)
+
+
+def _once(
+    buffer: bytes, at: int, end: int, line: int
+) -> tuple[dict[bytes, bytes], list[tuple[bytes, bytes, int]], int]:
+    """Return the tags of one game, those that it has again, and where it ends.
+
+    Games of tags alone may stand back to back. The next one begins where the first tag comes
+    again, once it is said who played.
+    """
+    tags: dict[bytes, bytes] = {}
+    again: list[tuple[bytes, bytes, int]] = []
+    first = b""
+    for pair in _PAIR.finditer(buffer, at, end):
+        tag, value = pair.groups()
+        first = first or tag
+        if tag not in tags:
+            tags[tag] = value
+        elif tag == first and b"White" in tags and b"Black" in tags:
+            return tags, again, pair.start()
+        else:
+            again.append((tag, value, line + buffer.count(b"\n", at, pair.start())))
+    return tags, again, end
+
+
+def _read_broken(game: RawGame, text: bytes) -> None:
+    """Read a line that begins like a tag but is none.
+
+    A value with quotation marks inside that are not escaped is clear if the line has nothing
+    else; anything more is not guessed at.
+    """
+    opening = _OPENING.match(text)
+    if opening is None:
+        return
+    tag = opening.group(1)
+    value = text[opening.end() :].rstrip().removesuffix(b"]").rstrip()
+    whole = text.rstrip().endswith(b"]") and len(value) > 1
+    whole = whole and value.startswith(b'"') and value.endswith(b'"')
+    if whole and not _ENDS_VALUE.search(value[1:-1]):
+        game.tags[tag] = value[1:-1]
+        game.loose += 1
+    else:
+        game.broken[tag] = (game.line, text)

@@ -1,0 +1,286 @@
+"""Where text of PGN comes from: files, compressed files, archives, directories of them.
+
+What a file is, its first bytes tell, not its name. Everything is read as a stream, so a file that
+unpacks to a thousand times its size needs no more memory than another.
+
+Bytes of a stream -> blocks of text in a form that the reader of PGN knows.
+
+Line ends become line feeds, UTF-16 becomes UTF-8, and a byte order mark goes. Anything else stays
+as it is: names tell their encoding one by one.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import importlib
+import io
+import lzma
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from equipoise.errors import EquipoiseError
+from equipoise.formats.pgn.scan import BLOCK
+from equipoise.formats.table import NO_FILE, refuse
+
+#: Endings of the names that are read below a directory.
+ENDINGS = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.zst", ".pgn.zip")
+
+READABLE = "must be a file that can be read"
+
+
+class Packing(NamedTuple):
+    """A way to pack a file: what its first bytes are, and what must hold of it."""
+
+    first: re.Pattern[bytes]
+    whole: str
+    readable: str
+
+
+_GZIP = Packing(
+    re.compile(rb"\x1f\x8b"), "must be a whole gzip file", "must be a gzip file that can be read"
+)
+_BZIP2 = Packing(
+    re.compile(rb"BZh"), "must be a whole bzip2 file", "must be a bzip2 file that can be read"
+)
+# The second magic is of frames to be skipped, with which files of several frames may begin.
+_ZSTD = Packing(
+    re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+    "must be a whole zstd file",
+    "must be a zstd file that can be read",
+)
+_ARCHIVE = "must be a whole zip archive that can be read"
+_ZIP = Packing(re.compile(rb"PK(?:\x03\x04|\x05\x06)"), _ARCHIVE, _ARCHIVE)
+_PLAIN = Packing(re.compile(rb""), READABLE, READABLE)
+
+#: All that unpacking raises for data that is damaged, locked or packed in a rare way.
+_DAMAGE: tuple[type[Exception], ...] = (
+    OSError,
+    RuntimeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+)
+_BAD_ARCHIVE: tuple[type[Exception], ...] = (*_DAMAGE, EOFError)
+
+
+class Readable(Protocol):
+    """Anything that hands over bytes piece by piece."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most so many."""
+
+
+class Document(NamedTuple):
+    """A text to be read. name : for problems; stream : its bytes, unpacked as they are read."""
+
+    name: str
+    stream: GuardedStream
+
+
+Open: TypeAlias = Callable[[], Iterator[Document]]
+
+
+class GuardedStream:
+    """A stream whose failures are problems of its file."""
+
+    def __init__(
+        self,
+        stream: Readable,
+        name: str,
+        packing: Packing,
+        damage: tuple[type[Exception], ...] = _DAMAGE,
+    ) -> None:
+        self._stream, self._name, self._packing, self._damage = stream, name, packing, damage
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most so many. Raises : InvalidDataError."""
+        try:
+            return self._stream.read(size)
+        except EOFError:
+            refuse(self._name, self._packing.whole, "a file that is cut off")
+        except self._damage as error:
+            refuse(self._name, self._packing.readable, _reason(error))
+
+
+def documents_in(path: Path) -> list[Open]:
+    """Return how to open a file, or each file with PGN below a directory, by name.
+
+    Hidden files and links to directories are passed over.
+    Raises : InvalidDataError   there is nothing to open
+    """
+    name = str(path)
+    try:
+        if not path.is_dir():
+            if not path.exists():
+                refuse(name, NO_FILE, "")
+            return [partial(_opened, path)]
+        files = sorted(_below(path), key=lambda one: one.parts)
+    except OSError as error:
+        refuse(name, READABLE, _reason(error))
+    if not files:
+        refuse(name, "must be a directory with .pgn files", "none")
+    return [partial(_opened, one) for one in files]
+
+
+def documents_of(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
+    """Yield the text of an open file, or those of an archive.
+
+    Raises : InvalidDataError   it cannot be unpacked
+    Raises : EquipoiseError     a library is missing for that
+    """
+    try:
+        first = file.peek(4)[:4]
+    except OSError as error:
+        refuse(name, READABLE, _reason(error))
+    if _ZIP.first.match(first):
+        yield from _members(file, name)
+    elif _GZIP.first.match(first):
+        with gzip.GzipFile(fileobj=file) as unzipped:
+            yield Document(name, GuardedStream(unzipped, name, _GZIP))
+    elif _BZIP2.first.match(first):
+        with bz2.BZ2File(file) as unzipped:
+            yield Document(name, GuardedStream(unzipped, name, _BZIP2))
+    elif _ZSTD.first.match(first):
+        zstd = _zstd()
+        with zstd.open(file) as unzipped:
+            damage = (*_DAMAGE, zstd.ZstdError)
+            yield Document(name, GuardedStream(unzipped, name, _ZSTD, damage))
+    else:
+        yield Document(name, GuardedStream(file, name, _PLAIN))
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """Yield the files with PGN below a directory, in any order."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, _, files in os.walk(path, onerror=fail):
+        for file in files:
+            if file.lower().endswith(ENDINGS) and not file.startswith("."):
+                yield Path(folder, file)
+
+
+def _opened(path: Path) -> Iterator[Document]:
+    """Yield the texts of a file."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        refuse(str(path), READABLE, _reason(error))
+    with file:
+        yield from documents_of(file, str(path))
+
+
+def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
+    """Yield the .pgn members of an archive in the order of their names."""
+    try:
+        archive = zipfile.ZipFile(file)
+    except _BAD_ARCHIVE as error:
+        refuse(name, _ZIP.readable, _reason(error))
+    with archive:
+        members = sorted(one for one in archive.namelist() if _is_pgn(one))
+        if not members:
+            refuse(name, "must be an archive with .pgn files", "none")
+        for one in members:
+            place = f"{name}/{one}"
+            try:
+                member = archive.open(one)
+            except _BAD_ARCHIVE as error:
+                refuse(place, _ZIP.readable, _reason(error))
+            with member:
+                yield Document(place, GuardedStream(member, place, _ZIP))
+
+
+def _is_pgn(member: str) -> bool:
+    """Return whether a member of an archive is PGN; macOS adds hidden files of its own."""
+    hidden = PurePosixPath(member).name.startswith(".") or member.startswith("__MACOSX/")
+    return member.lower().endswith(".pgn") and not hidden
+
+
+def _zstd() -> Any:
+    """Return the module that reads zstd, in the standard library from Python 3.14 on."""
+    for module in ("compression.zstd", "backports.zstd"):
+        try:
+            return importlib.import_module(module)
+        except ImportError:
+            continue
+    raise EquipoiseError(
+        "a file compressed by zstd is read by backports.zstd, which is not installed: "
+        "pip install 'equipoise[zstd]'"
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """Return why something could not be read."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+TEXT = "must be text in the format pgn"
+
+
+def blocks_of(stream: GuardedStream, name: str, size: int = BLOCK) -> Iterator[bytes]:
+    """Yield the text of a stream, block by block.
+
+    size : bytes read at once
+    Raises : InvalidDataError   it is not text, or there is nothing
+    """
+    first = stream.read(size)
+    if not first:
+        refuse(name, "must hold at least one game", "an empty file")
+    raw = _raw(first, stream, size)
+    if first.startswith(_UTF_16_MARKS):
+        raw = _from_utf_16(raw, name)
+    elif b"\0" in first[:1024]:
+        refuse(name, TEXT, "a binary file")
+    yield from _with_line_feeds(raw)
+
+
+def _raw(first: bytes, stream: GuardedStream, size: int) -> Iterator[bytes]:
+    """Yield a first block without its byte order mark, and the rest of its stream."""
+    block = first.removeprefix(_UTF_8_MARK)
+    while block:
+        yield block
+        block = stream.read(size)
+
+
+def _from_utf_16(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Yield text in UTF-16 as UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-16")()
+    try:
+        for block in blocks:
+            yield decoder.decode(block).encode("utf-8")
+        decoder.decode(b"", final=True)
+    except UnicodeError:
+        refuse(name, TEXT, "bytes that are no UTF-16")
+
+
+def _with_line_feeds(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield text whose line ends are line feeds, whatever they were."""
+    held = b""
+    for block in blocks:
+        text = held + block
+        # What follows a return in the next block decides whether it is half of a line end.
+        held = b"\r" if text.endswith(b"\r") else b""
+        text = text.removesuffix(b"\r")
+        if b"\r" in text:
+            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if text:
+            yield text
+    if held:
+        yield b"\n"

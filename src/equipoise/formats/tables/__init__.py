@@ -1,0 +1,1 @@
+"""Tables of matches, whatever file they come from, checked and turned into a history."""

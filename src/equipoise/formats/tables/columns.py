@@ -1,0 +1,368 @@
+"""One column of a table -> typed values, and masks of the rows whose value is not allowed.
+
+The columns of a table under the names asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.history import AT_HOME, NOT_AT_HOME, TRUTH
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.options import Options
+from equipoise.formats.table import Fault, Table
+
+IDENTIFIER = "must be text or a whole number"
+NOT_EMPTY = "must not be empty"
+WHOLE = "must be a whole number from 0"
+NUMBER = "must be a number"
+FINITE = "must be a finite number"
+
+#: A whole number as a machine writes it: no leading zeros, no plus, so that it can come back.
+_CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
+_CANONICAL_FLOAT = r"^(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|NaN|-?inf)$"
+_TRUTHS = dict.fromkeys(AT_HOME, True) | dict.fromkeys(NOT_AT_HOME, False)
+#: Widest range of whole numbers, as a multiple of their count, that is numbered by a table.
+_SPREAD = 8
+
+
+class Numbers(NamedTuple):
+    """float64 of every row (NaN where absent or faulty), which are absent, and the faults."""
+
+    values: Floats
+    absent: Flags | None
+    faults: tuple[Fault, ...]
+
+
+def mask(flags: pl.Series) -> Flags:
+    """Return a boolean column as a NumPy mask; null is False."""
+    values: Flags = flags.fill_null(False).to_numpy()
+    return values
+
+
+def faults_of(*candidates: tuple[Flags | None, str]) -> tuple[Fault, ...]:
+    """Return the faults among (rows, rule) in which any row is broken."""
+    return tuple(Fault(rows, rule) for rows, rule in candidates if rows is not None and rows.any())
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    """Return text-like columns as text, where empty text is absent."""
+    if column.dtype in (pl.Categorical, pl.Enum, pl.Binary):
+        column = column.cast(pl.String, strict=False)
+    if column.dtype != pl.String:
+        return column
+    blank = column.str.strip_chars() == ""
+    return column.set(blank, None) if blank.any() else column
+
+
+def text_of(column: pl.Series) -> pl.Series:
+    """Return values as text, null where they have none: lists, objects, bytes that are no text."""
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        return pl.Series(column.name, [None] * len(column), dtype=pl.String)
+    return column.cast(pl.String, strict=False)
+
+
+def read_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fault, ...]]:
+    """Return ids as Int64 or String, null where absent or faulty, and the faults.
+
+    untyped : text that is a canonical whole number on every row becomes whole numbers
+    """
+    column = _as_text(column)
+    if column.dtype == pl.String:
+        whole = whole_numbers(column) if untyped else None
+        return (column if whole is None else whole), ()
+    if column.dtype.is_integer():
+        whole = column.cast(pl.Int64, strict=False)
+        fits = whole.null_count() == column.null_count()
+        return (whole if fits else column.cast(pl.String)), ()
+    if column.dtype.is_float() or column.dtype.is_decimal():
+        column = column.cast(pl.Float64).fill_nan(None)
+        whole = (column.floor() == column) & (column.abs() < 2**53)
+        fraction = mask(~whole)
+        return column.set(~whole, None).cast(pl.Int64), faults_of((fraction, IDENTIFIER))
+    if column.dtype.is_temporal() or column.dtype == pl.Boolean:
+        return column.cast(pl.String), ()
+    if column.dtype == pl.Null:
+        return column.cast(pl.String), ()
+    nothing = pl.Series(column.name, [None] * len(column), dtype=pl.String)
+    return nothing, faults_of((mask(column.is_not_null()), IDENTIFIER))
+
+
+def required_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fault, ...]]:
+    """Return ids as `read_ids` does, with a fault where they are absent."""
+    ids, faults = read_ids(column, untyped)
+    if ids.null_count() == 0:
+        return ids, faults
+    empty = mask(ids.is_null())
+    for fault in faults:
+        empty &= ~fault.rows
+    return ids, (*faults, *faults_of((empty, NOT_EMPTY)))
+
+
+def read_ranks(column: pl.Series) -> tuple[Ints, tuple[Fault, ...]]:
+    """Return whole numbers from 0 (0 on faulty rows), and the faults."""
+    column = _as_text(column)
+    if column.dtype == pl.String:
+        text = column.str.strip_chars()
+        whole = text.cast(pl.Int64, strict=False)
+        if whole.null_count() == column.null_count():
+            column = whole
+        else:
+            column = text.cast(pl.Float64, strict=False)
+    if column.dtype.is_float() or column.dtype.is_decimal():
+        column = column.cast(pl.Float64)
+        column = column.set((column.floor() != column) | (column.abs() >= 2**53), None)
+    numeric = column.dtype.is_numeric()
+    if not numeric:
+        return np.zeros(len(column), np.int64), (Fault(np.ones(len(column), bool), WHOLE),)
+    whole = column.cast(pl.Int64, strict=False)
+    absent = mask(whole.is_null()) if whole.null_count() else None
+    values: Ints = whole.fill_null(0).to_numpy()
+    if len(values) and values.min() < 0:
+        absent = values < 0 if absent is None else absent | (values < 0)
+    return values, faults_of((absent, WHOLE))
+
+
+def read_numbers(column: pl.Series, *, nan_is_absent: bool = True) -> Numbers:
+    """Return finite numbers, NaN where absent, and the faults."""
+    column = _as_text(column)
+    unread = None
+    if column.dtype == pl.String:
+        numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
+        if numbers.null_count() > column.null_count():
+            unread = mask(numbers.is_null() & column.is_not_null())
+    elif column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null):
+        numbers = column.cast(pl.Float64)
+    else:
+        numbers = pl.Series([None] * len(column), dtype=pl.Float64)
+        unread = mask(column.is_not_null())
+    if nan_is_absent:
+        numbers = numbers.fill_nan(None)
+    absent = mask(numbers.is_null()) if numbers.null_count() else None
+    values: Floats = numbers.fill_null(np.nan).to_numpy()
+    infinite = np.isinf(values) if nan_is_absent else ~np.isfinite(values)
+    if absent is not None:
+        infinite &= ~absent
+    return Numbers(values, absent, faults_of((unread, NUMBER), (infinite, FINITE)))
+
+
+def read_scores(column: pl.Series, *, lower_is_better: bool) -> tuple[Ints, tuple[Fault, ...]]:
+    """Return numbers as ranks from 1, equal ones sharing theirs (0 on faulty rows), and the faults.
+
+    lower_is_better : the lowest number has the lowest rank, not the highest
+    """
+    numbers = read_numbers(column)
+    faults = numbers.faults
+    if numbers.absent is not None:
+        told = np.zeros(len(column), dtype=bool)
+        for fault in faults:
+            told |= fault.rows
+        faults = (*faults, *faults_of((numbers.absent & ~told, NUMBER)))
+    exact = _as_text(column)
+    if exact.dtype == pl.String:
+        whole = whole_numbers(exact)
+        exact = pl.Series(numbers.values) if whole is None else whole
+    elif not exact.dtype.is_integer():
+        exact = pl.Series(numbers.values)
+    # Equal scores tie, so whole numbers must not pass through float64; -0.0 is 0.0.
+    if exact.dtype.is_float():
+        exact = (exact + 0.0).fill_nan(None)
+    ranks: Ints = (
+        exact.rank("dense", descending=not lower_is_better).cast(pl.Int64).fill_null(0).to_numpy()
+    )
+    return ranks, faults
+
+
+def read_truths(column: pl.Series) -> tuple[Flags, tuple[Fault, ...]]:
+    """Return truth values, true where absent, and the faults."""
+    column = _as_text(column)
+    if column.dtype == pl.Boolean:
+        return column.fill_null(True).to_numpy(), ()
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    text = text_of(column).str.strip_chars().str.to_lowercase()
+    truths = text.replace_strict(_TRUTHS, default=None, return_dtype=pl.Boolean)
+    unread = mask(truths.is_null() & column.is_not_null())
+    return truths.fill_null(True).to_numpy(), faults_of((unread, TRUTH))
+
+
+def number_ids(ids: pl.Series) -> tuple[Ints, Ids]:
+    """Return the row of every id among the distinct ids in ascending order, and these.
+
+    Null is given row 0: rows without an id are dropped before it matters.
+    """
+    present = ids.drop_nulls()
+    if ids.dtype == pl.String:
+        distinct = present.unique().sort()
+        codes = ids.cast(pl.Enum(distinct)).to_physical().fill_null(0)
+        return codes.cast(pl.Int64).to_numpy(), distinct.to_numpy().astype(object)
+    if not len(present):
+        return np.zeros(len(ids), np.int64), np.zeros(0, np.int64)
+    values: Ints = ids.fill_null(present[0]).to_numpy()
+    low, high = int(values.min()), int(values.max())
+    if high - low >= _SPREAD * len(values):
+        distinct_values, rows = np.unique(values, return_inverse=True)
+        return rows.astype(np.int64, copy=False), distinct_values
+    shifted = values - low if low else values
+    there = np.zeros(high - low + 1, dtype=bool)
+    there[shifted] = True
+    if there.all():
+        return shifted, np.arange(low, high + 1)
+    return (np.cumsum(there) - 1)[shifted], np.flatnonzero(there) + low
+
+
+def keep_used(rows: Ints, ids: Ids) -> tuple[Ints, Ids]:
+    """Return rows and ids without the ids that no row uses."""
+    used = np.zeros(len(ids), dtype=bool)
+    used[rows] = True
+    if used.all():
+        return rows, ids
+    return (np.cumsum(used) - 1)[rows], ids[used]
+
+
+def read_attribute(column: pl.Series, untyped: bool) -> Ids | None:
+    """Return a kept column: int64, float64, bool or objects (text); None where it is nested.
+
+    Absent values are NaN among numbers with a fraction, else None.
+    """
+    column = _as_text(column)
+    if untyped and column.dtype == pl.String:
+        column = _recognised(column)
+    if column.dtype.is_temporal():
+        column = _iso_text(column)
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        return None
+    if column.dtype.is_float() or column.dtype.is_decimal():
+        column = column.cast(pl.Float64).fill_nan(None)
+    if column.null_count() == len(column):
+        return np.full(len(column), None, dtype=object)
+    if column.dtype.is_float():
+        return column.fill_null(np.nan).to_numpy()
+    if column.dtype.is_integer():
+        whole = column.cast(pl.Int64, strict=False)
+        # Beyond 64 bits only text keeps every digit.
+        fits = whole.null_count() == column.null_count()
+        column = whole if fits else column.cast(pl.String)
+    return text_objects(column) if column.dtype == pl.String else _plain(column)
+
+
+def text_objects(column: pl.Series) -> Ids:
+    """Return text as objects, one object for equal texts."""
+    distinct = column.drop_nulls().unique().sort()
+    codes = column.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    objects = np.array([*distinct.to_list(), None], dtype=object)
+    taken: Ids = objects[codes]
+    return taken
+
+
+def _plain(column: pl.Series) -> Ids:
+    if column.null_count() == 0:
+        return column.to_numpy()
+    return np.array(column.to_list(), dtype=object)
+
+
+def _recognised(column: pl.Series) -> pl.Series:
+    """Return text as numbers or truth values where every value present is one."""
+    whole = whole_numbers(column)
+    if whole is not None:
+        return whole
+    if column.str.contains(_CANONICAL_FLOAT).all():
+        return column.cast(pl.Float64)
+    if column.is_in(["true", "false"]).all():
+        return column == "true"
+    return column
+
+
+def whole_numbers(column: pl.Series) -> pl.Series | None:
+    """Return text as Int64 if every value present is a canonical whole number that fits."""
+    if not column.str.contains(_CANONICAL_INTEGER).all():
+        return None
+    whole = column.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == column.null_count() else None
+
+
+def _iso_text(column: pl.Series) -> pl.Series:
+    if column.dtype == pl.Datetime:
+        return column.dt.to_string("iso:strict")
+    return column.cast(pl.String)
+
+
+PLACES = "needs a rank, winner or score column"
+
+
+def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return the table under the names asked for, and notes.
+
+    Raises : InvalidParameterError   a column that was named is not there
+    Raises : InvalidDataError        required columns or all rows are missing
+    """
+    frame, names = table.frame, list(options.columns)
+    for old in options.columns.values():
+        _require_column(frame, old, "columns")
+    moved = set(options.columns.values())
+    hidden = [name for name in frame.columns if name in names and name not in moved]
+    kept = [name for name in frame.columns if name not in moved and name not in names and name]
+    if names or len(kept) < len(frame.columns):
+        # Column by column: as an expression a name such as * or ^a.*$ would mean several.
+        renamed = [frame[old].alias(new) for new, old in options.columns.items()]
+        frame = pl.DataFrame([*(frame[name] for name in kept), *renamed])
+    for name in options.statistics:
+        _require_column(frame, name, "statistics")
+    problems = list(_column_problems(frame, table.name, options))
+    if problems:
+        raise InvalidDataError(problems)
+    by_score = places_from_score(frame.columns, options)
+    if options.lower_score_is_better and not by_score:
+        raise InvalidParameterError(
+            "lower_score_is_better (--lower-score-is-better) needs a score column that decides "
+            f"the places; here {'rank' if 'rank' in frame.columns else 'winner'} decides them"
+        )
+    notes = [f"column {name!r} of the file is hidden by the renamed one" for name in hidden]
+    if "" in table.frame.columns:
+        notes.append("a column without a name is left out")
+    if by_score:
+        first = "lowest" if options.lower_score_is_better else "highest"
+        notes.append(f"the column score decides the places: the {first} is first")
+    return frame, tuple(notes)
+
+
+def places_from_score(columns: Sequence[str], options: Options) -> bool:
+    """Return whether `score` decides the places: no other column does, and it is no statistic."""
+    return (
+        "score" in columns
+        and "score" not in options.statistics
+        and not {"rank", "winner"} & set(columns)
+    )
+
+
+def _require_column(frame: pl.DataFrame, name: str, parameter: str) -> None:
+    if name not in frame.columns:
+        raise InvalidParameterError(
+            f"{parameter} must name a column of the table ({', '.join(frame.columns)}); "
+            f"got {name!r}"
+        )
+
+
+def _column_problems(frame: pl.DataFrame, name: str, options: Options) -> list[Problem]:
+    got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
+    problems = [
+        Problem(name, None, required, "must be a column of the table", got)
+        for required in ("match", "player")
+        if required not in frame.columns
+    ]
+    deciding = {"rank", "winner"} & set(frame.columns)
+    if not deciding and not places_from_score(frame.columns, options):
+        if "score" in frame.columns:
+            got += ", of which score is a statistic (--stat)"
+        problems.append(Problem(name, None, "rank", PLACES, got))
+    if len(deciding) == 2:
+        rule = "must not stand beside rank: one of the two decides a match"
+        problems.append(Problem(name, None, "winner", rule, "both columns"))
+    if not len(frame):
+        problems.append(Problem(name, None, "", "must have at least one row", "none"))
+    return problems

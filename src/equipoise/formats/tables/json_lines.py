@@ -1,0 +1,120 @@
+"""JSON Lines, one object a row -> table."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from equipoise.arrays import Ints
+from equipoise.formats.table import BrokenRow, Table, refuse, shown
+from equipoise.formats.tables.frames import series_of
+
+OBJECT = "must be one JSON object"
+
+
+def holds_contests(data: bytes) -> bool:
+    """Return whether the first line is a contest with its standings, not a row."""
+    start = len(data) - len(data.lstrip(b"\xef\xbb\xbf \t\r\n"))
+    end = data.find(b"\n", start)
+    try:
+        document = json.loads(data[start : end if end >= 0 else len(data)])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and "standings" in document
+
+
+def read_json_lines(data: bytes, name: str) -> Table:
+    """Return the table of a file of JSON objects, a line each."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if data.isspace() or not data:
+        refuse(name, "must hold at least one row", "an empty file")
+    frame = _fast(data)
+    if frame is not None:
+        return Table(frame=frame, name=name)
+    return _careful(data, name)
+
+
+def _fast(data: bytes) -> pl.DataFrame | None:
+    """Return the rows if all lines are flat objects of plain types, else None."""
+    try:
+        frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+    except pl.exceptions.PolarsError:
+        return None
+    plain = (pl.Int64, pl.Float64, pl.String, pl.Boolean, pl.Null)
+    if not all(dtype in plain for dtype in frame.dtypes):
+        return None
+    # Blank lines are no rows: count lines only where there are none.
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    return frame if lines == len(frame) else None
+
+
+def _careful(data: bytes, name: str) -> Table:
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    broken: list[BrokenRow] = []
+    texts = data.split(b"\n")
+    last = max(at for at, text in enumerate(texts) if text.strip())
+    for at, text in enumerate(texts):
+        if not text.strip():
+            continue
+        try:
+            row = json.loads(text)
+        except UnicodeDecodeError as error:
+            got = f"the byte 0x{text[error.start]:02x}"
+            refuse(name, "must be text in UTF-8", got, line=at + 1)
+        except ValueError as error:
+            if at == last and len(texts) == last + 1 and text.lstrip().startswith(b"{"):
+                refuse(name, "must be whole", "a last line that is cut off", line=at + 1)
+            row = str(error)
+        except RecursionError:
+            row = None  # too many brackets within one another: no object of plain values
+        if not isinstance(row, dict):
+            broken.append(BrokenRow(len(rows), "", OBJECT, shown(text.decode()[:80])))
+            row = {}
+        rows.append(row)
+        lines.append(at + 1)
+
+    def locate(at: Ints) -> list[tuple[str, int | None]]:
+        return [(name, lines[row]) for row in at.tolist()]
+
+    return replace(_table(rows, name), locate=locate, broken_rows=tuple(broken))
+
+
+def read_json_rows(documents: list[Any], name: str) -> Table:
+    """Return the table of a JSON list of objects, a row each."""
+    broken = tuple(
+        BrokenRow(at, "", OBJECT, shown(one))
+        for at, one in enumerate(documents)
+        if not isinstance(one, dict)
+    )
+    rows = [one if isinstance(one, dict) else {} for one in documents]
+    return replace(_table(rows, name), broken_rows=broken)
+
+
+def _table(rows: list[dict[str, Any]], name: str) -> Table:
+    return Table(frame=pl.DataFrame([_column(key, rows) for key in _keys(rows)]), name=name)
+
+
+def _keys(rows: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(key for row in rows for key in row))
+
+
+def _column(key: str, rows: list[dict[str, Any]]) -> pl.Series:
+    values = [row.get(key) for row in rows]
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds <= {int} or kinds <= {int, float} or kinds <= {bool}:
+        return series_of(
+            key,
+            [
+                float(value) if kinds == {int, float} and value is not None else value
+                for value in values
+            ],
+        )
+    texts = [
+        value if value is None or isinstance(value, str) else json.dumps(value) for value in values
+    ]
+    return pl.Series(key, texts, dtype=pl.String)

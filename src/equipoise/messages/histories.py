@@ -1,0 +1,256 @@
+"""Shape of what a command says of the history that it read.
+
+Shapes of what rating a history answers.
+
+Shapes of why a match changed a rating.
+
+Shapes of the series that a chart shows.
+
+Shape of what simulating a history answers.
+
+Shapes of what the guided tour answers.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+import msgspec
+
+from equipoise.messages.errors import ProblemMessage
+
+
+class HistoryMessage(msgspec.Struct, frozen=True):
+    """What was read and what was left out.
+
+    unrated : matches marked as not rated; filtered : matches outside what was asked for
+    """
+
+    matches: int
+    participations: int
+    players: int
+    unrated: int
+    filtered: int
+    dropped_matches: list[str]
+    dropped_rows: int
+    problems: list[ProblemMessage]
+    notes: list[str]
+
+
+class RateSummary(msgspec.Struct, frozen=True):
+    """What was read, left out and rated, and how long it took.
+
+    unused : columns and options that were given and that the system does not use
+    """
+
+    system: str
+    parameters: dict[str, Any]
+    matches: int
+    participations: int
+    players: int
+    known_matches: int
+    skipped_all_tied: list[str]
+    single: int
+    unrated: int
+    filtered: int
+    dropped_matches: list[str]
+    dropped_rows: int
+    problems: list[ProblemMessage]
+    notes: list[str]
+    unused: list[str]
+    seconds: dict[str, float]
+    kernels_compiled: int
+
+
+class RateMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise rate --json`."""
+
+    summary: RateSummary
+    ratings: list[dict[str, Any]]
+
+
+class ParameterMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A parameter of a system: its type and default, and what to know before setting it.
+
+    note : left out where there is nothing to know
+    """
+
+    name: str
+    type: str
+    default: Any
+    note: str = ""
+
+
+class SystemMessage(msgspec.Struct, frozen=True):
+    """A rating system: what it is for, what it can rate, its parameters.
+
+    uses : columns of a history that change its ratings; needs : those that only count once a
+        parameter is set, by the name of that parameter
+    """
+
+    name: str
+    summary: str
+    rates: str
+    source: str
+    parameters: list[ParameterMessage]
+    uses: list[str]
+    needs: dict[str, str]
+
+
+class ContributionMessage(msgspec.Struct, frozen=True):
+    """One part of the change, in rating points, and a sentence on why it is so large."""
+
+    name: str
+    change: float
+    reason: str
+
+
+class QuantityMessage(msgspec.Struct, frozen=True):
+    """One number on the way from the result to the change: its unit and what it means."""
+
+    name: str
+    value: float | None
+    unit: str
+    meaning: str
+
+
+class OpponentMessage(msgspec.Struct, frozen=True):
+    """What one opponent, or opposing team, had to do with it; `effect` in rating points."""
+
+    player: int | str
+    rank: int
+    rating: float
+    deviation: float | None
+    score: float
+    expected: float
+    effect: float
+
+
+class RememberedMessage(msgspec.Struct, frozen=True):
+    """What a remembered performance has to say; `match` is null for what was before all of them."""
+
+    match: int | str | None
+    time: int | str | None
+    performance: float
+    weight: float
+    change: float
+
+
+class ExplainMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise explain --json`: why a match changed a player's rating.
+
+    `contributions` sum to `change`. `rank` counts from 1, `tied` the others in that place. Times
+    are as the history writes them. `expected` and `score` are shares of the opponents, expected
+    to be beaten and beaten, ties one half. `played` is the time that was posted with the match,
+    null where there was none; a pool then counts it at `time`, that of its receipt. `least_change`
+    and `largest_change` are what the worst and the best result there can be would have done, null
+    where a system has no bound.
+    """
+
+    system: str
+    match: int | str
+    player: int | str
+    time: int | str | None
+    rank: int
+    tied: int
+    teams: int
+    weight: float
+    rating_before: float
+    deviation_before: float | None
+    rating: float
+    deviation: float | None
+    change: float
+    expected: float
+    score: float
+    contributions: list[ContributionMessage]
+    quantities: list[QuantityMessage]
+    opponents: list[OpponentMessage]
+    remembered: list[RememberedMessage]
+    least_change: float | None
+    largest_change: float | None
+    played: int | str | None = None
+
+
+class PointMessage(msgspec.Struct, frozen=True):
+    """A player after a match; null where the history has no times or the system no such number."""
+
+    match: int | str
+    time: int | date | datetime | None
+    rating: float
+    deviation: float | None
+    performance: float | None
+
+
+class SeriesMessage(msgspec.Struct, frozen=True):
+    """A player's rated matches in order."""
+
+    player: int | str
+    points: list[PointMessage]
+
+
+class BarMessage(msgspec.Struct, frozen=True, rename={"low": "from", "high": "to"}):
+    """How many players have a rating in [from, to)."""
+
+    low: float
+    high: float
+    players: int
+
+
+class PlaceMessage(msgspec.Struct, frozen=True):
+    """Where a player stands in a pool; `above` is the share of players with a higher rating."""
+
+    player: int | str
+    rating: float
+    above: float
+
+
+class DistributionMessage(msgspec.Struct, frozen=True):
+    """How the ratings of a pool are spread."""
+
+    players: int
+    mean: float
+    median: float
+    percentiles: dict[str, float]
+    bars: list[BarMessage]
+    places: list[PlaceMessage]
+
+
+class PlotMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise plot --json`: series of players, or a distribution."""
+
+    system: str
+    series: list[SeriesMessage]
+    distribution: DistributionMessage | None
+    history: HistoryMessage
+
+
+class SimulateMessage(msgspec.Struct, frozen=True):
+    """What was made, from which seed and parameters, and where it went."""
+
+    kind: str
+    seed: int
+    parameters: dict[str, Any]
+    matches: int
+    participations: int
+    players: int
+    output: str | None
+    skills: str | None
+    seconds: float
+
+
+class StepMessage(msgspec.Struct, frozen=True):
+    """A step of the tour: what it is about, what was typed and what came of it."""
+
+    words: str
+    command: str
+    output: str
+    seconds: float
+
+
+class DemoMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise demo --json`."""
+
+    steps: list[StepMessage]
+    folder: str | None
+    seconds: float

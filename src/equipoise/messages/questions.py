@@ -1,0 +1,159 @@
+"""Shapes of questions to a pool of the service.
+
+Shapes of what predicting a match answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from equipoise.messages.matches import Id, Moment
+
+
+class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A match to predict; the answer is that of `equipoise predict --json`.
+
+    teams : ids, team by team; players who are not in the pool are newcomers
+    at : time of the match; absent: now
+    home : number of the team that plays at home, from 0
+    samples, seed : of the distribution of places; absent: none
+    what_if : players for whom every place is tried, of more than 100 teams a selection
+    """
+
+    teams: list[list[Id]]
+    at: Moment | None = None
+    home: int | None = None
+    samples: int | None = None
+    seed: int = 0
+    what_if: list[Id] = []
+
+
+class BalancePlayer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A player of a lobby.
+
+    rating, deviation : where the pool does not know the player; a newcomer's where absent
+    party : players of one party stay together; team : locked to that team, from 1
+    avoid : players who must not be in the same team
+    """
+
+    player: Id
+    rating: float | None = None
+    deviation: float | None = None
+    party: Id | None = None
+    team: int | None = None
+    avoid: list[Id] = []
+
+
+class BalanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A lobby to split; the answer is that of `equipoise balance --json`.
+
+    players : ids, or ids with what else is known; those who are not in the pool are newcomers
+    at : time for which ratings are read; absent: now
+    The others are parameters of `equipoise.balance`.
+    """
+
+    players: list[BalancePlayer | Id]
+    at: Moment | None = None
+    teams: int | None = None
+    size: int | None = None
+    objective: str = "mean"
+    uncertainty_weight: float = 0.8
+    top_two: bool = True
+    uneven: bool = True
+    alternatives: int = 5
+    seed: int = 0
+
+
+class PredictedPlayer(msgspec.Struct, frozen=True):
+    """A player of a coming match; no deviation where the system has none.
+
+    A `newcomer` is unknown to the pool and has the rating that newcomers begin with.
+    """
+
+    player: int | str
+    rating: float
+    deviation: float | None
+    newcomer: bool = False
+
+
+class Places(msgspec.Struct, frozen=True):
+    """How a team's place is distributed, from samples: chances, and where nine of ten lie.
+
+    `top3` and `top10` are null in fields that are no larger.
+    """
+
+    mean: float
+    lower: int
+    upper: int
+    first: float
+    top3: float | None
+    top10: float | None
+
+
+class PredictedTeam(msgspec.Struct, frozen=True):
+    """A team of a coming match.
+
+    `rating` is the mean of its players' ratings, `deviation` the root mean square of theirs;
+    `expected` the mean score against each other team, `expected_place` what follows from it.
+    """
+
+    players: list[PredictedPlayer]
+    rating: float
+    deviation: float | None
+    expected: float
+    expected_place: float
+    places: Places | None
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A player's rating after a match in which the team comes in this place.
+
+    `tied` counts other teams in that place: 1 in a draw of two teams.
+    """
+
+    place: int
+    tied: int
+    rating: float
+    deviation: float | None
+    change: float
+
+
+class WhatIfMessage(msgspec.Struct, frozen=True):
+    """What each place of the team, numbered from 0, would do to a player's rating."""
+
+    player: int | str
+    team: int
+    rating_before: float
+    deviation_before: float | None
+    outcomes: list[Outcome]
+
+
+class PredictMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise predict --json`; teams are in the order in which they were named.
+
+    `at` is the time of the match; null: that of the last match. `pairs[i][j]` is the chance that
+    team i beats team j, a tie one half; null in large fields. `win` and `draw` are given for two
+    teams, and a team's `expected` is win + draw/2. `draw_by` names the system where it models
+    draws, else it is "estimate": from how often two teams drew before, and null (with `win` and
+    `draw`) below 50 such matches. `by` names the system that expects all this, or is "team mean"
+    for teams that it cannot rate. `newcomers` are players whom the pool does not know; `notes`
+    say what else to know. `samples` and `seed` are those of the places, null where none were
+    wanted.
+    """
+
+    system: str
+    parameters: dict[str, Any]
+    at: int | str | None
+    teams: list[PredictedTeam]
+    pairs: list[list[float]] | None
+    win: list[float] | None
+    draw: float | None
+    samples: int | None
+    seed: int | None
+    what_if: list[WhatIfMessage]
+    by: str = ""
+    draw_by: str | None = None
+    newcomers: list[int | str] = []
+    notes: list[str] = []

@@ -1,1 +1,0 @@
-"""Games in, performance ratings out. Numbers only: names and files are for others."""

@@ -1,0 +1,1 @@
+"""What the service does with pools: use cases of posting, replaying, reading and exchanging."""

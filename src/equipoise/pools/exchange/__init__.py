@@ -1,0 +1,1 @@
+"""Pools as files: export and import of logs, ratings and changes."""

@@ -1,0 +1,194 @@
+"""The matches of a pool as they count now, as the long table that `equipoise rate` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+from sqlalchemy import Connection
+
+from equipoise.data.times import MICROSECONDS
+from equipoise.formats.options import CANONICAL
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.pools.amended_log import Amendments, counted_piece
+from equipoise.pools.posting.match_history import LoggedMatch, pool_stamps
+from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.store.pools import START, PoolRecord
+
+#: Whole numbers that fit a column of them.
+_LARGEST_INT = 2**63
+
+_PLAYERS_OWN: Mapping[str, Any] = {
+    "share": pl.Float64,
+    "performance": pl.Float64,
+    "role": pl.String,
+    "side": pl.String,
+    "at_home": pl.Boolean,
+}
+_RESERVED = {*CANONICAL, *_PLAYERS_OWN}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the matches of a pool say beside who played and how it ended."""
+
+    teams: bool = False
+    weight: bool = False
+    ceiling: bool = False
+    fractions: bool = False
+    earliest: int | None = None
+    latest: int = 0
+    own: set[str] = field(default_factory=set)
+    statistics: set[str] = field(default_factory=set)
+    attributes: dict[str, set[type]] = field(default_factory=dict)
+
+    def look(self, match: LoggedMatch) -> None:
+        """Take note of what a match says."""
+        request = match.request
+        self.fractions |= match.time % MICROSECONDS != 0
+        if self.earliest is None or match.time < self.earliest:
+            self.earliest = match.time
+        self.latest = max(self.latest, match.time)
+        self.weight |= request.weight != 1.0
+        self.ceiling |= request.performance_ceiling is not None
+        for team in request.teams:
+            self.teams |= team.team is not None or len(team.players) > 1
+            for one in team.players:
+                if isinstance(one, ParticipationRequest):
+                    self._look_at(one)
+
+    def _look_at(self, one: ParticipationRequest) -> None:
+        self.own.update(name for name in _PLAYERS_OWN if getattr(one, name) is not None)
+        self.statistics.update(one.statistics)
+        for name, value in one.attributes.items():
+            if value is not None:
+                kind = float if type(value) is int and abs(value) >= _LARGEST_INT else type(value)
+                self.attributes.setdefault(name, set()).add(kind)
+
+
+class LogTable:
+    """The columns that a pool's matches need, and its matches as rows of them.
+
+    They are gone through twice: what the columns are shows only at the end.
+    """
+
+    def __init__(
+        self, connection: Connection, pool: PoolRecord, rules: PoolRules, amendments: Amendments
+    ) -> None:
+        self._connection, self._pool = connection, pool
+        self._rules, self._amendments = rules, amendments
+        seen = _Seen()
+        for piece in self._pieces():
+            for match in piece:
+                seen.look(match)
+        self._seen = seen
+        self._statistics = {name: _free(name, "statistics") for name in sorted(seen.statistics)}
+        taken = {*_RESERVED, *self._statistics.values()}
+        self._attributes = {
+            name: _free(name, "attributes", taken) for name in sorted(seen.attributes)
+        }
+        self.schema = self._schema()
+
+    def frames(self) -> Iterator[tuple[pl.DataFrame, int]]:
+        """Give the matches as tables, some thousands at a time, and how many these are."""
+        for piece in self._pieces():
+            rows: list[tuple[Any, ...]] = []
+            for match in piece:
+                rows += self._rows(match)
+            yield pl.DataFrame(rows, schema=self.schema, orient="row"), len(piece)
+
+    def _pieces(self) -> Iterator[list[LoggedMatch]]:
+        after, last = START, False
+        while not last:
+            piece = counted_piece(self._connection, self._pool, self._amendments, after)
+            after, last = piece.end, piece.last
+            if piece.matches:
+                yield piece.matches
+
+    def _schema(self) -> dict[str, Any]:
+        seen = self._seen
+        columns: dict[str, Any] = {"match": pl.String}
+        if self._rules.timed:
+            columns["time"] = pl.Datetime("us") if self._stamps else pl.Int64
+        columns["player"] = pl.String
+        if seen.teams:
+            columns["team"] = pl.String
+        columns["rank"] = pl.Int64
+        if seen.weight:
+            columns["weight"] = pl.Float64
+        if seen.ceiling:
+            columns["performance_ceiling"] = pl.Float64
+        columns |= {name: kind for name, kind in _PLAYERS_OWN.items() if name in seen.own}
+        columns |= dict.fromkeys(self._statistics.values(), pl.Float64)
+        for name, column in self._attributes.items():
+            columns[column] = _type_of(seen.attributes[name])
+        return columns
+
+    @property
+    def _stamps(self) -> bool:
+        """Whether times are written as in ISO 8601: a reader would not take them for seconds."""
+        span = None
+        if self._seen.earliest is not None:
+            span = (self._seen.earliest, self._seen.latest, self._seen.fractions)
+        return pool_stamps(self._rules, span)
+
+    def _rows(self, match: LoggedMatch) -> Iterator[tuple[Any, ...]]:
+        """Give a row for every player of a match."""
+        request, seen = match.request, self._seen
+        head: list[Any] = [str(request.match)]
+        if self._rules.timed:
+            head.append(match.time if self._stamps else match.time // MICROSECONDS)
+        tail: list[Any] = [request.weight] if seen.weight else []
+        if seen.ceiling:
+            tail.append(request.performance_ceiling)
+        for team, label, rank in _teams(request):
+            middle = [label, rank] if seen.teams else [rank]
+            for one in team.players:
+                detail = one if isinstance(one, ParticipationRequest) else None
+                player = str(one if detail is None else detail.player)
+                yield (*head, player, *middle, *tail, *self._details(detail))
+
+    def _details(self, one: ParticipationRequest | None) -> Iterator[Any]:
+        """Give what is known of a player in a match, column by column."""
+        own = (name for name in _PLAYERS_OWN if name in self._seen.own)
+        if one is None:
+            count = sum(1 for _ in own) + len(self._statistics) + len(self._attributes)
+            yield from [None] * count
+            return
+        yield from (getattr(one, name) for name in own)
+        yield from (one.statistics.get(name) for name in self._statistics)
+        for name, column in self._attributes.items():
+            yield _value(one.attributes.get(name), self.schema[column])
+
+
+def _teams(request: MatchRequest) -> Iterator[tuple[TeamRequest, str, int]]:
+    """Give the teams of a match with labels that tell them apart, and their places from 0."""
+    labels = [team.team for team in request.teams]
+    if None in labels or len(set(labels)) < len(labels):
+        labels = [str(number) for number in range(1, len(labels) + 1)]
+    places = {order: place for place, order in enumerate(sorted({t.order for t in request.teams}))}
+    for team, label in zip(request.teams, labels, strict=True):
+        yield team, str(label), places[team.order]
+
+
+def _free(name: str, kind: str, taken: set[str] = _RESERVED) -> str:
+    """Return the name of a column: with what it is, where the name alone means something else."""
+    return f"{kind}.{name}" if name in taken else name
+
+
+def _type_of(kinds: set[type]) -> Any:
+    """Return the type of a column that holds values of these types."""
+    if kinds == {bool}:
+        return pl.Boolean
+    if kinds == {int}:
+        return pl.Int64
+    return pl.Float64 if kinds <= {int, float} else pl.String
+
+
+def _value(value: Any, kind: Any) -> Any:
+    """Return a value as its column holds it."""
+    if value is None or kind != pl.String or isinstance(value, str):
+        return float(value) if kind == pl.Float64 and value is not None else value
+    return str(value).lower() if isinstance(value, bool) else str(value)

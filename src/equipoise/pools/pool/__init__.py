@@ -1,0 +1,1 @@
+"""Pools themselves: created, configured, deleted, and who may use them."""

@@ -1,0 +1,153 @@
+"""Deleting a pool: its name is free at once, its rows are cleared away in small steps afterwards.
+
+The row in `pools` stays, without the name, so that nothing else ever gets the pool's number.
+Clearing needs no record of its progress: after a crash the next process clears what is left.
+
+Clearing out what replays have replaced or left behind, in small steps beside the writers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from equipoise.analysis.clock import now
+from equipoise.errors import ConflictError, InvalidParameterError
+from equipoise.messages.pools import DeletedPool
+from equipoise.pools.pool.pools import iso
+from equipoise.pools.replay.claims import extend_lease
+from equipoise.store import audit, changes, keys, pools, ratings, webhooks
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord, archives_of, change_pool, get_pool, pool_after
+
+#: Archives that an error names.
+_NAMED = 5
+
+
+def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: int) -> DeletedPool:
+    """Delete a pool with its log, ratings and webhooks, and revoke the keys that are for it alone.
+
+    confirm : the name of the pool once more
+    key : number of the key with which it is done
+    Raises : NotFoundError; InvalidParameterError where the name is not repeated; ConflictError
+        while archives of the pool exist, or the season after it
+    """
+    if confirm != pool:
+        raise InvalidParameterError(
+            f"confirm must repeat the name of the pool, {pool}; got {confirm[:100]!r}"
+        )
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        archives = [one.name for one in archives_of(connection, pool)]
+        if archives:
+            more = f" and {len(archives) - _NAMED} more" if len(archives) > _NAMED else ""
+            raise ConflictError(
+                f"Pool {pool!r} has archives of earlier seasons and cannot be deleted: "
+                f"{', '.join(archives[:_NAMED])}{more}"
+            )
+        after = pool_after(connection, record.id)
+        if after is not None:
+            raise ConflictError(
+                f"Pool {pool!r} is the season before {after!r} and cannot be deleted: that "
+                "season started with the ratings of this pool"
+            )
+        revoked = keys.revoke_keys_of(connection, pool, now)
+        webhooks.forget_webhooks(connection, record.id)
+        change_pool(
+            connection,
+            record.id,
+            # No pool can be called that.
+            name=f"deleted/{record.id}",
+            deleted=now,
+            garbage=True,
+            dirty=None,
+            replay_generation=None,
+            replay_owner=None,
+            replay_until=None,
+            checkpoint_due=0,
+            board_day=None,
+            board_from=None,
+            webhooks=0,
+        )
+        audit.note(
+            connection,
+            "pool.deleted",
+            now=now,
+            key=key,
+            pool=pool,
+            number=record.id,
+            matches=record.matches,
+            players=record.players,
+            keys=revoked,
+        )
+    return DeletedPool(pool, iso(now), record.matches, record.players)
+
+
+def pools_to_clear(store: Store) -> list[int]:
+    """Return the numbers of deleted pools of which rows are left."""
+    with store.read() as connection:
+        return pools.pools_to_clear(connection)
+
+
+def clear_deleted(store: Store, number: int, *, stop: Callable[[], bool] = lambda: False) -> bool:
+    """Delete the rows of a deleted pool, in small steps; return whether all are gone."""
+    for table in pools.TABLES:
+        after, more = None, True
+        while more:
+            if stop():
+                return False
+            with store.write() as connection:
+                limit = 1 if table in pools.LARGE else store.sizes.rows
+                after = pools.forget_piece(connection, table, number, after, limit)
+            more = after is not None
+            # Lets a writer in who waits: neither SQLite nor locks are fair.
+            time.sleep(0.001)
+    with store.write() as connection:
+        change_pool(connection, number, garbage=False)
+    return True
+
+
+def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> bool:
+    """Delete what older generations have left, in small steps; return whether all of it is gone."""
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+    if not record.garbage:
+        return True
+    if record.replay_until is not None and record.replay_until >= now():
+        return False
+    return clear(store, pool, stop)
+
+
+def clear(
+    store: Store, pool: str, stop: Callable[[], bool], claimed: PoolRecord | None = None
+) -> bool:
+    """Delete rows that no reader sees and no replay is writing; return whether all are gone.
+
+    claimed : the pool as leased by the replay for which it is done; the lease is renewed
+    """
+    after: tuple[Any, ...] | None = None
+    seen: tuple[int, int | None] | None = None
+    while not stop():
+        with store.write() as connection:
+            record = get_pool(connection, pool, lock=True)
+            if claimed is not None:
+                extend_lease(connection, record, claimed)
+            if not record.garbage:
+                return True
+            # A swap or a replay given up has put out of date also what was gone through before.
+            if seen != (record.generation, record.replay_generation):
+                after, seen = None, (record.generation, record.replay_generation)
+            after = changes.forget_unseen(connection, record, after, store.sizes.rows)
+            gone = ratings.forget_others(
+                connection,
+                record.id,
+                record.generation,
+                record.replay_generation,
+                store.sizes.rows,
+            )
+            if after is None and not gone:
+                change_pool(connection, record.id, garbage=False)
+                return True
+        time.sleep(0.001)
+    return False

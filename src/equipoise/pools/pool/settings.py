@@ -1,0 +1,189 @@
+"""Settings of a pool: how two differ, and how they are changed.
+
+A change is a log record. Matches before it keep what the settings of their time made of them, also
+in an import: the head of an exported log has the settings that the pool began with, and the import
+makes each change at its place in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+from sqlalchemy import Connection
+
+from equipoise.errors import ConflictError, InvalidDataError, Problem
+from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
+from equipoise.pools.pool.pools import (
+    check_open,
+    check_reason,
+    check_settings,
+    decays,
+    differing,
+    is_fixed,
+    message_of,
+    rules_of,
+    settings_json,
+    told_differences,
+)
+from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.replay.leaderboard import rewrite_piece, shows_all_at_once
+from equipoise.store import audit, log
+from equipoise.store.connection import Store
+from equipoise.store.log import LogRecord
+from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
+
+#: Settings that are written into ratings: where a player stands, and who is provisional.
+_ON_BOARD = frozenset(
+    {
+        "display_deviations",
+        "display_floor",
+        "display_decay_per_day",
+        "display_decay_after_days",
+        "placement_matches",
+    }
+)
+
+
+class SettingsContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the log says of a change: the settings from then on, until then, and why."""
+
+    settings: dict[str, Any]
+    before: dict[str, Any]
+    reason: str = ""
+
+
+_contents = msgspec.json.Decoder(SettingsContent)
+
+
+def content_of(content: str | bytes | msgspec.Raw) -> SettingsContent:
+    """Return what a record of changed settings says. Raises : msgspec.MsgspecError."""
+    return _contents.decode(content)
+
+
+def change_settings(
+    store: Store, pool: str, request: PoolChange, now: int, *, key: int | None = None
+) -> PoolMessage:
+    """Change settings of a pool; those that are so already change nothing.
+
+    key : number of the key with which it is done
+    Raises : NotFoundError; InvalidDataError; ConflictError for the archive of a season, and for
+        settings that cannot be changed without rating all matches anew
+    """
+    given = {
+        name: value
+        for name, value in msgspec.structs.asdict(request).items()
+        if name != "reason" and value is not UNSET
+    }
+    check_reason(request.reason)
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        check_open(record)
+        wanted = _with(rules_of(record.settings).settings, given)
+        check_settings(pool, wanted, "The settings could not be changed")
+        found = differing(rules_of(record.settings), PoolRules(wanted))
+        fixed = {name: pair for name, pair in found.items() if is_fixed(name, pair)}
+        if fixed:
+            raise ConflictError(
+                f"Pool {pool!r} cannot take these settings: {told_differences(fixed)}. "
+                "Its matches were rated by the old ones. Make another pool, or end the season with "
+                f"other settings: POST /v1/pools/{pool}/seasons"
+            )
+        if not found:
+            return message_of(record)
+        changed = {name: pair[1] for name, pair in found.items()}
+        return message_of(_record(connection, record, changed, request.reason, now, key))
+
+
+def import_settings(store: Store, pool: str, content: SettingsContent, now: int) -> None:
+    """Record a change of settings that another log has, also where nothing differs by it.
+
+    Raises : NotFoundError, InvalidDataError, ConflictError
+    """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        check_open(record)
+        wanted = _with(rules_of(record.settings).settings, content.settings)
+        check_settings(pool, wanted, "The settings could not be changed")
+        found = differing(rules_of(record.settings), PoolRules(wanted))
+        if any(is_fixed(name, pair) for name, pair in found.items()):
+            raise ConflictError(
+                f"the log changes settings that cannot be changed: {', '.join(found)}"
+            )
+        _record(connection, record, content.settings, content.reason, now, None)
+
+
+def settings_at_first(connection: Connection, pool: PoolRecord) -> PoolRequest:
+    """Return the settings with which a pool was made."""
+    settings = rules_of(pool.settings).settings
+    entries = log.amendments(connection, pool.id) if pool.amendments else []
+    for entry in reversed(entries):
+        if entry.kind == "settings":
+            settings = _with(settings, content_of(entry.content).before)
+    return settings
+
+
+def _with(settings: PoolRequest, given: Mapping[str, Any]) -> PoolRequest:
+    """Return settings of which some are others. Raises : InvalidDataError."""
+    try:
+        return msgspec.convert({**msgspec.to_builtins(settings), **given}, PoolRequest)
+    except msgspec.ValidationError as error:
+        raise InvalidDataError([Problem("", None, "settings", str(error), str(given)[:200])]) from (
+            error
+        )
+
+
+def _record(
+    connection: Connection,
+    pool: PoolRecord,
+    changed: dict[str, Any],
+    reason: str,
+    now: int,
+    key: int | None,
+) -> PoolRecord:
+    """Write a change into the log and the pool, which is locked; return the pool after it."""
+    old = rules_of(pool.settings).settings
+    new = _with(old, changed)
+    before = {name: getattr(old, name) for name in changed}
+    entry = LogRecord(
+        seq=pool.last_seq + 1,
+        kind="settings",
+        match=None,
+        player=None,
+        content=msgspec.json.encode(SettingsContent(changed, before, reason)).decode(),
+        posted_time=None,
+        time=now,
+        needs_replay=False,
+        received=now,
+        key=key,
+    )
+    log.append(connection, pool.id, [entry])
+    columns: dict[str, Any] = {
+        "settings": settings_json(new),
+        "last_seq": entry.seq,
+        "amendments": pool.amendments + 1,
+    }
+    if _ON_BOARD & changed.keys():
+        columns["board_from"] = ""
+        since = START[0] if pool.board_day is None else pool.board_day
+        columns["board_day"] = since if decays(new) else None
+    change_pool(connection, pool.id, **columns)
+    after = replace(pool, **columns)
+    if after.board_from is not None and shows_all_at_once(connection, after):
+        rewrite_piece(connection, after)
+        after = replace(after, board_from=None)
+    audit.note(
+        connection,
+        "pool.changed",
+        now=now,
+        key=key,
+        pool=pool.name,
+        seq=entry.seq,
+        settings=changed,
+        before=before,
+        reason=reason,
+    )
+    return after

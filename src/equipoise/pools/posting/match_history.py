@@ -1,0 +1,208 @@
+"""Logged matches -> a history that systems rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.history import History, TimeKind
+from equipoise.data.missing import or_nan
+from equipoise.data.times import MICROSECONDS, read_as_seconds
+from equipoise.formats.tables.matches import dense_ranks
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.store.pools import Position
+
+
+class LoggedMatch(NamedTuple):
+    """A match of the log as it is to be rated.
+
+    seq, time : its position; time is 0 in pools without times
+    request : without players who do not count
+    """
+
+    seq: int
+    time: int
+    request: MatchRequest
+
+    @property
+    def position(self) -> Position:
+        """Position in the order of rating."""
+        return self.time, self.seq
+
+
+def players_of(request: MatchRequest) -> list[str]:
+    """Return the ids of a match's players, team after team."""
+    return [_id(one) for team in request.teams for one in team.players]
+
+
+def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
+    """Return the ids of all players, match after match and team after team."""
+    return [_id(one) for one in _participants(matches)]
+
+
+def _participants(matches: Sequence[LoggedMatch]) -> list[ParticipationRequest | str | int]:
+    return [one for match in matches for team in match.request.teams for one in team.players]
+
+
+def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
+    """Return a match without some players, and without teams that are then empty; None if all."""
+    if not players:
+        return request
+    teams = [
+        TeamRequest(
+            players=[one for one in team.players if _id(one) not in players],
+            rank=team.rank,
+            team=team.team,
+            score=team.score,
+        )
+        for team in request.teams
+    ]
+    teams = [team for team in teams if team.players]
+    if not teams:
+        return None
+    return MatchRequest(
+        match=request.match,
+        teams=teams,
+        weight=request.weight,
+        performance_ceiling=request.performance_ceiling,
+        rated=request.rated,
+    )
+
+
+def history_of(
+    matches: Sequence[LoggedMatch], row_of: Mapping[str, int], player_ids: Ids, rules: PoolRules
+) -> History:
+    """Return matches in the order of rating as a history.
+
+    row_of : player -> row of `player_ids`
+    """
+    teams = [team for match in matches for team in match.request.teams]
+    in_team = np.array([len(team.players) for team in teams], np.int64)
+    # Where the teams of each match begin, and the players of each team.
+    first_team = _offsets([len(match.request.teams) for match in matches])
+    first_player = _offsets(in_team)
+    number = np.arange(len(teams)) - np.repeat(first_team[:-1], np.diff(first_team))
+    rank = dense_ranks(first_team, _ranks(teams))
+    participants = _participants(matches)
+    return History(
+        match_ids=object_array([match.request.match for match in matches]),
+        player_ids=player_ids,
+        offsets=first_player[first_team],
+        player=np.array([row_of[_id(one)] for one in participants], np.int64),
+        team=np.repeat(number, in_team),
+        rank=np.repeat(rank, in_team),
+        **_of_matches(matches, rules),
+        **_of_players(participants, rules),
+    )
+
+
+def _ranks(teams: Sequence[TeamRequest]) -> Ints:
+    """Return whole numbers that put the teams of every match in order: lower is better."""
+    ranks = [team.rank for team in teams]
+    if None not in ranks:
+        return np.array(ranks, np.int64)
+    order = np.array([team.order for team in teams], np.float64)
+    return np.unique(order, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def time_kind(rules: PoolRules) -> TimeKind:
+    """Return how the pool writes times."""
+    return "datetime" if rules.settings.times == "datetime" else "seconds"
+
+
+def pool_stamps(rules: PoolRules, span: tuple[int, int, bool] | None) -> bool:
+    """Return whether a table of a pool writes times as in ISO 8601, not as seconds.
+
+    span : the earliest and latest time in it, in microseconds, and whether some have part seconds
+    """
+    if rules.settings.times == "datetime" or span is None:
+        return rules.settings.times == "datetime"
+    low, high, fractions = span
+    return fractions or not read_as_seconds(low // MICROSECONDS, high // MICROSECONDS)
+
+
+def _of_matches(matches: Sequence[LoggedMatch], rules: PoolRules) -> dict[str, Any]:
+    """Return the columns of matches."""
+    ceilings = [match.request.performance_ceiling for match in matches]
+    found: dict[str, Any] = {
+        "time_kind": time_kind(rules),
+        "weight": np.array([match.request.weight for match in matches], np.float64),
+        "performance_ceiling": _numbers(ceilings),
+    }
+    if rules.timed:
+        found["time"] = np.array([match.time for match in matches], np.int64)
+    return found
+
+
+def _of_players(
+    participants: Sequence[ParticipationRequest | str | int], rules: PoolRules
+) -> dict[str, Any]:
+    """Return the columns of participations."""
+    details = [one if type(one) is ParticipationRequest else None for one in participants]
+    parameters = rules.system
+    needs_home = getattr(parameters, "home_advantage", 0.0) != 0.0
+    needs_role = getattr(parameters, "roles", False)
+    attributes: dict[str, Ids] = {}
+    if needs_home:
+        attributes["at_home"] = np.array([_at_home(one) for one in details], np.float64)
+    if needs_role:
+        attributes["role"] = object_array([None if one is None else one.role for one in details])
+    if not any(details):
+        return {"attributes": attributes}
+    shares = [1.0 if one is None or one.share is None else one.share for one in details]
+    return {
+        "performance": _performances(details, rules.settings.statistics),
+        "share": np.array(shares, np.float64),
+        "attributes": attributes,
+    }
+
+
+def _performances(
+    details: Sequence[ParticipationRequest | None], weights: Mapping[str, float]
+) -> Floats | None:
+    """Return performances as posted, or sum of weight x statistic [TG2] (5); NaN where absent."""
+    if not weights:
+        return _numbers([None if one is None else one.performance for one in details])
+    total = np.zeros(len(details))
+    for name, weight in weights.items():
+        values = [
+            math.nan if one is None else one.statistics.get(name, math.nan) for one in details
+        ]
+        total += weight * np.array(values, np.float64)
+    return total
+
+
+def _numbers(values: Sequence[float | None]) -> Floats | None:
+    """Return numbers with NaN for None; None where there is none at all."""
+    if all(value is None for value in values):
+        return None
+    return or_nan(values)
+
+
+def _at_home(one: ParticipationRequest | None) -> bool:
+    if one is None:
+        return False
+    return one.side == "home" if one.at_home is None else one.at_home
+
+
+def _id(one: ParticipationRequest | str | int) -> str:
+    if type(one) is str:  # nearly always, and there are many
+        return one
+    return str(one.player) if isinstance(one, ParticipationRequest) else str(one)
+
+
+def _offsets(counts: Sequence[int] | Ints) -> Ints:
+    """Return where each of so many begins, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def object_array(values: Sequence[object]) -> Ids:
+    """Return values as an array of Python objects, as histories have ids."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found

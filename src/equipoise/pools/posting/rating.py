@@ -1,0 +1,242 @@
+"""Rating some matches on the stored states of their players.
+
+Player states that one writer has rated, so that it need not read them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.arrays import Floats, Ints
+from equipoise.errors import ConvergenceError, EquipoiseError, InvalidDataError
+from equipoise.pools.posting.match_history import LoggedMatch, history_of, names_of, object_array
+from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, rating_rows
+from equipoise.rating.player_state import unpack_players
+from equipoise.rating.state import State
+from equipoise.store import ratings
+from equipoise.store.pools import PoolRecord
+
+#: Bytes that a cache holds at most.
+MOST_BYTES = 128 * 2**20
+
+_NONE = np.zeros(0, np.int64)
+
+#: Bytes of a player's id and row number, about.
+_ID_BYTES = 150
+
+
+class PlayerStates(NamedTuple):
+    """States of some players of a pool, row by row; a copy that may be rated on.
+
+    new : how many have no rating yet
+    """
+
+    players: Sequence[str]
+    state: State
+    last_changes: LastChanges
+    new: int
+
+
+@dataclass(slots=True)
+class _Pool:
+    """States of players of a pool in a generation, after a log record.
+
+    rows : of players in state and last_changes, which have room for more
+    """
+
+    generation: int
+    last_seq: int
+    state: State
+    last_changes: LastChanges
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def holds(self, pool: PoolRecord) -> bool:
+        """Return whether nobody has written to the pool since."""
+        return (self.generation, self.last_seq) == (pool.generation, pool.last_seq)
+
+    def put(self, states: PlayerStates) -> None:
+        """Store new states of players."""
+        rows = self.rows
+        for player in states.players:
+            if player not in rows:
+                rows[player] = len(rows)
+        if len(rows) > self.state.players:
+            room = max(len(rows), 3 * self.state.players // 2)
+            self.state.grow(room)
+            self.last_changes.grow(room)
+        at = np.array([rows[player] for player in states.players], np.int64)
+        self.state.put(at, states.state)
+        self.last_changes.put(at, states.last_changes)
+
+    def size(self) -> int:
+        """Return the bytes it takes, about."""
+        runs = 0 if self.state.runs is None else self.state.runs.values.nbytes
+        return int(self.state.table.nbytes) + int(runs) + _ID_BYTES * len(self.rows)
+
+
+class StateCache:
+    """Player states by pool, valid while nobody else writes to the pool.
+
+    Who rates holds the lock of the pool, every post or amendment adds to its log, and every replay
+    makes a new generation. So the generation and the number of the last log record tell whether
+    the cache agrees with the tables. Not for several threads at once.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._pools: dict[int, _Pool] = {}
+
+    def get(
+        self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]
+    ) -> PlayerStates:
+        """Return the states of players, read where they are not in the cache; `pool` is locked."""
+        known = self._pools.get(pool.id)
+        if known is not None and not known.holds(pool):
+            del self._pools[pool.id]
+            known = None
+        rows = {} if known is None else known.rows
+        at = np.array([rows.get(player, -1) for player in players], np.int64)
+        state, last_changes = rules.system.initial(len(players)), LastChanges.empty(len(players))
+        here, away = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
+        if known is not None and len(here):
+            state.put(here, known.state.take(at[here]))
+            last_changes.put(here, known.last_changes.take(at[here]))
+        new = 0
+        if len(away):
+            new = _read(connection, pool, rules, players, away, state, last_changes)
+        state.shared = {name: values.copy() for name, values in pool.shared.items()}
+        return PlayerStates(players, state, last_changes, new)
+
+    def update(self, before: PoolRecord, after: PoolRecord, states: PlayerStates | None) -> None:
+        """Store states that were written and are committed.
+
+        before, after : the pool, as it was when it was locked and as it was left
+        states : of the rated players, None for nobody
+        """
+        known = self._pools.pop(before.id, None)
+        if known is None or not known.holds(before):
+            if states is None:
+                return
+            known = _Pool(
+                before.generation, before.last_seq, states.state.take(_NONE), LastChanges.empty(0)
+            )
+        known.last_seq = after.last_seq
+        if states is not None:
+            known.put(states)
+        # The pool that was written to last is dropped last.
+        self._pools[after.id] = known
+        while sum(one.size() for one in self._pools.values()) > self._most:
+            del self._pools[next(iter(self._pools))]
+
+
+def _read(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    players: Sequence[str],
+    rows: Ints,
+    state: State,
+    last_changes: LastChanges,
+) -> int:
+    """Read the states of the players at some rows; return how many have no rating."""
+    stored = ratings.states_of(
+        connection, pool.id, pool.generation, [players[row] for row in rows.tolist()]
+    )
+    found = [(row, stored[players[row]]) for row in rows.tolist() if players[row] in stored]
+    if found:
+        at = np.array([row for row, _ in found], np.int64)
+        known = [one for _, one in found]
+        state.put(at, unpack_players(rules.system, [one.state for one in known]))
+        last_changes.put(at, LastChanges.of(known))
+    return len(rows) - len(found)
+
+
+@dataclass(frozen=True, slots=True)
+class RatedBatch:
+    """Result of rating some matches: rows to write, and the new states of the players."""
+
+    ratings: dict[str, Sequence[Any]]
+    changes: dict[str, Sequence[Any]]
+    states: PlayerStates
+    participations: int
+
+    @property
+    def shared(self) -> dict[str, Floats]:
+        """What the system knows of no single player."""
+        return self.states.state.shared
+
+
+class UnratableMatchError(Exception):
+    """A match that the system cannot rate, and why; nothing was written.
+
+    index : of the match in the batch
+    """
+
+    def __init__(self, index: int, reason: EquipoiseError) -> None:
+        super().__init__(str(reason))
+        self.index = index
+        self.reason = reason
+
+
+def rate_batch(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    matches: Sequence[LoggedMatch],
+    cache: StateCache,
+) -> RatedBatch:
+    """Return what matches, in the order of rating, do to the stored states of their players.
+
+    pool : locked; cache : states that need not be read
+    Raises : UnratableMatchError for the first match that the system cannot rate
+    """
+    names = names_of(matches)
+    # In the order in which the tables keep them, which makes writing faster.
+    players = sorted(set(names))
+    states = cache.get(connection, pool, rules, players)
+    row_of = {player: row for row, player in enumerate(players)}
+    try:
+        changes, _ = rated_changes(
+            rules,
+            states.state,
+            states.last_changes,
+            matches,
+            row_of,
+            object_array(players),
+            pool.draws_from,
+        )
+        every = np.arange(len(players))
+        rows = rating_rows(rules, states.state, every, players, states.last_changes)
+    except (ConvergenceError, InvalidDataError) as error:
+        # Rated upon, it is of no further use.
+        before = cache.get(connection, pool, rules, players)
+        raise _culprit(rules, matches, before, error) from error
+    return RatedBatch(rows, changes, states, len(names))
+
+
+def _culprit(
+    rules: PoolRules,
+    matches: Sequence[LoggedMatch],
+    states: PlayerStates,
+    error: EquipoiseError,
+) -> UnratableMatchError:
+    """Return the first match that fails when they are rated one after the other."""
+    players, state = states.players, states.state
+    rows = {player: row for row, player in enumerate(players)}
+    every, ids = np.arange(len(players)), object_array(players)
+    for index, match in enumerate(matches):
+        history = history_of([match], rows, ids, rules)
+        try:
+            rules.system.run(state, history, 0, 1)
+            rating_rows(rules, state, every, players, states.last_changes)
+        except (ConvergenceError, InvalidDataError) as reason:
+            return UnratableMatchError(index, reason)
+    # One at a time they all pass, although together they did not: slices of a history are
+    # rated alike, so this is a defect, and the last match is as good to name as any.
+    return UnratableMatchError(len(matches) - 1, error)

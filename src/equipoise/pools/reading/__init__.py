@@ -1,0 +1,1 @@
+"""Questions that a pool answers without changing."""

@@ -1,0 +1,1 @@
+"""Replays of a pool's log, and the checkpoints they begin with."""

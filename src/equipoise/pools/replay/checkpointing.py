@@ -1,0 +1,309 @@
+"""The state of a whole pool as it runs through its log, and the checkpoints it leaves behind.
+
+What a replay changed: ratings before and after.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.arrays import Ids, Ints
+from equipoise.errors import InvalidDataError
+from equipoise.messages.conversion import json_value
+from equipoise.messages.matches import DifferenceMessage, PlayerDifference
+from equipoise.pools.amended_log import Amendments, counted_piece
+from equipoise.pools.pool.pools import code_version, rules_of
+from equipoise.pools.posting.match_history import LoggedMatch, names_of, object_array, time_kind
+from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, rating_rows
+from equipoise.rating.player_state import unpack_players
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.state import State
+from equipoise.store import pools, ratings, replays
+from equipoise.store.connection import Store
+from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
+from equipoise.store.replays import Checkpoint
+from equipoise.store.sizes import sizes_of
+
+log = logging.getLogger(__name__)
+
+#: zlib's level: floats hardly compress, but those of players who have not changed do.
+ZLIB_LEVEL = 1
+
+
+@dataclass(slots=True, eq=False)
+class RunningPool:
+    """All players of a pool at a position of its log.
+
+    players : ids, row by row of the state; row_of : the other way round
+    last_changes : positions of their last changes
+    position : of the last match that was rated
+    board_day : as of which shown ratings have decayed
+    matches, participations : rated so far, those before the checkpoint it began at included
+    draws_from : number of the log from which matches count for the chance of a draw
+    """
+
+    rules: PoolRules
+    players: list[str]
+    row_of: dict[str, int]
+    state: State
+    last_changes: LastChanges
+    position: Position = START
+    matches: int = 0
+    participations: int = 0
+    board_day: int | None = None
+    draws_from: int = 1
+
+    @classmethod
+    def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
+        """Return a pool in which nobody is known."""
+        state = rules.system.initial(0)
+        return cls(rules, [], {}, state, LastChanges.empty(0), draws_from=draws_from)
+
+    @classmethod
+    def resume(cls, rules: PoolRules, checkpoint: Checkpoint, draws_from: int) -> RunningPool:
+        """Return the pool as a checkpoint has it. Raises : InvalidDataError."""
+        try:
+            content = zlib.decompress(checkpoint.content)
+        except zlib.error as error:
+            raise InvalidDataError([], f"a damaged checkpoint: {error}") from error
+        saved = PoolState.from_bytes(content, "checkpoint")
+        if saved.system != rules.system:
+            raise InvalidDataError([], "a checkpoint of another system")
+        players = [str(player) for player in saved.player_ids.tolist()]
+        return cls(
+            rules,
+            players,
+            {player: row for row, player in enumerate(players)},
+            saved.state,
+            LastChanges.from_bytes(checkpoint.trail, len(players)),
+            checkpoint.position,
+            participations=checkpoint.participations,
+            draws_from=draws_from,
+        )
+
+    def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
+        """Rate matches in the order of rating; return their changes and the rows concerned.
+
+        Raises : ConvergenceError, InvalidDataError; the state is then of no further use
+        """
+        names = names_of(matches)
+        for player in names:
+            if player not in self.row_of:
+                self.row_of[player] = len(self.players)
+                self.players.append(player)
+        self.state.grow(len(self.players))
+        self.last_changes.grow(len(self.players))
+        changes, history = rated_changes(
+            self.rules,
+            self.state,
+            self.last_changes,
+            matches,
+            self.row_of,
+            object_array(self.players),
+            self.draws_from,
+        )
+        self.matches += len(matches)
+        self.participations += len(names)
+        if matches:
+            self.position = matches[-1].position
+        return changes, np.unique(history.player)
+
+    def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
+        """Return the ratings of the players at these rows as columns of the table."""
+        names = [self.players[row] for row in rows]
+        return rating_rows(self.rules, self.state, rows, names, self.last_changes, self.board_day)
+
+    def pool_state(self) -> PoolState:
+        """Return the state as the library has it."""
+        return PoolState(
+            system=self.rules.system,
+            player_ids=object_array(self.players),
+            state=self.state,
+            rated=_no_ids(),
+            last_time=self.position[0] if self.rules.timed and self.position != START else None,
+            time_kind=time_kind(self.rules),
+        )
+
+    def checkpoint(self) -> Checkpoint:
+        """Return the state as a checkpoint."""
+        content = zlib.compress(self.pool_state().to_bytes(), ZLIB_LEVEL)
+        last_changes = self.last_changes.to_bytes()
+        return Checkpoint(self.position, self.participations, code_version(), content, last_changes)
+
+
+def _no_ids() -> Ids:
+    return np.zeros(0, np.int64)
+
+
+def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
+    """Return the pool before its first match: with nobody, or with the seed of its season."""
+    content = None if pool.follows is None else pools.content_of(connection, pool.id)
+    if content is None:
+        return RunningPool.start(rules, pool.draws_from)
+    return RunningPool.resume(rules, Checkpoint(START, 0, pool.code, content), pool.draws_from)
+
+
+def running_before(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    position: Position,
+    beat: Callable[[], None] = lambda: None,
+) -> RunningPool:
+    """Return the pool as it stood before a position, rated on from the last checkpoint.
+
+    amendments : those that the checkpoints before the position have taken into account
+    beat : called every two seconds or so while it goes on
+    """
+    running = _resumed(connection, pool, rules, position)
+    after, told = running.position, time.monotonic()
+    while True:
+        if time.monotonic() - told > sizes_of(connection).beat:
+            beat()
+            told = time.monotonic()
+        piece = counted_piece(connection, pool, amendments, after)
+        before = [match for match in piece.matches if match.position < position]
+        if before:
+            running.rate(before)
+        if piece.last or len(before) < len(piece.matches) or piece.end >= position:
+            return running
+        after = piece.end
+
+
+def _resumed(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, position: Position
+) -> RunningPool:
+    """Return the pool at its last checkpoint before a position that can be read, or as it began."""
+    while True:
+        saved = replays.last_before(connection, pool.id, position)
+        if saved is None:
+            return running_from_start(connection, pool, rules)
+        try:
+            return RunningPool.resume(rules, saved, pool.draws_from)
+        except InvalidDataError as error:
+            # Of another version of the code, or damaged: what it says follows from the log too.
+            log.warning("checkpoint of pool %s at %s: %s", pool.name, saved.position, error)
+            position = saved.position
+
+
+def state_before(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    position: Position,
+) -> PoolState:
+    """Return the state of all players who have played before a position."""
+    return running_before(connection, pool, rules, amendments, position).pool_state()
+
+
+def keep_checkpoints(store: Store, pool: str) -> bool:
+    """Keep a checkpoint of how a pool stands, if one is due; return whether it was kept.
+
+    No writer is held up while the state is read and packed.
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        if record.dirty is not None or record.checkpoint_due < record.checkpoint_every(store.sizes):
+            return False
+        saved = _rated_checkpoint(connection, record, rules_of(record.settings))
+    with store.write() as connection:
+        now = get_pool(connection, pool, lock=True)
+        changed = now.id != record.id or now.generation != record.generation
+        if changed or now.dirty is not None:
+            return False
+        replays.add_checkpoint(connection, record.id, saved)
+        interval = now.checkpoint_interval
+        if replays.thin(connection, record.id):
+            interval *= 2
+        due = now.checkpoint_due - record.checkpoint_due
+        change_pool(connection, record.id, checkpoint_due=due, checkpoint_interval=interval)
+    return True
+
+
+def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
+    """Return a checkpoint of the stored ratings."""
+    pieces = ratings.all_states(connection, pool.id, pool.generation)
+    known = [one for rows in pieces for one in rows]
+    players = [one.player for one in known]
+    state = unpack_players(rules.system, [one.state for one in known])
+    last_changes = LastChanges.of(known)
+    state.shared = dict(pool.shared)
+    position = (pool.last_time or 0, pool.last_seq)
+    before = replays.last_before(connection, pool.id, position)
+    rated = pool.checkpoint_due + (0 if before is None else before.participations)
+    running = RunningPool(rules, players, {}, state, last_changes, position, participations=rated)
+    return running.checkpoint()
+
+
+#: Players that a difference lists.
+MOST_PLAYERS = 1000
+
+
+class Numbers(NamedTuple):
+    """What is compared of a player."""
+
+    rating: float
+    deviation: float | None
+
+    @classmethod
+    def of(cls, rating: float, deviation: float) -> Numbers:
+        """Return the numbers of a player; NaN is no deviation."""
+        return cls(rating, json_value(deviation))
+
+
+def stored_numbers(connection: Connection, pool: PoolRecord) -> dict[str, Numbers]:
+    """Return what readers see of all players."""
+    return {
+        row.player: Numbers(row.rating, row.deviation)
+        for rows in ratings.all_ratings(connection, pool.id, pool.generation)
+        for row in rows
+    }
+
+
+def running_numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
+    """Return the numbers of the players at these rows."""
+    now_at = running.rules.system.at(running.state, rows, None)
+    return {
+        running.players[row]: Numbers.of(rating, deviation)
+        for row, rating, deviation in zip(
+            rows.tolist(), now_at["rating"].tolist(), now_at["deviation"].tolist(), strict=True
+        )
+    }
+
+
+def difference(
+    before: Mapping[str, Numbers], after: Mapping[str, Numbers], matches: int
+) -> DifferenceMessage:
+    """Return who has other numbers after than before, largest changes first.
+
+    matches : how many were replayed
+    """
+    changed = [player for player in {**before, **after} if before.get(player) != after.get(player)]
+    told = [compared(player, before.get(player), after.get(player)) for player in changed]
+    # Whoever is new or gone comes first: nothing is larger.
+    told.sort(key=lambda one: (one.change is not None, -abs(one.change or 0.0), one.player))
+    return DifferenceMessage(matches, len(changed), told[:MOST_PLAYERS])
+
+
+def compared(player: str, before: Numbers | None, after: Numbers | None) -> PlayerDifference:
+    """Return a player's numbers before and after; None where there are none."""
+    change = None if before is None or after is None else after.rating - before.rating
+    return PlayerDifference(
+        player=player,
+        rating_before=None if before is None else before.rating,
+        deviation_before=None if before is None else before.deviation,
+        rating=None if after is None else after.rating,
+        deviation=None if after is None else after.deviation,
+        change=change,
+    )

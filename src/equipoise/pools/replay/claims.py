@@ -1,0 +1,58 @@
+"""The lease of a replay: one process replays a pool at a time, and renews its lease."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from equipoise.analysis.clock import now
+from equipoise.errors import ConflictError
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord, change_pool, get_pool
+from equipoise.store.sizes import sizes_of
+
+
+def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
+    """Lease the replay of a pool; None if it needs none, or another process has the lease."""
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        if record.dirty is None:
+            return None
+        if record.replay_until is not None and record.replay_until >= now():
+            return None
+        generation = max(record.generation, record.replay_generation or 0) + 1
+        # A replay that was given up has left rows of its generation, which must be deleted.
+        given_up = record.replay_generation
+        change_pool(
+            connection,
+            record.id,
+            replay_generation=generation,
+            replay_owner=owner,
+            replay_until=now() + store.sizes.lease,
+            garbage=record.garbage or given_up is not None,
+        )
+        return get_pool(connection, pool)
+
+
+def renew(store: Store, claimed: PoolRecord) -> None:
+    """Renew a lease. Raises : ConflictError if another process took the replay over."""
+    with store.write() as connection:
+        extend_lease(connection, get_pool(connection, claimed.name, lock=True), claimed)
+
+
+def extend_lease(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
+    """Renew a lease; `record` is the pool, locked. Raises : ConflictError."""
+    check_lease(record, (claimed.replay_owner, claimed.replay_generation))
+    change_pool(connection, record.id, replay_until=now() + sizes_of(connection).lease)
+
+
+def release_lease(store: Store, claimed: PoolRecord) -> None:
+    """Give up a lease. Raises : ConflictError if another process took the replay over."""
+    with store.write() as connection:
+        extend_lease(connection, get_pool(connection, claimed.name, lock=True), claimed)
+        change_pool(connection, claimed.id, replay_owner=None, replay_until=None)
+
+
+def check_lease(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
+    """Raise a ConflictError if another process has taken the replay over."""
+    if (record.replay_owner, record.replay_generation) != mine:
+        raise ConflictError(f"the replay of pool {record.name} was taken over")

@@ -1,0 +1,385 @@
+"""Replaying a pool beside its readers and writers, and swapping the new ratings in whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.analysis.clock import now
+from equipoise.errors import ConvergenceError, InvalidDataError
+from equipoise.pools.amended_log import (
+    Eligibility,
+    Piece,
+    amendments_of,
+    counted_piece,
+    waiting_from,
+)
+from equipoise.pools.pool.deleting import clear, collect_garbage
+from equipoise.pools.pool.pools import code_version, rules_of
+from equipoise.pools.replay.checkpointing import (
+    Numbers,
+    RunningPool,
+    difference,
+    keep_checkpoints,
+    running_before,
+    running_numbers,
+    stored_numbers,
+)
+from equipoise.pools.replay.claims import acquire_lease, check_lease, release_lease, renew
+from equipoise.pools.replay.leaderboard import refresh_board, rewrite_board
+from equipoise.pools.replay.unratable import void_unratable
+from equipoise.store import audit, changes, log, ratings, replays, webhooks
+from equipoise.store.connection import Store
+from equipoise.store.pools import (
+    START,
+    PoolRecord,
+    Position,
+    change_pool,
+    get_pool,
+    pools_with_work,
+)
+from equipoise.store.replays import Checkpoint, ReplayRecord
+
+#: Bytes of checkpoints that are held back until the swap, at most.
+_HELD = 256 * 2**20
+
+
+def pending_pools(store: Store) -> list[str]:
+    """Return the pools with work for the background that no process does yet."""
+    with store.read() as connection:
+        return [pool.name for pool in pools_with_work(connection, now())]
+
+
+def maintain_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
+    """Do the background work of a pool: replay, deletion of old rows, checkpoints, leaderboard.
+
+    owner : unique name of the process that does it
+    stop : called now and then; True leaves the rest for later
+    Returns : whether a replay was swapped in
+    """
+    swapped = replay_pool(store, pool, owner=owner, stop=stop)
+    collect_garbage(store, pool, stop=stop)
+    keep_checkpoints(store, pool)
+    rewrite_board(store, pool, stop=stop)
+    refresh_board(store, pool, stop=stop)
+    return swapped
+
+
+def rerate(store: Store, pool: str, *, key: int | None = None) -> None:
+    """Request a replay of the whole log of a pool, as after an upgrade of the code.
+
+    key : number of the key of the request
+    """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        change_pool(connection, record.id, dirty=START)
+        audit.note(connection, "pool.rerate", now=now(), key=key, pool=pool)
+
+
+@dataclass(slots=True, eq=False)
+class _Replay:
+    """A replay under way.
+
+    pool : as it stood when the replay was begun
+    begin : position from which on changes are written anew
+    through : the last log record whose amendments it takes into account
+    after : position up to which the log was read
+    interval : participations between two checkpoints, `held` those made so far
+    """
+
+    store: Store
+    pool: PoolRecord
+    owner: str
+    stop: Callable[[], bool]
+    generation: int
+    begin: Position
+    through: int
+    running: RunningPool
+    after: Position
+    started: int
+    interval: int
+    held: list[Checkpoint] = field(default_factory=list)
+    held_at: int = 0
+
+
+def replay_pool(
+    store: Store, pool: str, *, owner: str, stop: Callable[[], bool] = lambda: False
+) -> bool:
+    """Replay a pool from where something changed, if anything did, and swap the result in.
+
+    Readers see the old ratings until the swap, writers go on in the meantime. Whatever ends it
+    early leaves the pool as it was, and the replay to whoever comes next. A match that cannot be
+    rated is voided in the log, so that the next replay gets further.
+    Returns : whether it was swapped in
+    Raises : ConvergenceError, InvalidDataError where the log cannot be rated and no match is at
+        fault
+    """
+    claimed = acquire_lease(store, pool, owner)
+    if claimed is None:
+        return False
+    try:
+        return _replay_leased(store, claimed, owner, stop)
+    except (ConvergenceError, InvalidDataError):
+        if not void_unratable(store, pool, lambda: renew(store, claimed)):
+            raise
+    release_lease(store, claimed)
+    return False
+
+
+def _replay_leased(store: Store, claimed: PoolRecord, owner: str, stop: Callable[[], bool]) -> bool:
+    """Replay a leased pool and swap the result in; return whether that was done."""
+    if not clear(store, claimed.name, stop, claimed):
+        release_lease(store, claimed)
+        return False
+    replay = _begin(store, claimed, owner, stop)
+    if not _catch_up(replay):
+        return False
+    everyone, size = np.arange(len(replay.running.players)), store.sizes.rows
+    for low in range(0, len(everyone), size):
+        rows = replay.running.ratings(everyone[low : low + size])
+        if not _step(replay, _put_ratings, rows):
+            return False
+    if not _catch_up(replay, with_ratings=True):
+        return False
+    _swap(replay)
+    _release_checkpoints(replay)
+    return True
+
+
+def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool]) -> _Replay:
+    """Return the replay at the position from which it writes."""
+    begin = START if pool.dirty is None else pool.dirty
+    rules = rules_of(pool.settings)
+    with store.read() as connection:
+        amendments = amendments_of(connection, pool)
+        running = running_before(
+            connection, pool, rules, amendments, begin, lambda: renew(store, pool)
+        )
+    running.matches, running.board_day = 0, pool.board_day
+    # Nothing that counts lies between the last match before it and `begin` itself.
+    after = (begin[0], begin[1] - 1) if begin != START else START
+    return _Replay(
+        store=store,
+        pool=pool,
+        owner=owner,
+        stop=stop,
+        generation=_generation(pool),
+        begin=begin,
+        through=amendments.through,
+        running=running,
+        after=max(after, running.position),
+        started=now(),
+        interval=pool.checkpoint_every(store.sizes),
+        held_at=running.participations,
+    )
+
+
+def _generation(pool: PoolRecord) -> int:
+    """Return the generation that a replay of this pool writes."""
+    return pool.generation + 1 if pool.replay_generation is None else pool.replay_generation
+
+
+def _next_piece(connection: Connection, replay: _Replay) -> Piece:
+    """Return what is to be rated next.
+
+    Who may be rated is read anew each time: players are barred from matches that are posted
+    after that was recorded, also while this goes on.
+    """
+    record = get_pool(connection, replay.pool.name)
+    amendments = amendments_of(connection, record, replay.through)
+    return counted_piece(connection, record, amendments, replay.after)
+
+
+def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
+    """Rate until nearly nothing is left; return whether it went to the end."""
+    while True:
+        with replay.store.read() as connection:
+            piece = _next_piece(connection, replay)
+        if piece.last and _players_in(piece) <= replay.store.sizes.players_left:
+            return True
+        if not _rate_piece(replay, piece, with_ratings):
+            return False
+
+
+def _players_in(piece: Piece) -> int:
+    """Return how many players its matches have, counted in each."""
+    return sum(len(team.players) for match in piece.matches for team in match.request.teams)
+
+
+def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
+    """Rate a piece and write the result in small transactions."""
+    rows, touched = replay.running.rate(piece.matches)
+    size = replay.store.sizes.rows
+    for low in range(0, len(rows["player"]), size):
+        part = {name: values[low : low + size] for name, values in rows.items()}
+        if not _step(replay, _put_changes, part):
+            return False
+    for low in range(0, len(touched) if with_ratings else 0, size):
+        found = replay.running.ratings(touched[low : low + size])
+        if not _step(replay, _put_ratings, found):
+            return False
+    replay.after = piece.end
+    _hold_checkpoint(replay)
+    return True
+
+
+def _put_changes(
+    connection: Connection, pool: PoolRecord, generation: int, rows: dict[str, Sequence[Any]]
+) -> None:
+    changes.put(connection, pool.id, generation, rows)
+
+
+def _put_ratings(
+    connection: Connection, pool: PoolRecord, generation: int, rows: dict[str, Sequence[Any]]
+) -> None:
+    """Write ratings, marked by who is disqualified now; `pool` is locked."""
+    eligible = Eligibility.of_players(connection, pool, rows["player"])
+    marked = {**rows, "disqualified": eligible.flags(rows["player"])}
+    ratings.put(connection, pool.id, generation, marked)
+
+
+def _step(
+    replay: _Replay,
+    put: Callable[[Connection, PoolRecord, int, dict[str, Sequence[Any]]], None],
+    rows: dict[str, Sequence[Any]],
+) -> bool:
+    """Write rows and say that the replay goes on; return whether it does."""
+    if replay.stop():
+        release_lease(replay.store, replay.pool)
+        return False
+    with replay.store.write() as connection:
+        put(connection, _check_ours(connection, replay), replay.generation, rows)
+        until = now() + replay.store.sizes.lease
+        change_pool(connection, replay.pool.id, replay_until=until)
+    # Lets a writer in who waits: neither SQLite nor locks are fair.
+    time.sleep(0.001)
+    return True
+
+
+def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
+    """Return the pool, locked. Raises : ConflictError where somebody else took the replay over."""
+    record = get_pool(connection, replay.pool.name, lock=True)
+    check_lease(record, (replay.owner, replay.generation))
+    return record
+
+
+def _hold_checkpoint(replay: _Replay) -> None:
+    """Make a checkpoint now and then; they are stored once the replay counts."""
+    running = replay.running
+    if running.participations - replay.held_at < replay.interval:
+        return
+    replay.held_at = running.participations
+    replay.held.append(running.checkpoint())
+    while len(replay.held) > replay.store.sizes.checkpoints or (
+        len(replay.held) > 1 and sum(len(one.content) for one in replay.held) > _HELD
+    ):
+        del replay.held[-2::-2]
+        replay.interval *= 2
+
+
+def _swap(replay: _Replay) -> None:
+    """Rate what is left and let readers see the new generation, in one transaction.
+
+    What it changed is told in a second one: comparing all players takes longer than writers
+    should wait.
+    """
+    running = replay.running
+    with replay.store.read() as connection:
+        before = stored_numbers(connection, replay.pool)
+    with replay.store.write() as connection:
+        record = _check_ours(connection, replay)
+        last = False
+        while not last:
+            piece = _next_piece(connection, replay)
+            last, replay.after = piece.last, piece.end
+            if not piece.matches:
+                continue
+            rows, touched = running.rate(piece.matches)
+            changes.put(connection, record.id, replay.generation, rows)
+            _put_ratings(connection, record, replay.generation, running.ratings(touched))
+            names = [running.players[row] for row in touched.tolist()]
+            found = ratings.ratings_of(connection, record.id, record.generation, names)
+            before |= {name: Numbers(one.rating, one.deviation) for name, one in found.items()}
+        replays.forget_from(connection, record.id, replay.begin)
+        outbox_last = _tell_webhooks(connection, record, replay)
+        # Then ratings were written by settings that are no longer those of the pool.
+        changed = record.settings != replay.pool.settings
+        replays.add_replay(connection, record.id, _record(replay))
+        change_pool(
+            connection,
+            record.id,
+            generation=replay.generation,
+            begins=replay.begin,
+            dirty=_still_wanted(connection, record, replay),
+            garbage=True,
+            replay_generation=None,
+            replay_owner=None,
+            replay_until=None,
+            players=len(running.players),
+            shared=running.state.shared,
+            code=code_version() if replay.begin == START else record.code,
+            checkpoint_due=running.participations - replay.held_at,
+            # The order of the board is as old as the replay: it is brought up to date afterwards.
+            board_day=record.board_day if changed else running.board_day,
+            board_from="" if changed else None,
+            outbox_last=outbox_last,
+        )
+    after = running_numbers(running, np.arange(len(running.players)))
+    told = msgspec.json.encode(difference(before, after, running.matches)).decode()
+    with replay.store.write() as connection:
+        replays.tell(connection, replay.pool.id, replay.generation, told)
+
+
+def _tell_webhooks(connection: Connection, pool: PoolRecord, replay: _Replay) -> int:
+    """Write for webhooks what the swap makes true; return the last number of their events."""
+    happened: list[tuple[str, int]] = []
+    if pool.webhooks & webhooks.KINDS["match.rated"]:
+        before = replays.last_through(connection, pool.id)
+        late = log.waiting_matches(connection, pool.id, before, replay.through)
+        happened += [("match.rated", seq) for seq in late]
+    if pool.webhooks & webhooks.KINDS["ratings.corrected"]:
+        happened.append(("ratings.corrected", replay.generation))
+    return webhooks.append(connection, pool.id, pool.outbox_last, pool.id, happened, now())
+
+
+def _still_wanted(connection: Connection, pool: PoolRecord, replay: _Replay) -> Position | None:
+    """Return from where on the pool wants another replay once this one counts, or None."""
+    if pool.dirty == START and replay.begin != START:
+        # To rerate all of it was asked for while this went on, and no log record says so.
+        return START
+    return waiting_from(connection, pool, replay.through)
+
+
+def _record(replay: _Replay) -> ReplayRecord:
+    return ReplayRecord(
+        generation=replay.generation,
+        through_seq=replay.through,
+        begins=replay.begin,
+        started=replay.started,
+        finished=now(),
+        difference="",
+    )
+
+
+def _release_checkpoints(replay: _Replay) -> None:
+    """Store the checkpoints that were made on the way, unless the pool was replayed again.
+
+    One a transaction, as they are large; the last one first, which is wanted most.
+    """
+    for left, one in zip(range(len(replay.held))[::-1], reversed(replay.held), strict=True):
+        with replay.store.write() as connection:
+            record = get_pool(connection, replay.pool.name, lock=True)
+            if record.id != replay.pool.id or record.generation != replay.generation:
+                return
+            replays.add_checkpoint(connection, record.id, one)
+            if left == 0:
+                interval = max(record.checkpoint_interval, replay.interval)
+                while replays.thin(connection, record.id):
+                    interval *= 2
+                change_pool(connection, record.id, checkpoint_interval=interval)

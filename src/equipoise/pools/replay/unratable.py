@@ -1,0 +1,153 @@
+"""What a replay does with a match that the pool's system cannot rate.
+
+A correction, a restored match or a late match can leave a log that cannot be rated to its end: the
+solver does not converge, or somebody is left without a rating. The replay would then fail in the
+same way for ever, and no later amendment would count. So the match at fault is voided in the
+pool's own log, with the reason. It is an amendment like any other: replays and `verify` respect it,
+and an administrator can correct the match and restore it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from equipoise.analysis.clock import now
+from equipoise.errors import ConflictError, ConvergenceError, EquipoiseError, InvalidDataError
+from equipoise.messages.matches import ReasonRequest
+from equipoise.pools.amended_log import Amendments, amendments_of, counted_piece
+from equipoise.pools.amending import void_match
+from equipoise.pools.pool.pools import rules_of
+from equipoise.pools.posting.match_history import LoggedMatch
+from equipoise.pools.replay.checkpointing import RunningPool, running_before, running_from_start
+from equipoise.store import log as entries
+from equipoise.store import replays
+from equipoise.store.connection import Store
+from equipoise.store.pools import START, PoolRecord, Position, get_pool
+
+log = logging.getLogger(__name__)
+
+
+class _Failure(NamedTuple):
+    """The first match of a log that the system cannot rate, and why."""
+
+    match: LoggedMatch
+    reason: EquipoiseError
+
+
+def void_unratable(store: Store, pool: str, beat: Callable[[], None]) -> bool:
+    """Void the match for which the log of a pool cannot be rated to its end.
+
+    That is the match that fails, if it waits for this replay itself, because it was corrected,
+    restored or came late; else the newest one that waits and is rated before it; else the match
+    that fails.
+
+    beat : called now and then, to renew the lease of the replay
+    Returns : whether a match was voided, so that another replay gets further
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        amendments = amendments_of(connection, record)
+        failure = _first_failure(connection, record, amendments, beat)
+        if failure is None:
+            return False
+        fails = str(failure.match.request.match)
+        culprit = _culprit(connection, record, amendments, failure.match)
+    system = rules_of(record.settings).settings.system
+    what = "this match" if culprit == fails else f"match {fails} after this one"
+    why = str(failure.reason).replace("\n", " ")
+    reason = (
+        f"Voided by the service: {system} cannot rate {what} ({why}). "
+        "Correct this match, then restore it."
+    )
+    try:
+        void_match(store, pool, culprit, ReasonRequest(reason[:2000]), key=None, now=now())
+    except ConflictError as error:
+        # An archive takes no amendments; or somebody else has just voided the match.
+        log.warning("match %s of pool %s was not voided: %s", culprit, pool, error)
+        return False
+    log.warning("pool %s, match %s: %s", pool, culprit, reason)
+    return True
+
+
+def _first_failure(
+    connection: Connection, pool: PoolRecord, amendments: Amendments, beat: Callable[[], None]
+) -> _Failure | None:
+    """Return the first match that fails where the pool wants a replay from, or None."""
+    rules, begin = rules_of(pool.settings), START if pool.dirty is None else pool.dirty
+    try:
+        running = running_before(connection, pool, rules, amendments, begin, beat)
+        after = max((begin[0], begin[1] - 1) if begin != START else START, running.position)
+    except (ConvergenceError, InvalidDataError):
+        # What fails lies before it, as after an upgrade of the code.
+        running, after = running_from_start(connection, pool, rules), START
+    last = False
+    while not last:
+        beat()
+        piece = counted_piece(connection, pool, amendments, after)
+        after, last = piece.end, piece.last
+        before = _copy(running)
+        if _failing(running, piece.matches) is None:
+            continue
+        for match in piece.matches:
+            reason = _failing(before, [match])
+            if reason is not None:
+                return _Failure(match, reason)
+        return None
+    return None
+
+
+def _copy(running: RunningPool) -> RunningPool:
+    """Return a pool that can be rated on while the other one stays as it is."""
+    return replace(
+        running,
+        players=list(running.players),
+        row_of=dict(running.row_of),
+        state=running.state.copy(),
+        last_changes=deepcopy(running.last_changes),
+    )
+
+
+def _failing(running: RunningPool, matches: list[LoggedMatch]) -> EquipoiseError | None:
+    """Rate matches; return why that is impossible, or None. The state is then of no further use."""
+    try:
+        _, rows = running.rate(matches)
+        running.ratings(rows)
+    except (ConvergenceError, InvalidDataError) as error:
+        return error
+    return None
+
+
+def _culprit(
+    connection: Connection, pool: PoolRecord, amendments: Amendments, failing: LoggedMatch
+) -> str:
+    """Return the id of the match to void so that another one, or it itself, can be rated."""
+    done = replays.last_through(connection, pool.id)
+    waiting: dict[str, int] = {}
+    for seq in entries.waiting_matches(connection, pool.id, done, pool.last_seq):
+        entry = entries.entry_at(connection, pool.id, seq)
+        if entry is not None:
+            waiting[str(entry.match)] = seq
+    for entry in entries.amendments(connection, pool.id) if pool.amendments else []:
+        if entry.seq > done and entry.kind in ("correct", "restore") and entry.needs_replay:
+            waiting[str(entry.match)] = entry.seq
+    fails = str(failing.request.match)
+    if fails in waiting:
+        return fails
+    found = entries.matches_by_id(connection, pool.id, waiting)
+    earlier = [
+        (seq, match)
+        for match, seq in waiting.items()
+        if match not in amendments.void and _place(found[match], amendments) < failing.position
+    ]
+    return max(earlier)[1] if earlier else fails
+
+
+def _place(entry: entries.LogRecord, amendments: Amendments) -> Position:
+    """Return the position at which a match counts now."""
+    return amendments.time(entry), entry.seq

@@ -1,0 +1,150 @@
+"""TrueSkill, classic and that of Nikolenko and Sirotkin: parameters, state, way through a history.
+
+Source: [TS]_ and [NS]_; how a match is rated stands in `trueskill_match`.
+Departures: messages pass until the last pass moves no mean by more than a tolerance, which raises
+if it never happens; a match weight w raises what the match says of a team to the power w.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import ClassVar
+
+import numpy as np
+
+from equipoise.arguments import check_fields
+from equipoise.arrays import Floats
+from equipoise.data.history import History
+from equipoise.data.prediction import Outlook
+from equipoise.errors import require
+from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import Job, System, TraceArrays
+from equipoise.rating.bayes.trueskill_match import MAX_SWEEPS, Settings, rate_matches
+from equipoise.rating.system import Capabilities, check_newcomer
+
+#: Part of beta that the last pass of classic TrueSkill may move a mean.
+_SETTLED = 1e-11
+
+
+class TrueSkillSystem(System):
+    """What both systems share; each has its parameters and their `settings`."""
+
+    __slots__ = ()
+
+    sought: ClassVar[str] = "the messages of "
+    iterations: ClassVar[int] = MAX_SWEEPS
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything that has ranks."""
+        return Capabilities(uses=frozenset({"weight"}))
+
+    @abstractmethod
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+
+    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return the outlook in which the sums of normal performances meet."""
+        settings = self.settings()
+        scale = np.sqrt(deviation**2 + settings.drift**2 + settings.beta**2)
+        return Outlook(centre=rating, scale=scale, curve="normal", team="sum")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrueSkill(TrueSkillSystem):
+    """TrueSkill [TS]_ for teams of any size, any number a match, ties.
+
+    initial_rating, initial_deviation : of a new player, rating points
+    beta : spread of one performance, rating points; half the initial deviation [TS]_
+    drift : what a match adds to a deviation before it is rated (as variance), rating points; a
+        hundredth of the initial deviation [TS]_
+    draw_probability : of two equal players, in (0, 1); it says how far apart a win puts them
+    """
+
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    beta: float = 175.0
+    drift: float = 3.5
+    draw_probability: float = 0.1
+
+    name: ClassVar[str] = "trueskill"
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        check_newcomer(self.initial_rating, self.initial_deviation)
+        require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
+        require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
+        chance = self.draw_probability
+        require(1e-9 <= chance < 1, "draw_probability", "from 1e-9 to below 1", chance)
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them; the margin is that of a duel [TS]_ sec. 2."""
+        z = NormalDist().inv_cdf(0.5 * (1.0 + self.draw_probability))
+        return Settings(
+            beta=float(self.beta),
+            drift=float(self.drift),
+            margin=z * math.sqrt(2.0) * self.beta,
+            places=False,
+            tolerance=_SETTLED * self.beta,
+        )
+
+    def draw_margin(self, players: int) -> float:
+        """Return the margin between two teams of so many players in all, as in rating them."""
+        return self.settings().margin * math.sqrt(0.5 * players)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrueSkillSPb(TrueSkillSystem):
+    """TrueSkill as extended by Nikolenko and Sirotkin [NS]_: places between the teams.
+
+    The system that [EM]_ calls TrueSkill in Tables 2 and 3 (READINGS B12).
+
+    initial_rating, initial_deviation : of a new player, rating points
+    eps : a team performs within eps of its place, and places are 2 eps apart, rating points
+    beta : spread of one performance, rating points
+    convergence_eps : rating points that the last pass of messages may move a mean
+    sigma_drift : what a match adds to a deviation before it is rated (as variance), rating points
+    """
+
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    eps: float = 1.0
+    beta: float = 175.0
+    convergence_eps: float = 1e-4
+    sigma_drift: float = 35.0
+
+    name: ClassVar[str] = "trueskill-spb"
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        check_newcomer(self.initial_rating, self.initial_deviation)
+        require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
+        least, most = 1e-5 * self.beta, 10.0 * self.beta
+        require(least <= self.eps <= most, "eps", "from 1e-5 to 10 times beta", self.eps)
+        drift = self.sigma_drift
+        require(0 <= drift <= 1e9, "sigma_drift", "from 0 to 1e9", drift)
+        eps = self.convergence_eps
+        require(0 < eps < math.inf, "convergence_eps", "positive", eps)
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        return Settings(
+            beta=float(self.beta),
+            drift=float(self.sigma_drift),
+            margin=float(self.eps),
+            places=True,
+            tolerance=float(self.convergence_eps),
+        )
+
+    def draw_margin(self, players: int) -> float:
+        """Return 2 eps: both teams are then within eps of one place, however many they are."""
+        return 2.0 * float(self.eps)

@@ -1,0 +1,135 @@
+"""Why a TrueSkill rating changed: what the neighbours in the order of the match had to say.
+
+Source: [TS]_ Fig. 1. A team's performance hears from the factor to the team ranked just above and
+from that to the team just below; what they say adds up, and so do their parts of the change. With
+places [NS]_ a team hears from its place alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.history import History
+from equipoise.data.prediction import chance
+from equipoise.rating.base_system import DEVIATION, matches_of
+from equipoise.rating.bayes.trueskill import TrueSkillSystem
+from equipoise.rating.bayes.trueskill_match import Inferred, Teams, inferred, part_of, teams_of
+from equipoise.rating.single_match import explanation, match_apart, opposing_teams, places
+from equipoise.rating.state import State
+
+
+def explain(
+    system: TrueSkillSystem, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating."""
+    apart = match_apart(system, before, history, match)
+    alone, i = apart.history, row - int(history.offsets[match])
+    settings, size = system.settings(), alone.participations
+    teams = teams_of(apart.before.table, matches_of(alone), 0, size, settings)
+    found, _ = inferred(teams, settings)
+    own, weight = int(alone.team[i]), float(alone.weights()[0])
+    variance = float(apart.trace["deviation_before"][i]) ** 2 + settings.drift**2
+    after = float(apart.after.table[alone.player[i], DEVIATION]) ** 2
+    parts = _parts(found, teams, own, variance, weight)
+    effects = {neighbour: after * part for neighbour, part in parts.items()}
+    place, scores = places(alone), apart.scores(i)
+    opponents = []
+    for ids, rows in opposing_teams(alone, i):
+        j = int(rows[0])
+        q = int(alone.team[j])
+        z = (teams.mean[own] - teams.mean[q]) / math.sqrt(teams.variance[own] + teams.variance[q])
+        opponents.append(
+            Opponent(
+                player=ids.tolist()[0] if len(ids) == 1 else ", ".join(str(one) for one in ids),
+                rank=int(place[j]),
+                rating=float(teams.mean[q]),
+                deviation=math.sqrt(float(teams.variance[q])),
+                score=float(scores[j]),
+                expected=float(chance(np.array(z), "normal")),
+                effect=effects.get(q, 0.0),
+            )
+        )
+    return explanation(
+        system,
+        apart,
+        i,
+        contributions=_contributions(effects, alone, own),
+        quantities=_quantities(found, teams, own, variance),
+        opponents=opponents,
+    )
+
+
+def _parts(
+    found: Inferred, teams: Teams, own: int, variance: float, weight: float
+) -> dict[int, float]:
+    """Return what each neighbour adds to the precision-weighted mean; -1 is the own place."""
+    at = int(np.flatnonzero(found.order == own)[0])
+    precision = weight * float(found.better[own] + found.worse[own])
+    weighted = weight * float(found.better_mean[own] + found.worse_mean[own])
+    whole = float(part_of(precision, weighted, teams, own, variance))
+    messages = {}
+    if found.better[own] == 0.0 and found.better_mean[own] == 0.0 and at > 0:
+        return {-1: whole}
+    # Both share one denominator, so the whole splits as the numerators do.
+    if at > 0:
+        messages[int(found.order[at - 1])] = float(
+            found.better_mean[own] - found.better[own] * teams.mean[own]
+        )
+    if at + 1 < len(found.order):
+        messages[int(found.order[at + 1])] = float(
+            found.worse_mean[own] - found.worse[own] * teams.mean[own]
+        )
+    total = math.fsum(messages.values())
+    if total == 0.0:
+        return dict.fromkeys(messages, 0.0)
+    scale = weight / (1.0 + precision * float(teams.variance[own] - variance))
+    return {team: scale * message for team, message in messages.items()}
+
+
+def _contributions(effects: dict[int, float], match: History, own: int) -> list[Contribution]:
+    """Return the change by neighbour, or by the own place."""
+    ranks = dict(zip(match.team.tolist(), match.rank.tolist(), strict=True))
+    parts = []
+    for team, change in effects.items():
+        if team < 0:
+            name, reason = "the place", "where all other teams say that this place must be"
+        elif ranks[team] == ranks[own]:
+            name, reason = "a neighbour tied with", "performances that tied were close"
+        elif ranks[team] < ranks[own]:
+            name, reason = "the team just above", "and with it all who did better still"
+        else:
+            name, reason = "the team just below", "and with it all who did worse still"
+        parts.append(Contribution(name=name, change=change, reason=reason))
+    return parts
+
+
+def _quantities(found: Inferred, teams: Teams, own: int, variance: float) -> list[Quantity]:
+    precision = float(found.better[own] + found.worse[own])
+    weighted = float(found.better_mean[own] + found.worse_mean[own])
+    quantities = [
+        Quantity(
+            name="team strength",
+            value=float(teams.mean[own]),
+            unit="points",
+            meaning="the sum of the ratings of the team's members",
+        ),
+        Quantity(
+            name="widened deviation",
+            value=math.sqrt(variance),
+            unit="points",
+            meaning="the deviation with what the match adds beforehand",
+        ),
+    ]
+    if precision > 0.0:
+        quantities.append(
+            Quantity(
+                name="performance",
+                value=weighted / precision,
+                unit="points",
+                meaning="where the match puts the team's performance",
+            )
+        )
+    return quantities

@@ -1,0 +1,391 @@
+"""How both TrueSkill systems rate a match: teams in, messages through a chain, players out.
+
+Source: [TS]_ Fig. 1; [NS]_ sec. 3. A team performs at the sum of its members' performances, each
+N(skill, beta^2). Classic TrueSkill strings teams up in the order of their ranks, neighbours being
+apart by a margin or within it. In [NS]_ the chain is of places, further apart than 2 eps, and a
+team is within eps of its place: so all who tie are alike, which in the classic chain they are not.
+
+Expectation propagation along a chain of Gaussian variables whose differences are bounded.
+
+Source: [TS]_ Fig. 1 and Table 1, and the corrections v and w of sec. 3, here as moments of
+truncated normal variables. Between the nodes x_0, x_1, ... of a chain stand factors: x_k - x_(k+1)
+is above a margin (k did better), or within it either way (a tie). A message is a Gaussian factor
+kept as (precision, precision times mean), so that one that says nothing is (0, 0).
+
+Both TrueSkill systems end here: in the classic one the nodes are teams, in that of [NS]_ places.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.numeric.field_scores import normal_scores_against_field
+from equipoise.numeric.normal import above_zero, within
+from equipoise.rating.base_system import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    Job,
+    Matches,
+    TraceArrays,
+)
+from equipoise.rating.draws import count_match
+
+#: A variance relative to that before is kept above this: a certain surprise is still finite.
+_LEAST = 1e-12
+
+
+class Chain(NamedTuple):
+    """K nodes, K - 1 factors between them, and the factors' messages; arrays of precisions first.
+
+    prior, prior_mean : shape (K,), precision of a node by itself, and precision times mean
+    margin : shape (K - 1,), of the factor between k and k + 1
+    tied : shape (K - 1,), whether the difference is within the margin instead of above it
+    up, up_mean : shape (K - 1,), message of factor k to its better node k
+    down, down_mean : shape (K - 1,), message of factor k to its worse node k + 1
+    """
+
+    prior: Floats
+    prior_mean: Floats
+    margin: Floats
+    tied: Flags
+    up: Floats
+    up_mean: Floats
+    down: Floats
+    down_mean: Floats
+
+
+@kernel
+def empty_chain(nodes: int) -> Chain:
+    """Return a chain whose nodes and factors say nothing yet."""
+    between = max(nodes - 1, 0)
+    return Chain(
+        np.zeros(nodes),
+        np.zeros(nodes),
+        np.zeros(between),
+        np.zeros(between, np.bool_),
+        np.zeros(between),
+        np.zeros(between),
+        np.zeros(between),
+        np.zeros(between),
+    )
+
+
+@inner_kernel
+def difference_message(
+    mean: float, variance: float, margin: float, tied: bool
+) -> tuple[float, float]:
+    """Return the message to a difference N(mean, variance) that it is so bounded."""
+    deviation = math.sqrt(variance)
+    if tied:
+        shift, left = within(mean / deviation, margin / deviation)
+    else:
+        shift, left = above_zero((mean - margin) / deviation)
+    left = max(left, _LEAST)
+    # The posterior over the cavity: in precision 1/(left variance) - 1/variance, and so on.
+    precision = (1.0 - left) / (left * variance)
+    return precision, precision * mean + shift * deviation / (left * variance)
+
+
+@inner_kernel
+def _update(chain: Chain, k: int) -> float:
+    """Send the messages of factor k anew; return how far they moved a node's mean."""
+    a, a_mean = chain.prior[k], chain.prior_mean[k]
+    if k > 0:
+        a += chain.down[k - 1]
+        a_mean += chain.down_mean[k - 1]
+    b, b_mean = chain.prior[k + 1], chain.prior_mean[k + 1]
+    if k + 1 < len(chain.up):
+        b += chain.up[k + 1]
+        b_mean += chain.up_mean[k + 1]
+    mean_a, mean_b = a_mean / a, b_mean / b
+    precision, weighted = difference_message(
+        mean_a - mean_b, 1.0 / a + 1.0 / b, chain.margin[k], chain.tied[k]
+    )
+    # x_k is the difference plus x_(k+1), and x_(k+1) is x_k less the difference.
+    widened_b, widened_a = 1.0 + precision / b, 1.0 + precision / a
+    up = precision / widened_b
+    up_mean = (weighted + precision * mean_b) / widened_b
+    down = precision / widened_a
+    down_mean = (precision * mean_a - weighted) / widened_a
+    moved_a = (a_mean + up_mean) / (a + up) - (a_mean + chain.up_mean[k]) / (a + chain.up[k])
+    moved_b = (b_mean + down_mean) / (b + down) - (b_mean + chain.down_mean[k]) / (
+        b + chain.down[k]
+    )
+    chain.up[k], chain.up_mean[k] = up, up_mean
+    chain.down[k], chain.down_mean[k] = down, down_mean
+    return float(max(abs(moved_a), abs(moved_b)))
+
+
+@inner_kernel
+def sweep(chain: Chain) -> float:
+    """Send all messages down the chain and up again; return the farthest a mean moved."""
+    moved = 0.0
+    between = len(chain.up)
+    for k in range(between):
+        moved = max(moved, _update(chain, k))
+    for k in range(between - 2, -1, -1):
+        moved = max(moved, _update(chain, k))
+    return moved
+
+
+@inner_kernel
+def message_to(chain: Chain, k: int) -> tuple[float, float]:
+    """Return what both factors beside node k say together."""
+    precision, weighted = 0.0, 0.0
+    if k > 0:
+        precision += chain.down[k - 1]
+        weighted += chain.down_mean[k - 1]
+    if k < len(chain.up):
+        precision += chain.up[k]
+        weighted += chain.up_mean[k]
+    return precision, weighted
+
+
+#: Passes through all messages after which inference has failed.
+MAX_SWEEPS = 2000
+
+#: Precision, in units of 1/eps^2, below which it makes no difference to a message: the variance
+#: that is left of the difference would be below what `difference_message` can tell from 0.
+_NOTHING = 3e-12
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them.
+
+    beta, drift : rating points; drift is what a match adds to a deviation beforehand
+    margin : of a draw between two players (classic), or eps
+    places : whether the chain is of places
+    tolerance : rating points that the last pass may move a mean
+    """
+
+    beta: float
+    drift: float
+    margin: float
+    places: bool
+    tolerance: float
+
+
+class Teams(NamedTuple):
+    """T teams: mean and variance of performances, ranks from 0 without gaps, and members."""
+
+    mean: Floats
+    variance: Floats
+    rank: Ints
+    members: Floats
+
+
+class Inferred(NamedTuple):
+    """What a match says of every team's performance: a message each, shape (T,).
+
+    better, better_mean : classic: from the neighbour ranked above, else nothing
+    worse, worse_mean : from the neighbour ranked below; of places, all there is to say
+    order : teams by rank
+    """
+
+    better: Floats
+    better_mean: Floats
+    worse: Floats
+    worse_mean: Floats
+    order: Ints
+
+
+@kernel
+def teams_of(table: Floats, matches: Matches, start: int, stop: int, settings: Settings) -> Teams:
+    """Return the teams of the match in rows start:stop."""
+    count = 0
+    for i in range(start, stop):
+        count = max(count, matches.team[i] + 1)
+    mean, variance, members = np.zeros(count), np.zeros(count), np.zeros(count)
+    rank = np.zeros(count, np.int64)
+    noise = settings.beta * settings.beta + settings.drift * settings.drift
+    for i in range(start, stop):
+        t, player = matches.team[i], table[matches.player[i]]
+        mean[t] += player[RATING]
+        variance[t] += player[DEVIATION] * player[DEVIATION] + noise
+        members[t] += 1.0
+        rank[t] = matches.rank[i]
+    return Teams(mean, variance, rank, members)
+
+
+@kernel
+def _by_rank(rank: Ints) -> Ints:
+    """Return teams in the order of their ranks, equal ones by number; a counting sort."""
+    first = np.zeros(len(rank) + 1, np.int64)
+    for r in rank:
+        first[r + 1] += 1
+    for r in range(len(rank)):
+        first[r + 1] += first[r]
+    order = np.empty(len(rank), np.int64)
+    for t in range(len(rank)):
+        order[first[rank[t]]] = t
+        first[rank[t]] += 1
+    return order
+
+
+@kernel
+def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
+    """Return what the chain of teams says, and how far the last pass moved a mean."""
+    count = len(teams.rank)
+    order, chain = _by_rank(teams.rank), empty_chain(count)
+    for k in range(count):
+        t = order[k]
+        chain.prior[k] = 1.0 / teams.variance[t]
+        chain.prior_mean[k] = teams.mean[t] / teams.variance[t]
+        if k + 1 < count:
+            other = order[k + 1]
+            players = teams.members[t] + teams.members[other]
+            chain.margin[k] = settings.margin * math.sqrt(0.5 * players)
+            chain.tied[k] = teams.rank[t] == teams.rank[other]
+    moved = sweep(chain)
+    for _ in range(MAX_SWEEPS):
+        if moved <= settings.tolerance or count == 2:
+            break
+        moved = sweep(chain)
+    found = Inferred(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), order)
+    for k in range(count):
+        t = order[k]
+        if k > 0:
+            found.better[t], found.better_mean[t] = chain.down[k - 1], chain.down_mean[k - 1]
+        if k + 1 < count:
+            found.worse[t], found.worse_mean[t] = chain.up[k], chain.up_mean[k]
+    return found, (0.0 if count == 2 else moved)
+
+
+@inner_kernel
+def _near_place(
+    mean: float, variance: float, beside: float, beside_mean: float, eps: float
+) -> tuple[float, float]:
+    """Return the message that a performance N(mean, variance) is within eps of its place.
+
+    beside, beside_mean : what the place hears from everyone else, a precision and that times mean;
+        next to nothing where it is sure to be last (or first), or less by rounding
+    """
+    if beside * eps * eps > _NOTHING:
+        return difference_message(mean - beside_mean / beside, variance + 1.0 / beside, eps, True)
+    # As beside goes to 0: uniform within eps either way.
+    return 3.0 / (eps * eps), 0.0
+
+
+@inner_kernel
+def _to_place(
+    t: int, place: int, teams: Teams, chain: Chain, stars: Floats, stars_mean: Floats, eps: float
+) -> None:
+    """Send team t's message to its place anew: it is within eps of the team's performance."""
+    precision, weighted = stars[t], stars_mean[t]
+    # What the place hears from everyone else.
+    beside, beside_mean = message_to(chain, place)
+    beside += chain.prior[place] - precision
+    beside_mean += chain.prior_mean[place] - weighted
+    variance = teams.variance[t]
+    mine, mine_mean = _near_place(teams.mean[t], variance, beside, beside_mean, eps)
+    widened = 1.0 + mine * variance
+    stars[t] = mine / widened
+    stars_mean[t] = (mine * teams.mean[t] - mine_mean) / widened
+    chain.prior[place] += stars[t] - precision
+    chain.prior_mean[place] += stars_mean[t] - weighted
+
+
+@kernel
+def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
+    """Return what the chain of places says, and how far the last pass moved a mean."""
+    count, order = len(teams.rank), _by_rank(teams.rank)
+    places = teams.rank[order[count - 1]] + 1
+    chain = empty_chain(places)
+    chain.margin[:] = 2.0 * settings.margin
+    stars, stars_mean = np.zeros(count), np.zeros(count)
+    before = np.empty(places)
+    moved = np.inf
+    for pass_ in range(MAX_SWEEPS):
+        for t in order:
+            _to_place(t, teams.rank[t], teams, chain, stars, stars_mean, settings.margin)
+        moved = sweep(chain)
+        for place in range(places):
+            precision, weighted = message_to(chain, place)
+            mean = (chain.prior_mean[place] + weighted) / (chain.prior[place] + precision)
+            if pass_ > 0:
+                moved = max(moved, abs(mean - before[place]))
+            before[place] = mean
+        if pass_ > 0 and moved <= settings.tolerance:
+            break
+    found = Inferred(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), order)
+    for t in range(count):
+        place = teams.rank[t]
+        beside, beside_mean = message_to(chain, place)
+        beside = max(beside + (chain.prior[place] - stars[t]), 0.0)
+        beside_mean += chain.prior_mean[place] - stars_mean[t]
+        mine, mine_mean = _near_place(
+            teams.mean[t], teams.variance[t], beside, beside_mean, settings.margin
+        )
+        # A place that hears nothing has nothing to say.
+        found.worse[t] = mine * beside / (mine + beside)
+        found.worse_mean[t] = (mine_mean * beside + mine * beside_mean) / (mine + beside)
+    return found, moved
+
+
+@kernel
+def inferred(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
+    """Return what the match says of every team, and how far the last pass moved a mean."""
+    if settings.places:
+        return _between_places(teams, settings)
+    return _between_teams(teams, settings)
+
+
+@inner_kernel
+def part_of(precision: float, weighted: float, teams: Teams, t: int, variance: float) -> float:
+    """Return what a message to team t adds to a member's precision-weighted mean.
+
+    variance : of the member's skill. The message says where the team's performance is; the
+        others' performances and the own noise lie between that and the skill.
+    """
+    apart = teams.variance[t] - variance
+    return float((weighted - precision * teams.mean[t]) / (1.0 + precision * apart))
+
+
+@kernel
+def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last in order; return (match, residual) of a failure, or (-1, -1)."""
+    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
+    traced = len(trace.rating) > 0
+    drift2 = settings.drift * settings.drift
+    for m in range(first, last):
+        start, stop = matches.offsets[m], matches.offsets[m + 1]
+        teams = teams_of(table, matches, start, stop, settings)
+        if len(teams.rank) < 2:
+            continue
+        found, moved = inferred(teams, settings)
+        if not moved <= settings.tolerance:
+            return m, moved
+        if len(job.draws) and len(teams.rank) == 2:
+            scale = math.sqrt(teams.variance[0] + teams.variance[1])
+            apart = (teams.mean[0] - teams.mean[1]) / scale
+            count_match(job.draws, teams.rank[0] == teams.rank[1], apart, True)
+        expected = np.empty(0)
+        if len(trace.expected):
+            expected = normal_scores_against_field(teams.mean, 1.0 / np.sqrt(teams.variance))
+        for i in range(start, stop):
+            t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
+            variance = player[DEVIATION] * player[DEVIATION] + drift2
+            precision = weight * (found.better[t] + found.worse[t])
+            weighted = weight * (found.better_mean[t] + found.worse_mean[t])
+            added = precision / (1.0 + precision * (teams.variance[t] - variance))
+            after = 1.0 / (1.0 / variance + added)
+            if len(trace.expected):
+                trace.expected[i] = expected[t] / (len(teams.rank) - 1.0)
+            if traced:
+                trace.rating_before[i] = player[RATING]
+                trace.deviation_before[i] = player[DEVIATION]
+            player[RATING] += after * part_of(precision, weighted, teams, t, variance)
+            player[DEVIATION] = math.sqrt(after)
+            player[MATCHES] += 1.0
+            player[LAST_TIME] = matches.time[m]
+            if traced:
+                trace.rating[i] = player[RATING]
+                trace.deviation[i] = player[DEVIATION]
+    return -1, -1.0

@@ -1,0 +1,311 @@
+"""Weng and Lin's two closed-form Bayesian updates: Plackett-Luce and Bradley-Terry, full pairs.
+
+Source: [WL]_ Algorithms 4 (Plackett-Luce) and 1 (Bradley-Terry, full pair). A team's strength is
+the sum of its members', mu_i and sigma_i^2 below; gamma is sigma_i/c, the choice of sec. 3.
+Departures: a match weight w multiplies omega and delta; before a match every member's variance
+grows by drift^2, as in TrueSkill. Ties share a stage of Plackett-Luce: see `_plackett_luce`.
+
+Algorithm 4 as printed takes a sum over stages for every team. All stages up to a team's own have
+the same numerator, exp(mu_i/c), so prefix sums over stages of 1/S and 1/S^2 serve all teams: the
+cost is linear in the number of teams.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arguments import check_fields
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.prediction import Outlook
+from equipoise.errors import require
+from equipoise.numeric.exponential import exp, logistic
+from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    Job,
+    Matches,
+    System,
+    TraceArrays,
+)
+from equipoise.rating.draws import count_match
+from equipoise.rating.system import Capabilities, check_newcomer
+
+#: Differences of strength, in units of c, that count: e^-600 is nothing beside 1.
+_FARTHEST = 600.0
+
+#: The smallest sum S whose 1/S^2 is taken; below about 1e-154 it is no longer a finite number.
+_LEAST_SQUARED = 1e-150
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them; `pairs` chooses Bradley-Terry."""
+
+    beta: float
+    drift: float
+    least_share: float
+    pairs: bool
+
+
+class Teams(NamedTuple):
+    """The T teams of a match: sums of members' ratings and variances, and dense ranks."""
+
+    strength: Floats
+    variance: Floats
+    rank: Ints
+
+
+@kernel
+def teams_of(table: Floats, matches: Matches, start: int, stop: int, drift: float) -> Teams:
+    """Return the teams of the match in rows start:stop."""
+    count = 0
+    for i in range(start, stop):
+        count = max(count, matches.team[i] + 1)
+    strength, variance, rank = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
+    for i in range(start, stop):
+        t, player = matches.team[i], table[matches.player[i]]
+        strength[t] += player[RATING]
+        variance[t] += player[DEVIATION] * player[DEVIATION] + drift * drift
+        rank[t] = matches.rank[i]
+    return Teams(strength, variance, rank)
+
+
+@kernel
+def spread(teams: Teams, beta: float) -> float:
+    """Return c of Algorithm 4: the spread of all teams' performances together."""
+    total = 0.0
+    for variance in teams.variance:
+        total += variance + beta * beta
+    return math.sqrt(total)
+
+
+@kernel
+def stages(teams: Teams, c: float) -> tuple[Floats, Floats, Floats]:
+    """Return (e, S, A): e_i = exp(mu_i/c) scaled; of every rank its S and its number of teams.
+
+    S is the sum of e over the teams of that rank and all worse ones.
+    """
+    top, highest = -np.inf, 0
+    for t in range(len(teams.rank)):
+        top = max(top, teams.strength[t])
+        highest = max(highest, teams.rank[t])
+    e, held, sums = np.empty(len(teams.rank)), np.zeros(highest + 1), np.zeros(highest + 1)
+    for t in range(len(teams.rank)):
+        e[t] = exp(max((teams.strength[t] - top) / c, -_FARTHEST))
+        held[teams.rank[t]] += 1.0
+        sums[teams.rank[t]] += e[t]
+    for r in range(highest - 1, -1, -1):
+        sums[r] += sums[r + 1]
+    return e, sums, held
+
+
+@inner_kernel
+def _picked(e: float, sums: Floats, rank: int) -> tuple[float, float]:
+    """Return the sums of e/S and of its square over the stages up to a rank, one by one."""
+    total = squares = 0.0
+    for r in range(rank + 1):
+        share = e / sums[r]
+        total += share
+        squares += share * share
+    return total, squares
+
+
+@kernel
+def _plackett_luce(teams: Teams, beta: float) -> tuple[Floats, Floats]:
+    """Return (omega, delta) of every team, Algorithm 4.
+
+    With A teams on a rank, each takes the stage with 1/A: omega_i = 1/A - sum of e_i/S over the
+    stages up to its own.
+    """
+    n, c = len(teams.rank), spread(teams, beta)
+    e, sums, held = stages(teams, c)
+    first, second = np.empty(len(sums)), np.empty(len(sums))
+    a = b = 0.0
+    for r in range(len(sums)):
+        a += 1.0 / sums[r]
+        b += 1.0 / (sums[r] * sums[r]) if sums[r] > _LEAST_SQUARED else math.inf
+        first[r], second[r] = a, b
+    omega, delta = np.empty(n), np.empty(n)
+    for t in range(n):
+        r, variance = teams.rank[t], teams.variance[t]
+        if math.isinf(second[r]):
+            # Teams hundreds of spreads below the best: 1/S^2 leaves the range of numbers.
+            picked, squares = _picked(e[t], sums, r)
+        else:
+            picked, squares = e[t] * first[r], e[t] * e[t] * second[r]
+        spent = picked - squares
+        omega[t] = variance / c * (1.0 / held[r] - picked)
+        gamma = math.sqrt(variance) / c
+        delta[t] = gamma * variance / (c * c) * spent
+    return omega, delta
+
+
+@inner_kernel
+def score_of(own: int, other: int) -> float:
+    """Return 1 for the better rank, 1/2 for equal ones."""
+    if own == other:
+        return 0.5
+    return 1.0 if own < other else 0.0
+
+
+@kernel
+def _bradley_terry(teams: Teams, beta: float) -> tuple[Floats, Floats]:
+    """Return (omega, delta) of every team, Algorithm 1: every other team is a game."""
+    n = len(teams.rank)
+    omega, delta = np.zeros(n), np.zeros(n)
+    for t in range(n):
+        variance = teams.variance[t]
+        for q in range(n):
+            if q == t:
+                continue
+            c2 = variance + teams.variance[q] + 2.0 * beta * beta
+            c = math.sqrt(c2)
+            p = logistic((teams.strength[t] - teams.strength[q]) / c)
+            omega[t] += variance / c * (score_of(teams.rank[t], teams.rank[q]) - p)
+            gamma = math.sqrt(variance) / c
+            delta[t] += gamma * variance / c2 * p * (1.0 - p)
+    return omega, delta
+
+
+@kernel
+def _expected(teams: Teams, settings: Settings) -> Floats:
+    """Return every team's mean chance against another, as the model has it in this match."""
+    n = len(teams.rank)
+    if not settings.pairs:
+        slope = 1.0 / spread(teams, settings.beta)
+        return scores_against_field(teams.strength, np.full(n, slope)) / (n - 1.0)
+    out = np.zeros(n)
+    for t in range(n):
+        for q in range(n):
+            if q != t:
+                c2 = teams.variance[t] + teams.variance[q] + 2.0 * settings.beta**2
+                out[t] += logistic((teams.strength[t] - teams.strength[q]) / math.sqrt(c2))
+    return out / (n - 1.0)
+
+
+@kernel
+def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
+    traced = len(trace.rating) > 0
+    for m in range(first, last):
+        start, stop = matches.offsets[m], matches.offsets[m + 1]
+        teams = teams_of(table, matches, start, stop, settings.drift)
+        if len(teams.rank) < 2:
+            continue
+        if len(job.draws) and len(teams.rank) == 2:
+            apart = (teams.strength[0] - teams.strength[1]) / spread(teams, settings.beta)
+            count_match(job.draws, teams.rank[0] == teams.rank[1], apart, False)
+        if settings.pairs:
+            omega, delta = _bradley_terry(teams, settings.beta)
+        else:
+            omega, delta = _plackett_luce(teams, settings.beta)
+        expected = _expected(teams, settings) if len(trace.expected) else np.empty(0)
+        for i in range(start, stop):
+            t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
+            variance = player[DEVIATION] * player[DEVIATION] + settings.drift * settings.drift
+            share = variance / teams.variance[t]
+            left = max(1.0 - weight * share * delta[t], settings.least_share)
+            if len(trace.expected):
+                trace.expected[i] = expected[t]
+            if traced:
+                trace.rating_before[i] = player[RATING]
+                trace.deviation_before[i] = player[DEVIATION]
+            player[RATING] += weight * share * omega[t]
+            player[DEVIATION] = math.sqrt(variance * left)
+            player[MATCHES] += 1.0
+            player[LAST_TIME] = matches.time[m]
+            if traced:
+                trace.rating[i] = player[RATING]
+                trace.deviation[i] = player[DEVIATION]
+    return -1, -1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WengLinParameters(System):
+    """Parameters and everything else that both models share [WL]_.
+
+    initial_rating, initial_deviation : of a new player, rating points
+    beta : spread of one performance, rating points; half the initial deviation [WL]_ sec. 6
+    drift : what a match adds to a deviation before it is rated (as variance), rating points
+    least_share : a match leaves at least this part of a variance, kappa of [WL]_
+    """
+
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    beta: float = 175.0
+    drift: float = 3.5
+    least_share: float = 1e-4
+
+    name: ClassVar[str]
+    #: Whether every pair of teams is a game of its own.
+    pairs: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        check_newcomer(self.initial_rating, self.initial_deviation)
+        require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
+        require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
+        share = self.least_share
+        require(0 < share <= 1, "least_share", "above 0 and at most 1", share)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything that has ranks."""
+        return Capabilities(uses=frozenset({"weight"}))
+
+    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return the outlook of a match of two: logistic, c^2 = the sum of sigma^2 + beta^2."""
+        own = deviation**2 + self.drift**2
+        return Outlook(
+            centre=rating,
+            scale=np.sqrt(own + self.beta**2),
+            curve="logistic",
+            team="sum",
+            shared=self.beta**2,
+        )
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        return Settings(float(self.beta), float(self.drift), float(self.least_share), self.pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlackettLuce(WengLinParameters):
+    """Plackett-Luce [WL]_ Algorithm 4: places are drawn one after another, the best first.
+
+    Linear in the number of teams. The parameters are:
+
+    initial_rating, initial_deviation : of a new player, rating points
+    beta : spread of one performance, rating points; half the initial deviation [WL]_ sec. 6
+    drift : what a match adds to a deviation before it is rated (as variance), rating points
+    least_share : a match leaves at least this part of a variance, kappa of [WL]_
+    """
+
+    name: ClassVar[str] = "plackett-luce"
+    pairs: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BradleyTerry(WengLinParameters):
+    """Bradley-Terry [WL]_ Algorithm 1, full pair: every two teams of a match are a game.
+
+    Quadratic in the number of teams. The parameters are those of `PlackettLuce`.
+    """
+
+    name: ClassVar[str] = "bradley-terry"
+    pairs: ClassVar[bool] = True

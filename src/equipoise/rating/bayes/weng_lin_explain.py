@@ -1,0 +1,142 @@
+"""Why a rating changed under Plackett-Luce or Bradley-Terry: the part of every other team.
+
+Source: [WL]_ Algorithms 1 and 4. Under Bradley-Terry every opposing team is a game. Under
+Plackett-Luce places are drawn stage by stage, and omega splits among the others exactly: a team
+placed better took the stage that it won, -e_i/S each, S being the sum of e over all still to be
+placed there; at one's own stage every team placed worse leaves its e/S.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.history import History
+from equipoise.data.prediction import chance
+from equipoise.rating.base_system import matches_of
+from equipoise.rating.bayes.weng_lin import Teams, WengLinParameters, spread, stages, teams_of
+from equipoise.rating.single_match import explanation, match_apart, opposing_teams, places
+from equipoise.rating.state import State
+
+_RESULTS = {1.0: "teams beaten", 0.5: "teams tied with", 0.0: "teams lost to"}
+
+
+def explain(
+    system: WengLinParameters, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating."""
+    apart = match_apart(system, before, history, match)
+    alone, i = apart.history, row - int(history.offsets[match])
+    columns, size = matches_of(alone), alone.participations
+    teams = teams_of(apart.before.table, columns, 0, size, system.drift)
+    own = int(alone.team[i])
+    parts = (_pairwise if system.pairs else _staged)(system, teams, own)
+    deviation = float(apart.trace["deviation_before"][i])
+    share = (deviation**2 + system.drift**2) / float(teams.variance[own])
+    unit = float(alone.weights()[0]) * share * float(teams.variance[own])
+    place, scores = places(alone), apart.scores(i)
+    opponents = []
+    for ids, rows in opposing_teams(alone, i):
+        j = int(rows[0])
+        q = int(alone.team[j])
+        opponents.append(
+            Opponent(
+                player=ids.tolist()[0] if len(ids) == 1 else ", ".join(str(one) for one in ids),
+                rank=int(place[j]),
+                rating=float(teams.strength[q]),
+                deviation=math.sqrt(float(teams.variance[q])),
+                score=float(scores[j]),
+                expected=_chance(system, teams, own, q),
+                effect=unit * float(parts[q]),
+            )
+        )
+    return explanation(
+        system,
+        apart,
+        i,
+        contributions=_contributions(opponents),
+        quantities=_quantities(system, teams, own, share),
+        opponents=opponents,
+    )
+
+
+def _pairwise(system: WengLinParameters, teams: Teams, own: int) -> Floats:
+    """Return what every team adds to omega over the own variance, shape (T,); 0 at `own`."""
+    c = np.sqrt(teams.variance[own] + teams.variance + 2.0 * system.beta**2)
+    expected = chance((teams.strength[own] - teams.strength) / c, "logistic")
+    scores = 0.5 + 0.5 * np.sign(teams.rank - teams.rank[own])
+    parts = (scores - expected) / c
+    parts[own] = 0.0
+    return np.asarray(parts, dtype=np.float64)
+
+
+def _staged(system: WengLinParameters, teams: Teams, own: int) -> Floats:
+    """Return the same for Plackett-Luce."""
+    c = spread(teams, system.beta)
+    e, sums, held = stages(teams, c)
+    rank = int(teams.rank[own])
+    better, tied = teams.rank < rank, teams.rank == rank
+    parts = e / sums[rank] / held[rank]
+    parts[tied] = (e[tied] - e[own]) / sums[rank] / held[rank]
+    parts[better] = -e[own] / sums[teams.rank[better]] / held[teams.rank[better]]
+    parts[own] = 0.0
+    return np.asarray(parts / c, dtype=np.float64)
+
+
+def _chance(system: WengLinParameters, teams: Teams, own: int, other: int) -> float:
+    """Return the expected score against a team, as the model has it in this match."""
+    if system.pairs:
+        c = math.sqrt(teams.variance[own] + teams.variance[other] + 2.0 * system.beta**2)
+    else:
+        c = spread(teams, system.beta)
+    z = np.array((teams.strength[own] - teams.strength[other]) / c)
+    return float(chance(z, "logistic"))
+
+
+def _contributions(opponents: list[Opponent]) -> list[Contribution]:
+    """Return the change by result."""
+    parts = []
+    for score, name in _RESULTS.items():
+        met = [one for one in opponents if one.score == score]
+        if met:
+            expected = math.fsum(one.expected for one in met)
+            reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
+            change = math.fsum(one.effect for one in met)
+            parts.append(Contribution(name=name, change=change, reason=reason))
+    return parts
+
+
+def _quantities(system: WengLinParameters, teams: Teams, own: int, share: float) -> list[Quantity]:
+    quantities = [
+        Quantity(
+            name="team strength",
+            value=float(teams.strength[own]),
+            unit="points",
+            meaning="the sum of the ratings of the team's members",
+        ),
+        Quantity(
+            name="team deviation",
+            value=math.sqrt(float(teams.variance[own])),
+            unit="points",
+            meaning="how unsure that sum is, with what the match adds beforehand",
+        ),
+        Quantity(
+            name="share",
+            value=share,
+            unit="",
+            meaning="the player's part of the team's variance, and so of its change",
+        ),
+    ]
+    if not system.pairs:
+        quantities.append(
+            Quantity(
+                name="c",
+                value=spread(teams, system.beta),
+                unit="points",
+                meaning="the spread of all teams' performances together",
+            )
+        )
+    return quantities

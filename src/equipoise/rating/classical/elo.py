@@ -1,0 +1,190 @@
+"""Elo for duels, teams and contests: every pair of a match is a game.
+
+Source: [Elo]_; expected score 1/(1 + 10^(-d/400)), change K (score - expected).
+Departures: a team plays at its members' mean rating and all of them take its change; in a match
+of more than two, a team's change is the mean over its opponents, so that K keeps its meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import kernel
+from equipoise.arguments import check_fields
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.prediction import Outlook
+from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import Job, Matches, System, TraceArrays
+from equipoise.rating.draws import count_match
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities
+
+#: Columns of the state.
+RATING, MATCHES, LAST_TIME = range(3)
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them; slope = ln 10/scale."""
+
+    k: float
+    slope: float
+
+
+@kernel
+def team_strengths(
+    table: Floats, matches: Matches, head_start: Floats, start: int, stop: int
+) -> tuple[Floats, Ints]:
+    """Return (mean rating and head start of every team, its rank).
+
+    head_start : shape (N,) rating points that a participation is given, or shape (0,)
+    """
+    count = 0
+    for i in range(start, stop):
+        count = max(count, matches.team[i] + 1)
+    strength, members, rank = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
+    for i in range(start, stop):
+        t = matches.team[i]
+        strength[t] += table[matches.player[i], RATING]
+        if len(head_start):
+            strength[t] += head_start[i]
+        members[t] += 1.0
+        rank[t] = matches.rank[i]
+    for t in range(count):
+        strength[t] /= members[t]
+    return strength, rank
+
+
+@kernel
+def _scores(rank: Ints) -> Floats:
+    """Return every team's score against all others: a win 1, a tie 1/2."""
+    n = len(rank)
+    highest = 0
+    for r in rank:
+        highest = max(highest, r)
+    held = np.zeros(highest + 1)
+    for r in rank:
+        held[r] += 1.0
+    worse = np.zeros(highest + 1)
+    for r in range(highest - 1, -1, -1):
+        worse[r] = worse[r + 1] + held[r + 1]
+    scores = np.empty(n)
+    for t in range(n):
+        scores[t] = worse[rank[t]] + 0.5 * (held[rank[t]] - 1.0)
+    return scores
+
+
+@kernel
+def rate_matches(
+    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    matches, settings, trace = job.matches, job.settings, job.trace
+    for m in range(first, last):
+        start, stop = matches.offsets[m], matches.offsets[m + 1]
+        strength, rank = team_strengths(job.table, matches, job.own, start, stop)
+        others = len(strength) - 1.0
+        if others < 1.0:
+            continue
+        expected = scores_against_field(strength, np.full(len(strength), settings.slope))
+        scores = _scores(rank)
+        if len(job.draws) and len(strength) == 2:
+            apart = settings.slope * (strength[0] - strength[1])
+            count_match(job.draws, rank[0] == rank[1], apart, False)
+        for i in range(start, stop):
+            t = matches.team[i]
+            player = job.table[matches.player[i]]
+            change = settings.k * matches.weight[m] * (scores[t] - expected[t]) / others
+            if len(trace.expected):
+                trace.expected[i] = expected[t] / others
+            if len(trace.rating):
+                trace.rating_before[i] = player[RATING]
+                trace.rating[i] = player[RATING] + change
+            player[RATING] += change
+            player[MATCHES] += 1.0
+            player[LAST_TIME] = matches.time[m]
+    return -1, -1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elo(System):
+    """Elo [Elo]_ for matches of any kind.
+
+    k : largest change of a match, rating points; a match weight multiplies it
+    scale : rating difference at which ten to one is expected, rating points
+    initial_rating : of a new player
+    home_advantage : rating points that players at home are given; they are those whose
+        `at_home` is true, or whose `side` is "home"
+    """
+
+    k: float = 32.0
+    scale: float = 400.0
+    initial_rating: float = 1500.0
+    home_advantage: float = 0.0
+
+    name: ClassVar[str] = "elo"
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        require(0 < self.k < math.inf, "k", "positive", self.k)
+        require(0 < self.scale < math.inf, "scale", "positive", self.scale)
+        for name in ("initial_rating", "home_advantage"):
+            require(math.isfinite(getattr(self, name)), name, "finite", getattr(self, name))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything that has ranks; who is at home where that is worth something."""
+        if self.home_advantage == 0.0:
+            needed = dict.fromkeys(("side", "at_home"), "home_advantage")
+            return Capabilities(uses=frozenset({"weight"}), needed=needed)
+        return Capabilities(uses=frozenset({"weight", "side", "at_home"}))
+
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a state without deviation."""
+        return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        return Settings(float(self.k), math.log(10.0) / self.scale)
+
+    def own(self, state: State, history: History, start: int, stop: int) -> Floats:
+        """Return the head starts. Raises : InvalidDataError where nobody is said to be home."""
+        return self._head_start(history, int(history.offsets[start]), int(history.offsets[stop]))
+
+    def update(
+        self, job: Job[Settings, TraceArrays, Floats], workers: Workers
+    ) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
+
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return NaN: there is no deviation."""
+        return np.full(len(rows), np.nan)
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return centres at the ratings, head start included, and a scale that is `scale`'s."""
+        centre = rating
+        if history is not None and self.home_advantage != 0.0:
+            centre = rating + self._head_start(history, 0, history.participations)
+        # Two of these make the scale of the difference, scale/ln 10, whatever the teams' sizes.
+        shared = 0.5 * (self.scale / math.log(10.0)) ** 2
+        scale = np.full(len(rating), math.sqrt(shared))
+        return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
+
+    def _head_start(self, history: History, low: int, high: int) -> Floats:
+        """Return the points that every participation is given, or an empty array for none."""
+        if self.home_advantage == 0.0:
+            return np.empty(0)
+        home = history.at_home(low, high)
+        if home is None:
+            rule = "must be a column (true for the side at home), or side, for home_advantage"
+            raise InvalidDataError([Problem("", None, "at_home", rule, "neither")])
+        return np.where(home, self.home_advantage, 0.0)

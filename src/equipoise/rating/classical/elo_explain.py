@@ -1,0 +1,100 @@
+"""Why an Elo rating changed: K times the surprise, opponent by opponent.
+
+Source: [Elo]_; the change of a match is the mean over the opposing teams of K (score - expected),
+so every opponent has a part of it, and the parts add up.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.history import History
+from equipoise.data.prediction import chance
+from equipoise.rating.classical.elo import Elo, team_strengths
+from equipoise.rating.single_match import explanation, match_apart, opposing_teams, places
+from equipoise.rating.state import State
+
+_RESULTS = {1.0: "teams beaten", 0.5: "teams tied with", 0.0: "teams lost to"}
+_DUEL = {1.0: "the win", 0.5: "the draw", 0.0: "the loss"}
+
+
+def explain(system: Elo, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating."""
+    apart = match_apart(system, before, history, match)
+    alone, i = apart.history, row - int(history.offsets[match])
+    job = system.job(apart.before, alone, 0, 1)
+    by_team, _ = team_strengths(job.table, job.matches, job.own, 0, alone.participations)
+    strength = by_team[alone.team]
+    place, scores = places(alone), apart.scores(i)
+    teams = opposing_teams(alone, i)
+    k = system.k * float(alone.weights()[0])
+    slope = math.log(10.0) / system.scale
+    opponents = []
+    for ids, rows in teams:
+        j = int(rows[0])
+        expected = float(chance(np.array((strength[i] - strength[j]) * slope), "logistic"))
+        opponents.append(
+            Opponent(
+                player=ids.tolist()[0] if len(ids) == 1 else ", ".join(str(one) for one in ids),
+                rank=int(place[j]),
+                rating=float(strength[j]),
+                deviation=math.nan,
+                score=float(scores[j]),
+                expected=expected,
+                effect=k * (float(scores[j]) - expected) / len(teams),
+            )
+        )
+    expected = float(apart.trace["expected"][i])
+    return explanation(
+        system,
+        apart,
+        i,
+        contributions=_contributions(opponents),
+        quantities=_quantities(system, k, float(strength[i]), expected, opponents),
+        opponents=opponents,
+        bounds=(-k * expected, k * (1.0 - expected)),
+    )
+
+
+def _contributions(opponents: list[Opponent]) -> list[Contribution]:
+    """Return the change by result."""
+    parts = []
+    for score, name in (_DUEL if len(opponents) == 1 else _RESULTS).items():
+        met = [one for one in opponents if one.score == score]
+        if not met:
+            continue
+        gained = math.fsum(one.effect for one in met)
+        expected = math.fsum(one.expected for one in met)
+        reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
+        parts.append(Contribution(name=name, change=gained, reason=reason))
+    return parts
+
+
+def _quantities(
+    system: Elo, k: float, strength: float, expected: float, opponents: list[Opponent]
+) -> list[Quantity]:
+    score = math.fsum(one.score for one in opponents) / len(opponents)
+    return [
+        Quantity(
+            name="strength",
+            value=strength,
+            unit="points",
+            meaning="the team's mean rating before the match, with what playing at home gives",
+        ),
+        Quantity(
+            name="expected score",
+            value=expected,
+            unit="",
+            meaning=f"a mean of 1/(1 + 10^(-difference/{system.scale:g})) over the opponents",
+        ),
+        Quantity(name="score", value=score, unit="", meaning="a win 1, a tie 1/2, a loss 0"),
+        Quantity(
+            name="K",
+            value=k,
+            unit="points",
+            meaning="K times the weight of the match; the change is K (score - expected score)",
+        ),
+    ]

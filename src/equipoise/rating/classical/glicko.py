@@ -1,0 +1,203 @@
+"""Glicko for contests: every match is a rating period in which everyone plays everyone.
+
+Source: [G1]_ steps 1 and 2; q = ln 10/400, g and E as there.
+Departures: a rating period is a match, all pairs of whose players are games; a tie is half a win.
+Time passes by days: `drift_per_day` is c^2 with a day for the period, `drift` adds to it for every
+match. A match weight w counts every game w times.
+
+The sums over opponents, of g (s - E) and of g^2 E(1 - E), are one function of the own rating and
+its derivative: linear in the size of a contest, whoever meets whom.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arguments import check_fields
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.prediction import Outlook
+from equipoise.errors import require
+from equipoise.numeric.field_scores import scores_against_field, weighted_scores
+from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    Job,
+    System,
+    TraceArrays,
+)
+from equipoise.rating.draws import count_match
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, check_newcomer
+
+#: q of [G1]_, 1/rating points.
+Q = math.log(10.0) / 400.0
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them."""
+
+    drift: float
+    drift_per_day: float
+    max_deviation: float
+
+
+@inner_kernel
+def rested(player: Floats, time: float, settings: Settings) -> float:
+    """Return the deviation that the days since the last match have led to."""
+    variance = player[DEVIATION] * player[DEVIATION]
+    if settings.drift_per_day > 0.0 and not (math.isnan(player[LAST_TIME]) or math.isnan(time)):
+        variance += settings.drift_per_day * max(time - player[LAST_TIME], 0.0)
+    # Who came with more than the cap keeps it: time alone never makes anyone surer.
+    cap = max(settings.max_deviation, player[DEVIATION])
+    return float(min(math.sqrt(variance), cap))
+
+
+@inner_kernel
+def widened(deviation: float, settings: Settings) -> float:
+    """Return the deviation with what a match adds beforehand: step 1."""
+    cap = max(settings.max_deviation, deviation)
+    return min(math.sqrt(deviation * deviation + settings.drift * settings.drift), cap)
+
+
+@inner_kernel
+def opponent_weight(deviation: float) -> float:
+    """Return g(RD): how much a game against somebody so uncertain tells."""
+    return 1.0 / math.sqrt(1.0 + 3.0 * (Q * deviation / math.pi) ** 2)
+
+
+@kernel
+def _scored(rank: Ints, weight: Floats) -> Floats:
+    """Return the weight of the beaten and half that of the tied, for everyone; shape (n,)."""
+    highest = 0
+    for r in rank:
+        highest = max(highest, r)
+    held = np.zeros(highest + 1)
+    for i in range(len(rank)):
+        held[rank[i]] += weight[i]
+    worse = np.zeros(highest + 1)
+    for r in range(highest - 1, -1, -1):
+        worse[r] = worse[r + 1] + held[r + 1]
+    scores = np.empty(len(rank))
+    for i in range(len(rank)):
+        scores[i] = worse[rank[i]] + 0.5 * (held[rank[i]] - weight[i])
+    return scores
+
+
+@kernel
+def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
+    traced = len(trace.rating) > 0
+    for m in range(first, last):
+        start, stop = matches.offsets[m], matches.offsets[m + 1]
+        n, day, weight = stop - start, matches.time[m], matches.weight[m]
+        if n < 2:
+            continue
+        ratings, deviations, g = np.empty(n), np.empty(n), np.empty(n)
+        variance = 0.0
+        for i in range(n):
+            player = table[matches.player[start + i]]
+            ratings[i] = player[RATING]
+            deviations[i] = rested(player, day, settings)
+            if traced:
+                trace.rating_before[start + i] = player[RATING]
+                trace.deviation_before[start + i] = deviations[i]
+            variance += deviations[i] * deviations[i]
+            deviations[i] = widened(deviations[i], settings)
+            g[i] = opponent_weight(deviations[i])
+        if len(job.draws) and n == 2:
+            # As in `outlook`: E at g(sqrt(RD_A^2 + RD_B^2)).
+            apart = Q * opponent_weight(math.sqrt(variance)) * (ratings[0] - ratings[1])
+            tied = matches.rank[start] == matches.rank[start + 1]
+            count_match(job.draws, tied, apart, False)
+        expected, slopes = weighted_scores(ratings, Q * g, g)
+        scores = _scored(matches.rank[start:stop], g)
+        if len(trace.expected):
+            trace.expected[start:stop] = scores_against_field(ratings, Q * g) / (n - 1.0)
+        for i in range(n):
+            player = table[matches.player[start + i]]
+            # Q times the slope is 1/d^2.
+            precision = 1.0 / (deviations[i] * deviations[i]) + weight * Q * slopes[i]
+            player[RATING] += weight * Q / precision * (scores[i] - expected[i])
+            player[DEVIATION] = math.sqrt(1.0 / precision)
+            player[MATCHES] += 1.0
+            player[LAST_TIME] = day
+            if traced:
+                trace.rating[start + i] = player[RATING]
+                trace.deviation[start + i] = player[DEVIATION]
+    return -1, -1.0
+
+
+@kernel
+def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) -> Floats:
+    """Return the deviations of these players as of a day, or of their last match (NaN)."""
+    out = np.empty(len(rows))
+    for i in range(len(rows)):
+        out[i] = rested(table[rows[i]], time, settings)
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glicko(System):
+    """Glicko [G1]_ for duels and contests of single players.
+
+    initial_rating, initial_deviation : of a new player, rating points
+    drift : what a match adds to a deviation before it is rated (as variance), rating points
+    drift_per_day : variance that a day adds, points^2; Glickman's c^2 for a period of a day
+    max_deviation : that deviations grow to, rating points
+    """
+
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    drift: float = 35.0
+    drift_per_day: float = 0.0
+    max_deviation: float = 350.0
+
+    name: ClassVar[str] = "glicko"
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        check_newcomer(self.initial_rating, self.initial_deviation)
+        limit = self.max_deviation
+        require(0 < limit < math.inf, "max_deviation", "positive", limit)
+        for name in ("drift", "drift_per_day"):
+            require(0 <= getattr(self, name) <= 1e9, name, "from 0 to 1e9", getattr(self, name))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Single players; time where days count."""
+        drifts = self.drift_per_day > 0
+        return Capabilities(
+            max_team_size=1,
+            needs_time=drifts,
+            uses=frozenset({"weight", "time"} if drifts else {"weight"}),
+            needed={} if drifts else {"time": "drift_per_day"},
+        )
+
+    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return rate_matches(job, 0, len(job.matches.time))
+
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return deviations, with what the days until then add."""
+        return read_deviations(state.table, rows, day, self.settings())
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return the outlook in which A beats B with E at g(sqrt(RD_A^2 + RD_B^2)) [G1]_."""
+        shared = 0.5 / Q**2
+        scale = np.sqrt(shared + 3.0 * (deviation / math.pi) ** 2)
+        return Outlook(centre=rating, scale=scale, curve="logistic", shared=shared)
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        return Settings(float(self.drift), float(self.drift_per_day), float(self.max_deviation))

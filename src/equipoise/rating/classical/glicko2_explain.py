@@ -1,0 +1,142 @@
+"""Why a Glicko-2 rating changed: the chain of [G2]_ steps 2-7, and what a period shares out.
+
+Within a rating period all games count from the ratings before it: a later game changes the
+deviation after the period, and with it what the earlier games of the period weigh.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.history import History
+from equipoise.rating.classical.glicko2 import (
+    DEVIATION,
+    GLICKO2_SCALE,
+    INFORMATION,
+    RATING,
+    SURPRISE,
+    VOLATILITY,
+    Glicko2,
+    game,
+    opponent_weight,
+    settle,
+    updated,
+)
+from equipoise.rating.single_match import explanation, match_apart
+from equipoise.rating.state import State
+
+
+def explain(system: Glicko2, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating."""
+    apart = match_apart(system, before, history, match)
+    alone, i = apart.history, row - int(history.offsets[match])
+    j = 1 - i
+    settled = apart.before.copy()
+    if system.period_days is not None:
+        period = math.floor(float(alone.days()[0]) / system.period_days)
+        for player in settled.table:
+            settle(player, float(period), system.settings())
+    me, other = settled.table[i], settled.table[j]
+    score = float(apart.scores(i)[j])
+    mu, phi_other = (me[RATING] - other[RATING]) / GLICKO2_SCALE, other[DEVIATION] / GLICKO2_SCALE
+    expected, information, surprise = game(mu, 0.0, phi_other, score)
+    weight = float(alone.weights()[0])
+    information, surprise = weight * information, weight * surprise
+    phi, sigma = me[DEVIATION] / GLICKO2_SCALE, me[VOLATILITY]
+    tau, most = float(system.tau), system.settings().max_volatility
+    earlier = (float(me[INFORMATION]), float(me[SURPRISE]))
+    phi_1 = updated(phi, sigma, *earlier, tau, most)[1] if earlier[0] > 0 else 0.0
+    total = (earlier[0] + information, earlier[1] + surprise)
+    _, phi_2, sigma_2, _ = updated(phi, sigma, *total, tau, most)
+    parts = [
+        Contribution(
+            name="this match",
+            change=GLICKO2_SCALE * phi_2**2 * surprise,
+            reason=f"scored {score:g} where {expected:.2f} was expected",
+        )
+    ]
+    if earlier[0] > 0:
+        parts.append(
+            Contribution(
+                name="earlier matches of the period",
+                change=GLICKO2_SCALE * (phi_2**2 - phi_1**2) * earlier[1],
+                reason="with another match known, each says less: the deviation is smaller",
+            )
+        )
+    effect = parts[0].change
+    opponent = Opponent(
+        player=alone.player_ids[alone.player].tolist()[j],
+        rank=2 if score == 1.0 else 1,
+        rating=float(other[RATING]),
+        deviation=float(other[DEVIATION]),
+        score=score,
+        expected=expected,
+        effect=effect,
+    )
+    lost, won = (apart.with_result(system, np.abs(np.arange(2) - one)) for one in (j, i))
+    changes = [one.trace["rating"][i] - one.trace["rating_before"][i] for one in (lost, won)]
+    return explanation(
+        system,
+        apart,
+        i,
+        contributions=parts,
+        quantities=_quantities(phi_other, phi, phi_2, (sigma, sigma_2), information, surprise),
+        opponents=[opponent],
+        bounds=(float(changes[0]), float(changes[1])),
+    )
+
+
+def _quantities(
+    phi_other: float,
+    phi: float,
+    phi_2: float,
+    sigmas: tuple[float, float],
+    information: float,
+    surprise: float,
+) -> list[Quantity]:
+    """Return the numbers of [G2] steps 3 to 7."""
+    starred = math.hypot(phi, sigmas[1])
+    return [
+        Quantity(
+            name="g",
+            value=opponent_weight(phi_other),
+            unit="",
+            meaning="how much the match tells: 1 against an opponent whose rating is certain",
+        ),
+        Quantity(
+            name="v",
+            value=GLICKO2_SCALE**2 / information if information > 0 else math.inf,
+            unit="points^2",
+            meaning="variance of a rating that were known from this match alone",
+        ),
+        Quantity(
+            name="Delta",
+            value=GLICKO2_SCALE * surprise / information if information > 0 else 0.0,
+            unit="points",
+            meaning="how far off the rating is, if this match alone is believed",
+        ),
+        Quantity(
+            name="volatility before", value=sigmas[0], unit="", meaning="how unsteady the player is"
+        ),
+        Quantity(
+            name="volatility",
+            value=sigmas[1],
+            unit="",
+            meaning="rises when results are further off than the deviations explain",
+        ),
+        Quantity(
+            name="deviation with volatility",
+            value=GLICKO2_SCALE * starred,
+            unit="points",
+            meaning="the deviation before, widened by the volatility",
+        ),
+        Quantity(
+            name="share of the surprise",
+            value=GLICKO2_SCALE * phi_2 * phi_2,
+            unit="points",
+            meaning="points for one unit of g (score - expected score)",
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Elo-MMR: Bayesian ratings for contests of any size."""

@@ -1,0 +1,272 @@
+"""Parameters and replay of Elo-MMR, whichever model performances follow.
+
+Source: [EM]_ Algorithms 1-3, equations (7)-(9); numbers in brackets are its equations.
+Departures: the distribution function's sign slip in section 3.1 is mended (READINGS B1); a match
+weight, drift by elapsed time, a ceiling on performances, split ties, few opponents and short
+memories are options (READINGS B3-B8). How a match is rated stands in `elo_mmr_match`.
+
+Elo-MMR, the logistic model: a Bayesian rating for contests of any size.
+
+Source: [EM]_ Algorithms 1-3; what it shares with the Gaussian model is in `elo_mmr_parameters`.
+
+Elo-MMR-chi, the Gaussian model: the same rounds, with normal performances.
+
+Source: [EM]_ Algorithms 1-3 with the Gaussian terms of Theorem 3.2; what it shares with the
+logistic model is in `elo_mmr_parameters`, its performances are found in `elo_mmr_gaussian`.
+Departure: the `performance_ceiling` of a match caps performances, as in the logistic model; the
+Gaussian variant of the authors' program does not apply it (READINGS B8).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from equipoise.arguments import check_fields
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.prediction import Outlook
+from equipoise.errors import ApproximationWarning, InvalidParameterError, require
+from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import PerformanceTrace, System
+from equipoise.rating.elo_mmr.belief import SCALE_OF_DEVIATION, Beliefs
+from equipoise.rating.elo_mmr.match import BeliefJob, Settings, rate_matches, rate_shared
+from equipoise.rating.platforms.contest import rate_in_turn
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, check_newcomer
+
+#: What `opponents` is for and what it costs; `benchmarks/opponents.py` measures it.
+FEW_OPPONENTS = (
+    "for reproducing published figures only: a better place may get a lower performance, and a "
+    "worse place a higher rating (Theorems 5.2, 5.5 and 5.6 no longer hold); counting all "
+    "opponents is exact and faster"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EloMMRParameters(System):
+    """What `EloMMR` and `EloMMX` share: parameters, state and the way through a history.
+
+    Warns : ApproximationWarning   once for each object with `opponents`
+    """
+
+    weight_limit: float | None = None
+    sigma_limit: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
+    rho: float = 1.0
+    drift_per_day: float = 0.0
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    split_ties: bool = False
+    rate_all_ties: bool = False
+    opponents: int | None = field(default=None, metadata={"note": FEW_OPPONENTS})
+    remembered: int | None = None
+
+    name: ClassVar[str]
+    gaussian: ClassVar[bool]
+    traces: ClassVar[type[Any]] = PerformanceTrace
+    record: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        """Check every parameter, and that the two spellings are not mixed."""
+        check_fields(self)
+        limits = self.weight_limit is not None or self.sigma_limit is not None
+        if limits and (self.beta is not None or self.gamma is not None):
+            raise InvalidParameterError(
+                "give either weight_limit and sigma_limit or beta and gamma, not some of both"
+            )
+        if (self.beta is None) != (self.gamma is None):
+            raise InvalidParameterError("beta and gamma must be given together")
+        for name in ("weight_limit", "sigma_limit", "beta", "gamma"):
+            value = getattr(self, name)
+            require(value is None or 0 < value < math.inf, name, "positive", value)
+        require(self.rho >= 0, "rho", "in [0, inf]", self.rho)
+        require(
+            0 <= self.drift_per_day < math.inf, "drift_per_day", "at least 0", self.drift_per_day
+        )
+        check_newcomer(self.initial_rating, self.initial_deviation)
+        for name in ("opponents", "remembered"):
+            count = getattr(self, name)
+            require(count is None or count >= 1, name, "at least 1", count)
+        for note in self.notes:
+            # Whoever makes the object is two calls up: this method, and the class's __init__.
+            warnings.warn(note, ApproximationWarning, stacklevel=3)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user of these parameters has to know, as sentences without full stops."""
+        if self.opponents is None:
+            return ()
+        return (f"{self.name} with opponents={self.opponents} is {FEW_OPPONENTS}",)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Single players, any number of them; time only where there is drift by the day."""
+        drifts = self.drift_per_day > 0
+        uses = {"weight", "performance_ceiling"}
+        return Capabilities(
+            max_team_size=1,
+            needs_time=drifts,
+            skips_all_tied=not self.rate_all_ties,
+            uses=frozenset(uses | {"time"} if drifts else uses),
+            needed={} if drifts else {"time": "drift_per_day"},
+            idle=frozenset({"rho", "remembered"} if self.gaussian else ()),
+        )
+
+    def limits(self) -> tuple[float, float]:
+        """Return (weight_limit, sigma_limit), computed from beta and gamma where those are given.
+
+        L^2 = (sqrt(gamma^4 + 4 beta^2 gamma^2) - gamma^2)/2, w = gamma^2/L^2 (READINGS B4).
+        """
+        if self.beta is None or self.gamma is None:
+            return (
+                0.2 if self.weight_limit is None else self.weight_limit,
+                80.0 if self.sigma_limit is None else self.sigma_limit,
+            )
+        gamma2 = self.gamma * self.gamma
+        limit2 = (math.sqrt(gamma2 * gamma2 + 4 * self.beta * self.beta * gamma2) - gamma2) / 2
+        return gamma2 / limit2, math.sqrt(limit2)
+
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a belief of one Gaussian and no performances."""
+        return {
+            "rating": self.initial_rating,
+            "deviation": self.initial_deviation,
+            "matches": 0.0,
+            "last_time": math.nan,
+            "gaussian_mean": self.initial_rating,
+            "gaussian_weight": 1.0 / (self.initial_deviation * self.initial_deviation),
+            "decay": 1.0,
+            "curvature": 1.0 / (self.initial_deviation * self.initial_deviation),
+        }
+
+    def update(self, job: BeliefJob, workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        if self.opponents is not None:
+            # Few opponents are found one player after the other, on one thread.
+            return rate_matches(job, 0, len(job.matches.time))
+        return rate_in_turn(job, rate_matches, rate_shared, workers)
+
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return deviations, grown by drift where a day is given."""
+        deviation: Floats = state.column("deviation")[rows]
+        if math.isnan(day) or self.drift_per_day == 0:
+            return deviation
+        elapsed = np.maximum(day - state.column("last_time")[rows], 0.0)
+        return np.sqrt(deviation**2 + self.drift_per_day * np.nan_to_num(elapsed, nan=0.0))
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return performances of variance sigma^2 + gamma^2 + beta^2 [EM] sec. 3.1.
+
+        What drift by the day adds is in the deviation already.
+        """
+        weight, limit = self.limits()
+        beta2 = (1 + 1 / weight) * limit**2 + self.drift_per_day / weight
+        delta = np.sqrt(deviation**2 + weight * limit**2 + beta2)
+        if self.gaussian:
+            return Outlook(centre=rating, scale=delta, curve="normal")
+        return Outlook(centre=rating, scale=SCALE_OF_DEVIATION * delta, curve="logistic")
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        weight_limit, sigma_limit = self.limits()
+        endless = np.iinfo(np.int64).max
+        return Settings(
+            weight_limit=float(weight_limit),
+            sigma_limit2=float(sigma_limit) ** 2,
+            # One Gaussian is all there is: whatever decays or is transferred, it is the same.
+            rho=math.inf if self.gaussian else float(self.rho),
+            drift_per_day=float(self.drift_per_day),
+            split_ties=self.split_ties,
+            rate_all_ties=self.rate_all_ties,
+            opponents=endless if self.opponents is None else self.opponents,
+            remembered=endless if self.remembered is None else self.remembered,
+            gaussian=self.gaussian,
+        )
+
+    def own(self, state: State, history: History, start: int, stop: int) -> Beliefs:
+        """Return the beliefs, with room for every performance of matches start:stop.
+
+        Where room is short, it is made for the whole rest of the history at once.
+        """
+        runs = state.runs
+        if runs is None:
+            raise InvalidParameterError(f"this state was not made by {self.name}")
+        rows, counts = _participations(history, start, stop)
+        if runs.lacks_room(rows, self._records(counts)):
+            counts = np.bincount(history.player[history.offsets[start] :], minlength=state.players)
+            runs.reserve(np.arange(state.players), self._records(counts))
+        return Beliefs(state.table, runs.spans, runs.values)
+
+    def _records(self, matches: Ints) -> Ints:
+        """Return how many new records so many matches can add before old ones go."""
+        if self.gaussian:
+            return np.zeros_like(matches)
+        if math.isinf(self.rho):
+            return np.minimum(matches, 1)
+        return matches if self.remembered is None else np.minimum(matches, self.remembered + 1)
+
+
+def _participations(history: History, start: int, stop: int) -> tuple[Ints, Ints]:
+    """Return (rows of the players of matches start:stop, how often each of them takes part)."""
+    player = history.player[history.offsets[start] : history.offsets[stop]]
+    if len(player) < history.players // 4:
+        rows, counts = np.unique(player, return_counts=True)
+        return rows, counts
+    every = np.bincount(player, minlength=history.players)
+    rows = np.flatnonzero(every)
+    return rows, every[rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EloMMR(EloMMRParameters):
+    """Elo-MMR(rho) [EM]_ with the logistic performance model.
+
+    Give either `weight_limit` and `sigma_limit` (the authors' program) or `beta` and `gamma`
+    (the paper): gamma^2 = w L^2 and beta^2 = (1 + 1/w) L^2 (READINGS B4).
+
+    weight_limit : weight w of a performance at the limit, default 0.2
+    sigma_limit : deviation L that many matches lead to, rating points, default 80
+    beta : deviation of one performance around the skill, rating points [EM] sec. 3
+    gamma : deviation of the change of skill between rounds, rating points [EM] sec. 4
+    rho : transfer over decay [EM] sec. 4.1; 0 keeps all history, inf none
+    drift_per_day : variance that a day adds to the skill, points^2
+    initial_rating, initial_deviation : of a new player, rating points
+    split_ties : a tie is half a win and half a loss instead of a win and a loss (B3)
+    rate_all_ties : rate matches of three or more in which all tie (B7)
+    opponents : only that many opponents nearest in rating count, and all who are as near as the
+        last of them (B6); None counts all. For reproducing published figures only: it breaks
+        Theorems 5.2, 5.5 and 5.6, so that a better place may get a lower performance and a worse
+        one a higher rating, and it is slower than counting all
+    remembered : only that many newest performances stay logistic (B6); None keeps all
+    Warns : ApproximationWarning   where `opponents` is given, once for each object
+    """
+
+    name: ClassVar[str] = "elo-mmr"
+    gaussian: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EloMMX(EloMMRParameters):
+    """Elo-MMR-chi [EM]_: Elo-MMR with the Gaussian performance model.
+
+    A `performance_ceiling` caps performances here, which the authors' Gaussian variant does not do
+    (READINGS B8). A belief is one Gaussian, so nothing but rating and deviation is remembered. The
+    parameters are those of `EloMMR`; two of them cannot change anything here and are taken so that
+    one parameter file serves both models:
+
+    rho : where all factors are Gaussian, transfer and decay are the same [EM] sec. 4.1
+    remembered : no performance has a shape of its own to keep
+
+    As there, `opponents` is for reproducing published figures only; here it breaks Theorems 5.2,
+    5.5 and 5.6, and an `ApproximationWarning` says so once for each object.
+    """
+
+    name: ClassVar[str] = "elo-mmx"
+    gaussian: ClassVar[bool] = True

@@ -1,0 +1,333 @@
+"""Why an Elo-MMR rating changed: how the performance came about, and what it weighs.
+
+Source: [EM]_ section 3. The new rating is a mean of the remembered performances (section 3.2),
+
+    mu = sum W_k p_k / sum W_k,   W_k = w_k (pi^2/6) tanh(z)/z,  z = (mu - p_k)/(2 beta_bar_k),
+
+with W_0 = w_0 for the Gaussian part; so the change is the sum of W_k (p_k - mu_before)/sum W, which
+gives every performance a part of it. The performance itself is where the terms of Q of all
+opponents balance (Theorem 3.2): a term over -Q' is what that one result moved it by, to first
+order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity, Remembered
+from equipoise.data.history import History
+from equipoise.data.prediction import chance
+from equipoise.numeric.normal import normal_hazard
+from equipoise.rating.elo_mmr.belief import (
+    DECAY,
+    DEVIATION,
+    MEAN,
+    RATING,
+    SCALE_OF_DEVIATION,
+    WEIGHT,
+    Beliefs,
+    Round,
+    diffuse,
+    update_belief,
+    update_scratch,
+)
+from equipoise.rating.elo_mmr.direct import AS_NEAR
+from equipoise.rating.elo_mmr.elo_mmr import FEW_OPPONENTS, EloMMRParameters
+from equipoise.rating.elo_mmr.match import BeliefJob, round_of
+from equipoise.rating.single_match import (
+    NAMED_OPPONENTS,
+    MatchApart,
+    ceiling_quantity,
+    explanation,
+    match_apart,
+    places,
+    uncapped_performance,
+)
+from equipoise.rating.state import State
+
+#: A performance that no field can show: tanh is 1 to the last bit whatever the parameters.
+_BOUNDLESS = 1e12
+
+
+class _Field(NamedTuple):
+    """The match as its round began: everyone diffused.
+
+    state : of its players, after Algorithm 2
+    the_round : what the match is to all of them
+    delta : shape (n,), deviation of every performance, rating points
+    """
+
+    state: State
+    the_round: Round
+    delta: Floats
+
+
+def explain(
+    system: EloMMRParameters, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating."""
+    apart = match_apart(system, before, history, match)
+    i = row - int(history.offsets[match])
+    field = _diffused(system, apart)
+    shown = uncapped_performance(system, apart, i)
+    remembered = _remembered(system, apart, i, _earlier_matches(system, history, match, row))
+    bounds = (math.nan, math.nan) if system.gaussian else _bounds(system, field, i)
+    return explanation(
+        system,
+        apart,
+        i,
+        contributions=_contributions(remembered),
+        quantities=_quantities(system, apart, field, i, shown),
+        opponents=_opponents(system, apart, field, i, shown),
+        remembered=remembered,
+        bounds=bounds,
+    )
+
+
+def _job(system: EloMMRParameters, state: State, match: History) -> BeliefJob:
+    return system.job(state, match, 0, match.matches, None)
+
+
+def _diffused(system: EloMMRParameters, apart: MatchApart) -> _Field:
+    """Return the field after Algorithm 2, on a copy with room for one more performance."""
+    state = apart.before.copy()
+    job = _job(system, state, apart.history)
+    the_round = round_of(job.matches, 0, job.settings)
+    for player in range(state.players):
+        diffuse(job.own, player, the_round, job.settings.rho, job.settings.drift_per_day)
+    delta = np.sqrt(state.table[:, DEVIATION] ** 2 + the_round.beta2)
+    return _Field(state, the_round, delta)
+
+
+def _counted(system: EloMMRParameters, rating: Floats, i: int) -> Floats:
+    """Return 1 for all who count for player i, or for the nearest-rated alone (READINGS B6)."""
+    if system.opponents is None or system.opponents >= len(rating) - 1:
+        return np.ones(len(rating))
+    distance = np.abs(rating - rating[i])
+    return np.where(
+        distance <= np.partition(distance, system.opponents)[system.opponents] + AS_NEAR, 1.0, 0.0
+    )
+
+
+def _terms(system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, x: float) -> Floats:
+    """Return the term of Q_i at x of every participation, shape (n,); a tie is both, or halves."""
+    rating, score = apart.before.table[:, RATING], apart.scores(i)
+    tie = score == 0.5
+    counted = _counted(system, rating, i)
+    share = counted * np.where(tie, 0.5 if system.split_ties else 1.0, 1.0)
+    if system.gaussian:
+        z = (x - rating) / field.delta
+        wins = np.array([normal_hazard(-value) for value in z])
+        losses = np.array([normal_hazard(value) for value in z])
+        ties = 0.5 * (wins - losses) if system.split_ties else -z
+        return counted * np.where(tie, ties, np.where(score > 0.5, wins, -losses)) / field.delta
+    bars = SCALE_OF_DEVIATION * field.delta
+    below = chance((x - rating) / bars, "logistic")
+    wins, losses = 1.0 - below, -below
+    return share * np.where(tie, wins + losses, np.where(score > 0.5, wins, losses)) / bars
+
+
+def _opponents(
+    system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, performance: float
+) -> list[Opponent]:
+    """Return what every opponent's result moved the performance by, to first order."""
+    # Q is smooth on the scale of delta; a central difference over 1e-4 of it is exact to 1e-8.
+    step = 1e-4 * float(field.delta.min())
+    around = [_terms(system, apart, field, i, performance + side * step) for side in (-1, 1)]
+    slope = float((around[1] - around[0]).sum()) / (2.0 * step)
+    effects = _terms(system, apart, field, i, performance) / -slope
+    rating, place, scores = apart.before.table[:, RATING], places(apart.history), apart.scores(i)
+    scale = field.delta if system.gaussian else SCALE_OF_DEVIATION * field.delta
+    expected = chance((rating[i] - rating) / scale, "normal" if system.gaussian else "logistic")
+    ids = apart.history.player_ids
+    # The own term belongs to the ties; it is nobody's result.
+    strongest = np.argsort(-np.abs(effects), kind="stable")
+    return [
+        Opponent(
+            player=ids[j : j + 1].tolist()[0],
+            rank=int(place[j]),
+            rating=float(rating[j]),
+            deviation=float(apart.trace["deviation_before"][j]),
+            score=float(scores[j]),
+            expected=float(expected[j]),
+            effect=float(effects[j]),
+        )
+        for j in strongest[: 1 + NAMED_OPPONENTS].tolist()
+        if j != i
+    ]
+
+
+def _earlier_matches(
+    system: EloMMRParameters, history: History, match: int, row: int
+) -> list[tuple[object, float]]:
+    """Return (id, days) of the player's rated matches up to this one, newest first."""
+    rows = np.flatnonzero(history.player[: int(history.offsets[match + 1])] == history.player[row])
+    matches = np.searchsorted(history.offsets, rows, side="right") - 1
+    teams = np.diff(history.offsets)[matches]
+    ranks = np.maximum.reduceat(history.rank, history.offsets[:-1])[matches]
+    rated = (teams == 2) | ((teams > 2) & ((ranks > 0) | system.rate_all_ties))
+    kept = matches[rated][::-1]
+    return list(zip(history.match_ids[kept].tolist(), history.days()[kept].tolist(), strict=True))
+
+
+def _remembered(
+    system: EloMMRParameters,
+    apart: MatchApart,
+    i: int,
+    matches: list[tuple[object, float]],
+) -> list[Remembered]:
+    """Return the performances whose weighted mean the new rating is, newest first."""
+    player, rating_before = apart.after.table[i], float(apart.trace["rating_before"][i])
+    rating = float(player[RATING])
+    if system.gaussian:
+        newest = float(apart.trace["performance"][i])
+        share = 1.0 - _kept_share(system, apart, i)
+        performances, weights = np.array([newest]), np.array([share])
+        prior, prior_weight = rating_before, 1.0 - share
+    else:
+        performances, weights = _logistic_weights(apart, i, rating)
+        prior, prior_weight = float(player[MEAN]), float(player[WEIGHT])
+    total = prior_weight + float(weights.sum())
+    entries = [
+        (*(matches[k] if k < len(matches) else (None, math.nan)), performance, weight)
+        for k, (performance, weight) in enumerate(
+            zip(performances[::-1].tolist(), weights[::-1].tolist(), strict=True)
+        )
+    ]
+    entries.append((None, math.nan, prior, prior_weight))
+    return [
+        Remembered(
+            match=match,
+            time=time,
+            performance=performance,
+            weight=weight / total,
+            change=weight / total * (performance - rating_before),
+        )
+        for match, time, performance, weight in entries
+    ]
+
+
+def _kept_share(system: EloMMRParameters, apart: MatchApart, i: int) -> float:
+    """Return what the Gaussian belief before the match weighs in the one after it."""
+    field = _diffused(system, apart)
+    return float(field.state.table[i, WEIGHT] / apart.after.table[i, WEIGHT])
+
+
+def _logistic_weights(apart: MatchApart, i: int, rating: float) -> tuple[Floats, Floats]:
+    """Return (performances, W_k) of the remembered terms, oldest first [EM] sec. 3.2."""
+    runs = apart.after.take(np.array([i])).runs
+    if runs is None:
+        return np.zeros(0), np.zeros(0)
+    performance, pull, steepness = (runs.records(field) for field in range(3))
+    z = 0.5 * (rating - performance) * steepness
+    safe = np.where(z == 0.0, 1.0, z)
+    # w_k (pi^2/6) = decay pull steepness/2; tanh(z)/z is 1 at 0.
+    ratio = np.where(z == 0.0, 1.0, np.tanh(safe) / safe)
+    return performance, 0.5 * apart.after.table[i, DECAY] * pull * steepness * ratio
+
+
+def _contributions(remembered: list[Remembered]) -> list[Contribution]:
+    """Return the change by what it comes from: this match, those before, everything older."""
+    newest, *older, prior = remembered
+    parts = [
+        Contribution(
+            name="this match",
+            change=newest.change,
+            reason=f"a performance of {newest.performance:.0f} with weight {newest.weight:.1%}",
+        )
+    ]
+    if older:
+        weight = math.fsum(one.weight for one in older)
+        parts.append(
+            Contribution(
+                name="earlier performances",
+                change=math.fsum(one.change for one in older),
+                reason=f"{_still(len(older))}, {weight:.1%} of the rating in all",
+            )
+        )
+    parts.append(
+        Contribution(
+            name="prior",
+            change=prior.change,
+            reason=f"where the rating began and what has faded into it: "
+            f"{prior.performance:.0f} with weight {prior.weight:.1%}",
+        )
+    )
+    return parts
+
+
+def _still(count: int) -> str:
+    return "one of them still counts" if count == 1 else f"{count} of them still count"
+
+
+def _bounds(system: EloMMRParameters, field: _Field, i: int) -> tuple[float, float]:
+    """Return the changes that an endlessly bad and an endlessly good performance would make."""
+    changes = []
+    for performance in (-_BOUNDLESS, min(_BOUNDLESS, field.the_round.ceiling)):
+        state = field.state.copy()
+        runs = state.runs
+        if runs is None:
+            return math.nan, math.nan
+        runs.reserve(np.array([i]), np.array([1]))
+        beliefs = Beliefs(state.table, runs.spans, runs.values)
+        scratch = update_scratch(beliefs, np.array([i]), 0, 1)
+        kept = np.iinfo(np.int64).max if system.remembered is None else system.remembered
+        old = float(state.table[i, RATING])
+        update_belief(beliefs, i, float(performance), field.the_round.beta2, kept, scratch)
+        changes.append(float(state.table[i, RATING]) - old)
+    return changes[0], changes[1]
+
+
+def _quantities(
+    system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, shown: float
+) -> list[Quantity]:
+    """Return prior, diffusion, performance and update in numbers."""
+    trace, others = apart.trace, len(apart.trace["rating"]) - 1
+    found = [
+        Quantity(
+            name="deviation after diffusion",
+            value=float(field.state.table[i, DEVIATION]),
+            unit="points",
+            meaning="the deviation before the match, widened for skill that may have changed",
+        ),
+        Quantity(
+            name="deviation of a performance",
+            value=math.sqrt(field.the_round.beta2),
+            unit="points",
+            meaning="beta: how far one performance strays from the skill",
+        ),
+        Quantity(
+            name="expected place",
+            value=1.0 + (1.0 - float(trace["expected"][i])) * others,
+            unit="places",
+            meaning="of someone who performs exactly at the rating",
+        ),
+        Quantity(
+            name="place",
+            value=float(places(apart.history)[i]),
+            unit="places",
+            meaning="as it was; ties share the best",
+        ),
+        Quantity(
+            name="performance",
+            value=shown,
+            unit="points",
+            meaning="where wins, ties and losses against this field balance",
+        ),
+    ]
+    if system.opponents is not None:
+        counted = _counted(system, apart.before.table[:, RATING], i)
+        found.append(
+            Quantity(
+                name="opponents counted",
+                # The player's own term counts too, but is nobody's result.
+                value=float(counted.sum()) - 1.0,
+                unit="players",
+                meaning=f"of {others}, with opponents={system.opponents}: {FEW_OPPONENTS}",
+            )
+        )
+    return [*found, *ceiling_quantity(apart.history)]

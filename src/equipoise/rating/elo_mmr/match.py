@@ -1,0 +1,264 @@
+"""One match after the other through both phases of Elo-MMR, on one thread or shared among many.
+
+Source: [EM]_ Algorithm 1. Phase one stands in `elo_mmr_performance` (logistic), `elo_mmr_gaussian`
+and `elo_mmr_direct`, phase two in `elo_mmr_belief`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel, prefetch
+from equipoise.arrays import Floats, Ints
+from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
+from equipoise.numeric.sigmoid_sum import CHUNK
+from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import Job, Matches, PerformanceTrace
+from equipoise.rating.draws import count_match
+from equipoise.rating.elo_mmr.belief import (
+    DEVIATION,
+    LAST_TIME,
+    MATCHES,
+    RATING,
+    SCALE_OF_DEVIATION,
+    Beliefs,
+    Round,
+    Scratch,
+    diffuse,
+    drifted,
+    expect_terms,
+    update_belief,
+    update_gaussian_belief,
+    update_scratch,
+)
+from equipoise.rating.elo_mmr.direct import solve_nearest
+from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread, gaussian_on_workers
+from equipoise.rating.elo_mmr.performance import (
+    order_by_place,
+    solve_on_one_thread,
+    solve_on_workers,
+)
+from equipoise.rating.platforms.contest import is_rated
+
+#: How many players ahead memory is fetched: their rows lie anywhere, and waiting costs more than
+#: the arithmetic.
+_AHEAD, _FAR_AHEAD = 3, 12
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them."""
+
+    weight_limit: float
+    sigma_limit2: float
+    rho: float
+    drift_per_day: float
+    split_ties: bool
+    rate_all_ties: bool
+    opponents: int
+    remembered: int
+    gaussian: bool
+
+
+#: `own` of the job is `Beliefs`.
+BeliefJob: TypeAlias = Job[Settings, PerformanceTrace, Beliefs]
+
+
+class Field(NamedTuple):
+    """The participants of one match in the order of their places.
+
+    rows : shape (n,), rows of the history
+    players : shape (n,), rows of the state
+    places : shape (places + 1,), offsets of the places
+    rating, slope : shape (n,); prior mu and 1/delta_bar, in the Gaussian model 1/delta
+    deviation_before : shape (n,); sigma as it is read at the time of the match: with drift,
+        without the round's diffusion
+    """
+
+    rows: Ints
+    players: Ints
+    places: Ints
+    rating: Floats
+    slope: Floats
+    deviation_before: Floats
+
+
+@inner_kernel
+def round_of(matches: Matches, m: int, settings: Settings) -> Round:
+    """Return the `Round` of match m: gamma^2 = w L^2, beta^2 = (1 + 1/w) L^2 (READINGS B4)."""
+    weight = matches.weight[m] * settings.weight_limit
+    beta2 = (1.0 + 1.0 / weight) * settings.sigma_limit2 + settings.drift_per_day / weight
+    return Round(matches.time[m], weight * settings.sigma_limit2, beta2, matches.ceiling[m])
+
+
+@kernel
+def field_of(matches: Matches, m: int) -> Field:
+    """Return the `Field` of match m, priors not yet filled in."""
+    start, stop = matches.offsets[m], matches.offsets[m + 1]
+    order, places = order_by_place(matches.rank[start:stop])
+    players = matches.player[start:stop][order]
+    rating, slope, before = np.empty(len(order)), np.empty(len(order)), np.empty(len(order))
+    return Field(order + start, players, places, rating, slope, before)
+
+
+@inner_kernel
+def begin_round(job: BeliefJob, field: Field, start: int, stop: int, the_round: Round) -> None:
+    """Diffuse players start:stop of the field and fill in their priors (Algorithm 1)."""
+    rho, drift_per_day = job.settings.rho, job.settings.drift_per_day
+    for j in range(start, stop):
+        row = field.players[j]
+        if j + _FAR_AHEAD < stop:
+            ahead = field.players[j + _FAR_AHEAD]
+            prefetch(job.own.table, ahead * job.own.table.shape[1])
+            prefetch(job.own.spans, ahead * job.own.spans.shape[1])
+        player = job.own.table[row]
+        drift = drifted(player, the_round.time, drift_per_day)
+        field.deviation_before[j] = math.sqrt(player[DEVIATION] * player[DEVIATION] + drift)
+        diffuse(job.own, row, the_round, rho, drift_per_day)
+        delta = math.sqrt(player[DEVIATION] * player[DEVIATION] + the_round.beta2)
+        field.rating[j] = player[RATING]
+        field.slope[j] = 1.0 / (delta if job.settings.gaussian else SCALE_OF_DEVIATION * delta)
+
+
+@inner_kernel
+def end_round(
+    job: BeliefJob,
+    field: Field,
+    start: int,
+    stop: int,
+    the_round: Round,
+    performances: Floats,
+    scratch: Scratch,
+) -> float:
+    """Update players start:stop with their performances; return a residual, below 0 if fine."""
+    beliefs, trace = job.own, job.trace
+    remembered = job.settings.remembered
+    worst = -1.0
+    for j in range(start, stop):
+        row = field.players[j]
+        if j + _AHEAD < stop:
+            expect_terms(beliefs, field.players[j + _AHEAD])
+        player = beliefs.table[row]
+        performance = min(performances[j], the_round.ceiling)
+        if job.settings.gaussian:
+            update_gaussian_belief(beliefs, row, performance, the_round.beta2)
+        else:
+            left = update_belief(beliefs, row, performance, the_round.beta2, remembered, scratch)
+            worst = max(worst, left)
+        player[MATCHES] += 1.0
+        player[LAST_TIME] = the_round.time
+        if len(trace.rating):
+            i = field.rows[j]
+            trace.rating_before[i] = field.rating[j]
+            trace.deviation_before[i] = field.deviation_before[j]
+            trace.rating[i] = player[RATING]
+            trace.deviation[i] = player[DEVIATION]
+            trace.performance[i] = performance
+    return worst
+
+
+@kernel
+def spread(by_place: Floats, places: Ints) -> Floats:
+    """Return the value of every player's place, players in the order of their places."""
+    out = np.empty(places[-1])
+    for g in range(len(places) - 1):
+        out[places[g] : places[g + 1]] = by_place[g]
+    return out
+
+
+@kernel
+def trace_expected(job: BeliefJob, field: Field) -> None:
+    """Write to the trace the mean chance of beating another, performing at one's rating.
+
+    The mean of F_j(mu_i) over all others j [EM] sec. 3.1.
+    """
+    if job.settings.gaussian:
+        scores = normal_scores_against_field(field.rating, field.slope)
+    else:
+        scores = scores_against_field(field.rating, field.slope)
+    for j in range(len(scores)):
+        job.trace.expected[field.rows[j]] = scores[j] / (len(scores) - 1)
+
+
+@inner_kernel
+def count_duel(job: BeliefJob, field: Field) -> None:
+    """Count a match of two, from the ratings and deviations before it (`outlook`)."""
+    settings = job.settings
+    weight, limit2 = settings.weight_limit, settings.sigma_limit2
+    noise2 = weight * limit2 + (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
+    first, second = field.deviation_before[0], field.deviation_before[1]
+    scale = math.sqrt(first * first + second * second + 2.0 * noise2)
+    if not settings.gaussian:
+        scale *= SCALE_OF_DEVIATION
+    tied = len(field.places) == 2
+    count_match(job.draws, tied, (field.rating[0] - field.rating[1]) / scale, settings.gaussian)
+
+
+@kernel
+def performances_in(field: Field, settings: Settings) -> tuple[Floats, float]:
+    """Phase one: return (performances, shape (n,), and a residual, below 0 if all converged)."""
+    rating, slope, places = field.rating, field.slope, field.places
+    split_ties, gaussian = settings.split_ties, settings.gaussian
+    if settings.opponents < len(rating) - 1:
+        return solve_nearest(rating, slope, places, split_ties, gaussian, settings.opponents)
+    if gaussian:
+        by_place, residual = gaussian_on_one_thread(rating, slope, places, split_ties)
+    else:
+        by_place, residual = solve_on_one_thread(rating, slope, places, split_ties)
+    return spread(by_place, places), residual
+
+
+@kernel
+def rate_matches(job: BeliefJob, start: int, stop: int) -> tuple[int, float]:
+    """Rate matches start:stop on one thread; return (match, residual) of a failure, or (-1, -1)."""
+    settings = job.settings
+    for m in range(start, stop):
+        if not is_rated(job.matches, m, settings.rate_all_ties):
+            continue
+        field = field_of(job.matches, m)
+        n = len(field.players)
+        the_round = round_of(job.matches, m, settings)
+        begin_round(job, field, 0, n, the_round)
+        if len(job.draws) and n == 2:
+            count_duel(job, field)
+        performances, residual = performances_in(field, settings)
+        if len(job.trace.expected):
+            trace_expected(job, field)
+        if residual < 0.0:
+            scratch = update_scratch(job.own, field.players, 0, n)
+            residual = end_round(job, field, 0, n, the_round, performances, scratch)
+        if residual >= 0.0:
+            return m, residual
+    return -1, -1.0
+
+
+def rate_shared(job: BeliefJob, m: int, workers: Workers) -> float:
+    """Rate one match like `rate_matches`, its players shared among threads.
+
+    Returns a residual, below 0 if all converged.
+    """
+    if not is_rated(job.matches, m, job.settings.rate_all_ties):
+        return -1.0
+    field = field_of(job.matches, m)
+    n = len(field.players)
+    the_round = round_of(job.matches, m, job.settings)
+    workers.each_chunk(n, CHUNK, lambda _, a, b: begin_round(job, field, a, b, the_round))
+    solve = gaussian_on_workers if job.settings.gaussian else solve_on_workers
+    by_place, residual = solve(
+        field.rating, field.slope, field.places, job.settings.split_ties, workers
+    )
+    if residual >= 0.0:
+        return residual
+    performances = spread(by_place, field.places)
+    if len(job.trace.expected):
+        trace_expected(job, field)
+    residuals = np.full((n + CHUNK - 1) // CHUNK, -1.0)
+
+    def end(number: int, a: int, b: int) -> None:
+        scratch = update_scratch(job.own, field.players, a, b)
+        residuals[number] = end_round(job, field, a, b, the_round, performances, scratch)
+
+    workers.each_chunk(n, CHUNK, end)
+    return float(residuals.max())

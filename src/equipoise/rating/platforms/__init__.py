@@ -1,0 +1,1 @@
+"""The rating systems of Codeforces and TopCoder."""

@@ -1,0 +1,260 @@
+"""The rating system of Codeforces: Elo for contests, by the geometric mean of two places.
+
+Two sets of rules. `rules="platform"` are those that the platform publishes [CF]_, in whole numbers;
+`codeforces_platform` carries them out. `rules="authors"`, the default, is the system as the authors
+of [EM]_ ran it beside their own (READINGS B12). With n players
+and W(a, b) = 1/(1 + exp(-pi (a - b)/(sqrt 3 beta))),
+
+    r = (better - worse + n + 1)/2            the place, those who tie sharing the mean of theirs
+    s = 1/2 + sum over all j of W(mu_j, mu)   the place that was expected
+    1/2 + sum over all j of W(mu_j, x) = sqrt(r s)
+    mu <- (mu + weight x)/(1 + weight)
+
+The authors' rules differ from the platform's: those who tie share the mean of their places,
+ratings are not whole numbers, and no points are taken to hold inflation down.
+
+With both rules a match of weight m counts as the authors' program counts it: beta is divided by
+sqrt m, and `weight` multiplied by m; and a contest of three or more in which all tie is skipped, as
+the authors do (READINGS B7). The platform knows neither: its contests weigh 1, and its published
+rules rate such a contest too, as `rate_all_ties` does.
+
+By the authors' rules no performance counts for more than the match's `performance_ceiling`, as in
+their program (READINGS B8). The platform's rules have no ceiling.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from equipoise._jit import kernel
+from equipoise.arguments import check_fields
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.prediction import Outlook
+from equipoise.errors import require
+from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import Job, PerformanceTrace, System
+from equipoise.rating.draws import count_match
+from equipoise.rating.platforms.codeforces_performance import (
+    perform_on_one_thread,
+    perform_on_workers,
+)
+from equipoise.rating.platforms.codeforces_platform import platform_round
+from equipoise.rating.platforms.contest import is_rated, mean_places, rate_in_turn
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, check_newcomer
+
+#: Columns of the state.
+RATING, MATCHES, LAST_TIME = range(3)
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them; slope = pi/(sqrt 3 beta)."""
+
+    slope: float
+    weight: float
+    deviation: float
+    rate_all_ties: bool
+
+
+#: What its kernels go through.
+ContestJob: TypeAlias = Job[Settings, PerformanceTrace, None]
+
+
+@kernel
+def begin_contest(job: ContestJob, m: int) -> tuple[Floats, Floats, float]:
+    """Return (ratings, mean places, slope) of contest m."""
+    start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
+    ratings = np.empty(stop - start)
+    for i in range(start, stop):
+        ratings[i - start] = job.table[job.matches.player[i], RATING]
+    places = mean_places(job.matches.rank[start:stop])
+    return ratings, places, job.settings.slope * math.sqrt(job.matches.weight[m])
+
+
+@kernel
+def end_contest(
+    job: ContestJob, m: int, ratings: Floats, expected: Floats, performances: Floats
+) -> None:
+    """Move everyone in contest m towards the performance.
+
+    ratings, expected, performances : shape (n,); expected places
+    """
+    start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
+    n, trace = stop - start, job.trace
+    weight, ceiling = job.settings.weight * job.matches.weight[m], job.matches.ceiling[m]
+    # 1 where the weight is infinite
+    share = 1.0 / (1.0 + 1.0 / weight)
+    for i in range(n):
+        player = job.table[job.matches.player[start + i]]
+        performance = min(performances[i], ceiling)
+        player[RATING] += share * (performance - ratings[i])
+        player[MATCHES] += 1.0
+        player[LAST_TIME] = job.matches.time[m]
+        if len(trace.expected):
+            # One's own half and the 1/2 that makes places begin at 1 are nobody's.
+            trace.expected[start + i] = 1.0 - (expected[i] - 1.0) / (n - 1.0)
+        if len(trace.rating):
+            trace.rating_before[start + i] = ratings[i]
+            trace.deviation_before[start + i] = job.settings.deviation
+            trace.rating[start + i] = player[RATING]
+            trace.deviation[start + i] = job.settings.deviation
+            trace.performance[start + i] = performance
+
+
+@kernel
+def rate_contests(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
+    """Rate contests start:stop on one thread.
+
+    Returns (contest, residual) of a failure, or (-1, -1).
+    """
+    for m in range(start, stop):
+        if not is_rated(job.matches, m, job.settings.rate_all_ties):
+            continue
+        ratings, places, slope = begin_contest(job, m)
+        if len(job.draws) and len(ratings) == 2:
+            apart = job.settings.slope * (ratings[0] - ratings[1])
+            count_match(job.draws, places[0] == places[1], apart, False)
+        expected, performances, residual = perform_on_one_thread(ratings, places, slope)
+        if residual >= 0.0:
+            return m, residual
+        end_contest(job, m, ratings, expected, performances)
+    return -1, -1.0
+
+
+def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
+    """Rate one contest like `rate_contests`, its players shared among threads.
+
+    Returns a residual, below 0 if all converged.
+    """
+    if not is_rated(job.matches, m, job.settings.rate_all_ties):
+        return -1.0
+    ratings, places, slope = begin_contest(job, m)
+    expected, performances, residual = perform_on_workers(ratings, places, slope, workers)
+    if residual < 0.0:
+        end_contest(job, m, ratings, expected, performances)
+    return residual
+
+
+@kernel
+def rate_by_platform_rules(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
+    """Rate contests start:stop by the platform's rules; return (-1, -1): nothing is solved for."""
+    trace = job.trace
+    for m in range(start, stop):
+        if not is_rated(job.matches, m, job.settings.rate_all_ties):
+            continue
+        low, high = job.matches.offsets[m], job.matches.offsets[m + 1]
+        before, slope = np.empty(high - low), job.settings.slope * math.sqrt(job.matches.weight[m])
+        for i in range(low, high):
+            before[i - low] = job.table[job.matches.player[i], RATING]
+        if len(job.draws) and len(before) == 2:
+            tied = job.matches.rank[low] == job.matches.rank[low + 1]
+            count_match(job.draws, tied, job.settings.slope * (before[0] - before[1]), False)
+        weight = job.settings.weight * job.matches.weight[m]
+        share = 1.0 / (1.0 + 1.0 / weight)
+        done = platform_round(before, job.matches.rank[low:high], slope, share)
+        taken = done.from_everyone + done.for_the_best
+        for i in range(low, high):
+            player, k = job.table[job.matches.player[i]], i - low
+            player[RATING] = done.ratings[k] + done.changes[k] + taken
+            player[MATCHES] += 1.0
+            player[LAST_TIME] = job.matches.time[m]
+            if len(trace.expected):
+                trace.expected[i] = 1.0 - (done.expected[k] - 1.0) / (high - low - 1.0)
+            if len(trace.rating):
+                trace.rating_before[i] = before[k]
+                trace.deviation_before[i] = job.settings.deviation
+                trace.rating[i] = player[RATING]
+                trace.deviation[i] = job.settings.deviation
+                trace.performance[i] = done.needed[k]
+    return -1, -1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codeforces(System):
+    """Codeforces' system: as the authors of [EM]_ ran it, or by the platform's own rules [CF]_.
+
+    rules : "authors", as in the comparisons of [EM]_; or "platform", as published: ties take the
+        last place, ratings are whole numbers, and points are taken to hold inflation down
+    beta : spread of performances, rating points; the default makes a difference of 400 points
+        ten to one, as on the platform
+    weight : of a performance, where the rating before weighs 1; the default moves a rating half
+        of the way, as on the platform
+    initial_rating : of a new player, rating points; a whole number by the platform's rules. The
+        platform began at 1500, and has begun at 1400 since May 2020
+    initial_deviation : what is reported as everyone's deviation; it plays no part
+    rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
+    """
+
+    rules: Literal["authors", "platform"] = "authors"
+    beta: float = 400.0 * math.pi / (math.sqrt(3.0) * math.log(10.0))
+    weight: float = 1.0
+    initial_rating: float = 1500.0
+    initial_deviation: float = 350.0
+    rate_all_ties: bool = False
+
+    name: ClassVar[str] = "codeforces"
+    traces: ClassVar[type[Any]] = PerformanceTrace
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        require(self.rules in ("authors", "platform"), "rules", "authors or platform", self.rules)
+        require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
+        require(0 < self.weight < math.inf, "weight", "positive", self.weight)
+        check_newcomer(self.initial_rating, self.initial_deviation)
+        require(
+            self.rules == "authors" or float(self.initial_rating).is_integer(),
+            "initial_rating",
+            "a whole number by the platform's rules",
+            self.initial_rating,
+        )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Single players, any number of them."""
+        authors = self.rules == "authors"
+        return Capabilities(
+            max_team_size=1,
+            skips_all_tied=not self.rate_all_ties,
+            uses=frozenset({"weight", "performance_ceiling"} if authors else {"weight"}),
+            needed={} if authors else {"performance_ceiling": "rules"},
+        )
+
+    @property
+    def scale(self) -> float:
+        """The scale of W: a difference of so many points is e to one."""
+        return math.sqrt(3.0) * self.beta / math.pi
+
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a state without deviation."""
+        return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
+
+    def settings(self) -> Settings:
+        """Return the parameters as kernels take them."""
+        return Settings(
+            slope=1.0 / self.scale,
+            weight=float(self.weight),
+            deviation=float(self.initial_deviation),
+            rate_all_ties=self.rate_all_ties,
+        )
+
+    def update(self, job: ContestJob, workers: Workers) -> tuple[int, float]:
+        """Rate all contests of a job in order."""
+        if self.rules == "platform":
+            return rate_by_platform_rules(job, 0, len(job.matches.time))
+        return rate_in_turn(job, rate_contests, rate_shared, workers)
+
+    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
+        """Return the initial one for all: it plays no part."""
+        return np.full(len(rows), float(self.initial_deviation))
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return logistic performances whose difference has the scale of W."""
+        scale = np.full(len(rating), self.scale / math.sqrt(2.0))
+        return Outlook(centre=rating, scale=scale, curve="logistic")

@@ -1,0 +1,139 @@
+"""Why a TopCoder rating changed: the way to the performance, opponent by opponent, and the cap.
+
+Source: [TC]_. The performance is mu + C (invPhi(e/n) - invPhi(a/n)), and e - a is the sum over the
+opponents of (score - expected score).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.history import History
+from equipoise.data.prediction import chance
+from equipoise.numeric.normal import lower_normal_quantile, normal_density
+from equipoise.rating.base_system import DEVIATION, MATCHES, RATING
+from equipoise.rating.platforms.place_explain import (
+    capped_performance,
+    changes_at_the_ends,
+    contributions_by_result,
+    effects_of_opponents,
+    strongest_opponents,
+)
+from equipoise.rating.platforms.topcoder import Step, TopCoder, spread_of_field, step_of
+from equipoise.rating.single_match import (
+    MatchApart,
+    ceiling_quantity,
+    explanation,
+    match_apart,
+    uncapped_performance,
+)
+from equipoise.rating.state import State
+
+
+def explain(system: TopCoder, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating."""
+    apart = match_apart(system, before, history, match)
+    i = row - int(history.offsets[match])
+    player, rating = apart.before.table[i], apart.before.table[:, RATING].copy()
+    volatility, weight = apart.before.table[:, DEVIATION].copy(), float(apart.history.weights()[0])
+    apart_by = float(apart.trace["performance"][i] - apart.trace["rating_before"][i])
+    step = step_of(player, apart_by, weight, system.settings())
+    spread = spread_of_field(rating, volatility)
+    deviation = np.hypot(volatility[i], volatility) / math.sqrt(weight)
+    expected = chance((rating[i] - rating) / deviation, "normal")
+    performance = uncapped_performance(system, apart, i)
+    points = _points_a_place(apart, i, spread)
+    effects = effects_of_opponents(apart, i, expected, points, performance - rating[i])
+    parts = [
+        *contributions_by_result(apart, i, expected, effects, step.share),
+        *capped_performance(apart, i, performance, step.share),
+    ]
+    return explanation(
+        system,
+        apart,
+        i,
+        contributions=[*parts, *_capped(step, int(player[MATCHES]) + 1)],
+        quantities=_quantities(apart, i, spread, step, performance),
+        opponents=strongest_opponents(apart, i, rating, expected, effects),
+        bounds=changes_at_the_ends(system, apart, i),
+    )
+
+
+def _expected_above(apart: MatchApart, i: int) -> float:
+    """Return e - 1/2: how many others were expected ahead."""
+    return (1.0 - float(apart.trace["expected"][i])) * (len(apart.history.rank) - 1)
+
+
+def _points_a_place(apart: MatchApart, i: int, spread: float) -> float:
+    """Return C/(n density): what a place moves the performance by, at the expected place."""
+    n = len(apart.history.rank)
+    above = _expected_above(apart, i) + 0.5
+    z = lower_normal_quantile(min(above, n - above) / n)
+    return spread / (n * float(normal_density(z)))
+
+
+def _capped(step: Step, contest: int) -> list[Contribution]:
+    """Return what the cap took, if it did."""
+    if abs(step.target) <= step.cap:
+        return []
+    return [
+        Contribution(
+            name="the cap",
+            change=math.copysign(step.cap, step.target) - step.target,
+            reason=f"contest {contest} of this player changes a rating "
+            f"by {step.cap:.0f} points at most",
+        )
+    ]
+
+
+def _quantities(
+    apart: MatchApart, i: int, spread: float, step: Step, performance: float
+) -> list[Quantity]:
+    """Return places, spread, performance and what limits the change."""
+    scores: Floats = apart.scores(i)
+    return [
+        Quantity(
+            name="expected place",
+            value=1.0 + _expected_above(apart, i),
+            unit="places",
+            meaning="1 and the chance of every other player to finish ahead",
+        ),
+        Quantity(
+            name="place",
+            value=len(scores) - float(np.sum(scores) - 0.5),
+            unit="places",
+            meaning="as it was; those who tie share the mean of their places",
+        ),
+        Quantity(
+            name="spread of the field",
+            value=spread,
+            unit="points",
+            meaning="C: how far performances in this contest lie apart",
+        ),
+        Quantity(
+            name="performance",
+            value=performance,
+            unit="points",
+            meaning="the rating, moved by C times the distance of the places as normal deviates",
+        ),
+        *ceiling_quantity(apart.history),
+        Quantity(
+            name="share",
+            value=step.share,
+            unit="",
+            meaning="of the way from rating to performance, the change before the cap: w/(1 + w)",
+        ),
+        Quantity(
+            name="cap", value=step.cap, unit="points", meaning="the largest change of this contest"
+        ),
+        Quantity(
+            name="volatility",
+            value=step.volatility,
+            unit="points",
+            meaning="after the contest; surprises raise it, expected results lower it",
+        ),
+    ]

@@ -1,0 +1,153 @@
+"""The state of single players as bytes, for tables that keep one value a player.
+
+Layout, little-endian 64-bit words: version, columns and records in one word, then the columns,
+then the remembered records, field after field.
+
+Players who begin with a rating that they have from elsewhere: the start of a season.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.rating.state import State
+from equipoise.rating.system import RatingSystem
+
+#: Version of the layout; a reader refuses versions it does not know.
+VERSION = 1
+
+_RECORD_BITS, _VERSION_SHIFT = 32, 48
+_WORD = 8
+
+
+def pack_players(state: State) -> list[bytes]:
+    """Return the state of every player, in order."""
+    players, width = state.table.shape
+    head = (VERSION << _VERSION_SHIFT) | (width << _RECORD_BITS)
+    if state.runs is None:
+        words = np.empty((players, 1 + width), np.uint64)
+        words[:, 0] = head
+        words[:, 1:] = np.ascontiguousarray(state.table).view(np.uint64)
+        return _cut(words.tobytes(), np.full(players, 1 + width))
+    packed = state.runs.take(np.arange(players))
+    counts = packed.spans[:, 3]
+    fields = [packed.records(field) for field in range(packed.fields)]
+    ends = np.cumsum(counts).tolist()
+    table, found = np.ascontiguousarray(state.table), []
+    for row, (end, count) in enumerate(zip(ends, counts.tolist(), strict=True)):
+        word = (head | count).to_bytes(_WORD, "little")
+        runs = [field[end - count : end].tobytes() for field in fields]
+        found.append(b"".join([word, table[row].tobytes(), *runs]))
+    return found
+
+
+def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> State:
+    """Return the state of players; None is one who has not played.
+
+    Raises : InvalidDataError for bytes that are not the state of a player under this system
+    """
+    state = system.initial(len(packed))
+    rows = [row for row, one in enumerate(packed) if one is not None]
+    known = [one for one in packed if one is not None]
+    if not known:
+        return state
+    if any(len(one) % _WORD or not one for one in known):
+        raise _foreign(system)
+    words = np.frombuffer(b"".join(known), np.uint64)
+    lengths = np.array([len(one) // _WORD for one in known])
+    begins = np.cumsum(lengths) - lengths
+    heads, width = words[begins], len(state.initial)
+    records = (heads & np.uint64(2**_RECORD_BITS - 1)).astype(np.int64)
+    fields = 0 if state.runs is None else state.runs.fields
+    expected = np.uint64((VERSION << _VERSION_SHIFT) | (width << _RECORD_BITS))
+    if np.any(heads - records.astype(np.uint64) != expected) or np.any(
+        lengths != 1 + width + fields * records
+    ):
+        raise _foreign(system)
+    places = begins[:, None] + 1 + np.arange(width)
+    state.table[rows] = words[places].view(np.float64)
+    if state.runs is not None:
+        _put_records(state, np.array(rows), words, begins + 1 + width, records)
+    return state
+
+
+def _foreign(system: RatingSystem) -> InvalidDataError:
+    """Return the error for bytes that are not the state of a player under a system."""
+    rule = f"must be the state of a player under {system.name} (layout {VERSION})"
+    return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
+
+
+def _put_records(
+    state: State,
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
+    words: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    begins: np.ndarray[tuple[int], np.dtype[np.int64]],
+    records: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> None:
+    """Give the players at `rows` their remembered records, which begin at words[begins]."""
+    runs = state.runs
+    if runs is None:
+        return
+    runs.reserve(rows, records)
+    values = words.view(np.float64)
+    spans = runs.spans
+    for row, begin, count in zip(rows.tolist(), begins.tolist(), records.tolist(), strict=True):
+        start, room = int(spans[row, 0]), int(spans[row, 1])
+        for field in range(runs.fields if count else 0):
+            at = start + field * room
+            runs.values[at : at + count] = values[
+                begin + field * count : begin + (field + 1) * count
+            ]
+    spans[rows, 3] = records
+
+
+def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes]:
+    """Return consecutive pieces of so many words each."""
+    ends = (_WORD * np.cumsum(words)).tolist()
+    starts = [0, *ends][:-1]
+    return [data[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> State:
+    """Return players with these ratings who are newcomers in all else: nothing is remembered.
+
+    deviation : positive; not read by systems that keep none a player
+    Raises : InvalidParameterError
+    """
+    if not np.isfinite(rating).all():
+        raise InvalidParameterError("every rating must be a finite number")
+    state = system.initial(len(rating))
+    state.column("rating")[:] = rating
+    if "deviation" in state.initial:
+        if not (np.isfinite(deviation) & (deviation > 0)).all():
+            raise InvalidParameterError("every deviation must be a positive number")
+        state.column("deviation")[:] = deviation
+    if "gaussian_weight" in state.initial:
+        _believe(state, rating, deviation)
+    return state
+
+
+def soft_reset(
+    rating: Floats, deviation: Floats, *, centre: float, keep: float, widen: float, most: float
+) -> tuple[Floats, Floats]:
+    """Return ratings moved towards a centre, and deviations that have grown.
+
+    keep : share of the distance to the centre that stays
+    widen : what is added to a deviation, as one adds independent errors
+    most : no deviation becomes larger; also that of players without one
+    """
+    moved = centre + keep * (rating - centre)
+    grown = np.minimum(most, np.hypot(deviation, widen))
+    return moved, np.where(np.isnan(grown), most, grown)
+
+
+def _believe(state: State, rating: Floats, deviation: Floats) -> None:
+    """Make a player's belief in Elo-MMR the one Gaussian that it is before the first match."""
+    weight = 1.0 / (deviation * deviation)
+    state.column("gaussian_mean")[:] = rating
+    state.column("gaussian_weight")[:] = weight
+    state.column("curvature")[:] = weight

@@ -1,0 +1,399 @@
+"""What a page on a backtest says in words: metrics, who is best, how it was scored.
+
+How the metrics of a backtest are called and written on a page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from equipoise.charts.axes import signed
+from equipoise.charts.markup import joined
+from equipoise.data.backtest import (
+    GROUP_METRICS,
+    HIGHER_IS_BETTER,
+    LEAST_DIFFERENCE,
+    METRICS,
+    Backtest,
+    Difference,
+    judge,
+    players_with,
+)
+from equipoise.evaluate.standings import UNKNOWN, Standing, standings
+from equipoise.report.document import given
+
+#: What stands where there is no number.
+NOTHING = "\N{EN DASH}"
+
+
+class Metric(NamedTuple):
+    """How a metric is called and written.
+
+    key : in `METRICS`; unit : after a number; digits : behind the point
+    """
+
+    key: str
+    name: str
+    unit: str
+    digits: int
+    meaning: str
+
+    @property
+    def better(self) -> str:
+        """Which direction is the better one."""
+        return "higher is better" if self.key in HIGHER_IS_BETTER else "lower is better"
+
+    @property
+    def inside(self) -> str:
+        """The name inside a sentence: NDCG and Brier keep their capitals."""
+        return self.name if self.key in ("ndcg", "brier") else self.name.lower()
+
+    @property
+    def heading(self) -> str:
+        """The name, with its unit."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
+    def number(self, value: float) -> str:
+        """Return a value as text, without its unit."""
+        return NOTHING if math.isnan(value) else signed(f"{value:z.{self.digits}f}")
+
+    def change(self, value: float) -> str:
+        """Return a difference as text, with its sign."""
+        if math.isnan(value):
+            return NOTHING
+        # What is written as 0 has no sign.
+        rounded = round(value, self.digits)
+        return signed(f"{rounded:+.{self.digits}f}") if rounded else self.number(0.0)
+
+    def interval(self, lower: float, upper: float, sign: bool = False) -> str:
+        """Return bounds as text, or nothing where nobody knows them."""
+        if math.isnan(lower) or math.isnan(upper):
+            return ""
+        write = self.change if sign else self.number
+        return f"{write(lower)} to {write(upper)}"
+
+
+_TOP = "The same, for those who came among the first hundred of their match."
+
+_METRICS = (
+    Metric(
+        "pair_inversion",
+        "Pair inversion",
+        "%",
+        3,
+        "Of all pairs of a match, the share that was put in the right order.",
+    ),
+    Metric(
+        "rank_deviation",
+        "Rank deviation",
+        "%",
+        3,
+        "Distance between predicted and actual place, in percent of the largest there can be.",
+    ),
+    Metric("pair_inversion_top100", "Pair inversion, top 100", "%", 3, _TOP),
+    Metric("rank_deviation_top100", "Rank deviation, top 100", "%", 3, _TOP),
+    Metric(
+        "ndcg",
+        "NDCG",
+        "",
+        5,
+        "How much of what the best order would have gained the predicted one gains, the first "
+        "places counting most; 1 is all.",
+    ),
+    Metric(
+        "log_loss",
+        "Log loss",
+        "",
+        5,
+        signed("-s ln p - (1 - s) ln(1 - p)") + " for a pair with expected score p and score s (a "
+        "win 1, a tie 1/2, a loss 0). To be sure and wrong costs most.",
+    ),
+    Metric(
+        "brier",
+        "Brier score",
+        "",
+        5,
+        signed("(s - p)") + "\N{SUPERSCRIPT TWO} for such a pair.",
+    ),
+)
+CALIBRATION = Metric(
+    "calibration",
+    "Calibration error",
+    "",
+    5,
+    "Mean distance of expected and observed scores.",
+)
+METRIC = {metric.key: metric for metric in _METRICS}
+
+
+def shown_metrics(found: Backtest) -> list[Metric]:
+    """Return the metrics with any numbers, those of the top only where matches are larger."""
+    one = found.systems[0].metrics
+    same = one["pair_inversion_top100"] == one["pair_inversion"]
+    return [
+        METRIC[key]
+        for key in METRICS
+        if not (same and key.endswith("top100"))
+        and not all(math.isnan(system.metrics[key]) for system in found.systems)
+    ]
+
+
+_SPACE = "\N{NO-BREAK SPACE}"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def enumerated(labels: Sequence[str]) -> Markup:
+    """Return labels as they stand in a sentence."""
+    *others, last = map(given, labels)
+    return joined(joined(others, by=", "), " and ", last) if others else last
+
+
+def lead(found: Backtest, standing: Sequence[Standing]) -> Markup:
+    """Return in a sentence or two who is best, and how sure that is."""
+    if not standing:
+        return joined("Nothing could be scored by order or by expected score.")
+    if not any(one.rivals for one in standing):
+        only = given(standing[0].best)
+        return joined(only, " is the only system here. It is held against the baseline.")
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for one in standing:
+        metrics.setdefault(one.leaders, []).append(one.metric)
+    if len(metrics) == 1:
+        return joined(_leading(standing), ". ", _over_whom(found, standing))
+    # Sorting is stable: of those who lead as often, the first metric decides.
+    most = sorted(metrics.items(), key=lambda entry: -len(entry[1]))
+    parts = (joined(_named(keys), ": ", _level(labels)) for labels, keys in most)
+    return joined("Best by ", joined(parts, by="; by "), ". ", _how_often(found, standing))
+
+
+def _leading(standing: Sequence[Standing]) -> Markup:
+    """Return who is best by every metric."""
+    labels, count = standing[0].leaders, len(standing)
+    metrics = {1: "the one metric there is", 2: "both metrics"}.get(count, f"all {count} metrics")
+    if len(labels) == 1:
+        return joined(given(labels[0]), f" predicts best by {metrics}")
+    if len(labels) == 1 + len(standing[0].rivals):
+        return joined(enumerated(labels), f" are level by {metrics}")
+    return joined(enumerated(labels), f" predict best by {metrics}, and are level")
+
+
+def _level(labels: Sequence[str]) -> Markup:
+    return joined(enumerated(labels), ", level" if len(labels) > 1 else "")
+
+
+def _named(metrics: Sequence[str]) -> str:
+    """Return metrics as they stand in a sentence."""
+    *others, last = (METRIC[key].inside for key in metrics)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+_NO_INTERVALS = "Nothing was resampled, so noise may explain any lead."
+
+
+def _over_whom(found: Backtest, standing: Sequence[Standing]) -> Markup:
+    """Return over which systems the lead of one, which leads by every metric, is beyond noise."""
+    if not found.resamples:
+        return joined(_NO_INTERVALS)
+    judged: dict[str, list[str]] = {}
+    for one in standing:
+        for rival in one.behind:
+            of_rival = judged.setdefault(rival.label, [])
+            if one.judged(rival) != "no difference that matters":
+                of_rival.append(one.judged(rival))
+    beyond = {label: [one == "beyond noise" for one in found] for label, found in judged.items()}
+    small = [label for label, clear in beyond.items() if not clear]
+    never = [label for label, clear in beyond.items() if clear and not any(clear)]
+    partly = [label for label, clear in beyond.items() if any(clear) and not all(clear)]
+    rest = len(beyond) - len(small) - len(never) - len(partly)
+    sentences = []
+    if small:
+        sentences.append(joined("The lead over ", enumerated(small), " is too small to matter."))
+    if never or partly:
+        parts = [
+            joined("over ", enumerated(labels), f" by {which}")
+            for labels, which in ((never, "every metric"), (partly, "some metrics"))
+            if labels
+        ]
+        end = "; over the others it is beyond noise." if rest else "."
+        sentences.append(joined("Noise may explain the lead ", joined(parts, by=", and "), end))
+    elif rest:
+        whom = "the others" if small else "every other system"
+        sentences.append(joined(f"The lead over {whom} is beyond noise."))
+    return joined(sentences, by=" ")
+
+
+def _how_often(found: Backtest, standing: Sequence[Standing]) -> str:
+    """Return by which metrics the best is ahead of all others beyond noise."""
+    if not found.resamples:
+        return _NO_INTERVALS
+    clear = [
+        one.metric
+        for one in standing
+        if all(one.judged(rival) == "beyond noise" for rival in one.behind)
+    ]
+    if len(clear) == len(standing):
+        return "Every lead over every other system is beyond noise."
+    if not clear:
+        return "By no metric is the lead over all others beyond noise."
+    return f"The lead over all others is beyond noise by {_named(clear)} only."
+
+
+def for_whom(found: Backtest) -> str:
+    """Return whom a verdict on the metrics holds for."""
+    many = counted(found.participations, "participation", "participations")
+    return f"This holds for {found.for_whom} ({many})."
+
+
+def by_experience(found: Backtest) -> Iterator[Markup]:
+    """Yield a verdict on every other group of players, by how many earlier matches they had."""
+    for group in found.groups:
+        name = players_with(group.first, group.last)
+        if name == found.for_whom:
+            continue
+        many = counted(group.participations, "participation", "participations")
+        said = lead(found, standings(found, group))
+        yield joined(f"{name[0].upper()}{name[1:]} ({many}): ", said)
+
+
+def against_baseline(found: Backtest) -> Iterator[Markup]:
+    """Yield whether those who were scored are predicted better than without ratings.
+
+    And a sentence for every other group of players in which a system is behind the baseline.
+    """
+    keys = [metric.key for metric in shown_metrics(found)]
+    short = _short_of_baseline(found.over_baseline, keys, found.least_differences)
+    if short:
+        yield joined(f"For {found.for_whom}: ", joined(short, by="; "), ".")
+    else:
+        one, *others = found.over_baseline
+        who = joined("every system" if others else given(one.first), " is better than the baseline")
+        sure = ", beyond noise." if found.resamples else f". {_NO_INTERVALS}"
+        text = f", which has no ratings, by every metric{sure}"
+        yield joined(f"For {found.for_whom}, ", who, text)
+    for group in found.groups:
+        name = players_with(group.first, group.last)
+        if name == found.for_whom:
+            continue
+        behind = _short_of_baseline(
+            group.over_baseline, GROUP_METRICS, found.least_differences, ahead=False
+        )
+        if behind:
+            yield joined(f"For {name}: ", joined(behind, by="; "), ".")
+
+
+def _short_of_baseline(
+    differences: Sequence[Difference],
+    keys: Sequence[str],
+    least: Mapping[str, float],
+    ahead: bool = True,
+) -> list[Markup]:
+    """Return by which metrics systems are behind the baseline.
+
+    ahead : also where they are level with it, or ahead by what does not matter or may be noise
+    """
+    parts = []
+    for one in differences:
+        worse: list[str] = []
+        perhaps: list[str] = []
+        level: list[str] = []
+        unsure: list[str] = []
+        for key in keys:
+            change = one.metrics[key]
+            if math.isnan(change):
+                continue
+            judged = judge(change, one.intervals.get(key, UNKNOWN), least[key])
+            better = (change > 0) == (key in HIGHER_IS_BETTER)
+            if judged in ("level", "no difference that matters"):
+                level.append(key)
+            elif judged == "within noise":
+                (unsure if better else perhaps).append(key)
+            elif not better:
+                worse.append(key)
+        label = given(one.first)
+        if worse:
+            parts.append(joined(label, f" is worse than the baseline by {_named(worse)}"))
+        if perhaps:
+            text = f" is behind the baseline by {_named(perhaps)}, which noise may explain"
+            parts.append(joined(label, text))
+        if level and ahead:
+            text = f" is no different from the baseline by {_named(level)} in a way that matters"
+            parts.append(joined(label, text))
+        if unsure and ahead:
+            text = f" is ahead of the baseline by {_named(unsure)}, which noise may explain"
+            parts.append(joined(label, text))
+    return parts
+
+
+def scoring(found: Backtest, seed: int) -> Iterator[str]:
+    """Yield how it was scored, a sentence or two each."""
+    yield (
+        "Each match was predicted from the ratings before it, then scored, and only then learned "
+        "from. So no prediction knew its own result, and every system was scored on the same "
+        "matches."
+    )
+    if found.learned:
+        first = counted(found.learned, "match was", "matches were")
+        yield f"The first {first} only learned from."
+    if found.min_total is not None:
+        fewer = counted(found.min_total, "match", "matches")
+        yield (
+            f"Participations of players with fewer than {fewer} in the whole history, later ones "
+            "included, were not scored."
+        )
+    elif found.min_history:
+        fewer = counted(found.min_history, "earlier match", "earlier matches")
+        yield f"Participations of players with fewer than {fewer} were not scored."
+    if found.groups:
+        yield (
+            "The table by earlier matches scores everybody: pairs by the less experienced of the "
+            "two, rank deviation by player, with places counted in the whole field. For players "
+            "with five or more earlier matches, places are counted again among themselves."
+        )
+    least = found.least_differences
+    if dict(least) == dict(LEAST_DIFFERENCE):
+        small = "0.05 of a metric in percent and 0.0005 of any other"
+    else:
+        small = ", ".join(f"{METRIC[name].inside} {value:g}" for name, value in least.items())
+    yield f"Below these limits a difference is called no difference that matters: {small}."
+    yield (
+        "Every metric is a mean over participations: a match of a hundred counts ten times as much "
+        "as one of ten."
+    )
+    yield (
+        "Orders are those of the ratings. "
+        + (
+            "Pairs that were predicted equal count as right, as the authors of Elo-MMR count them."
+            if found.ties_as_authors
+            else "A pair that was predicted equal counts one half, unless it tied."
+        )
+    )
+    if found.undecided:
+        left = counted(found.undecided, "scored match was", "scored matches were")
+        yield (
+            f"{left} left with one tie: such a match says nothing of orders, and counts for log "
+            "loss, Brier score and calibration only."
+        )
+    yield (
+        "The baseline predicts without ratings: nobody is stronger than anybody, and where one of "
+        "two is at home, it expects the mean score of those at home so far."
+    )
+    yield _noise(found, seed)
+
+
+def _noise(found: Backtest, seed: int) -> str:
+    """Return what intervals are, or that there are none."""
+    if not found.resamples:
+        return "Nothing was resampled (--resamples 0), so there are no intervals."
+    return (
+        f"Intervals hold {100 * found.confidence:g}{_SPACE}% of {found.resamples:,} resamples of "
+        f"the matches (seed {seed}). All systems are drawn together, so luck that they shared "
+        "cancels in a difference. A difference is called beyond noise if its interval excludes 0."
+    )

@@ -1,0 +1,1 @@
+"""Players in, fair teams out."""

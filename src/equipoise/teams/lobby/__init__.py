@@ -1,0 +1,1 @@
+"""A lobby split into the most even teams."""

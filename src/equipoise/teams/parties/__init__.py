@@ -1,0 +1,1 @@
+"""Matched parties rebalanced into even teams."""

@@ -1,0 +1,184 @@
+"""Combination: teams filled one after the other, in every way.
+
+Source: [MR]_ "Combination"; READINGS D3, D4. For the first team parties are chosen in lexicographic
+order of arrival, for the next from the rest, and so on; teams are labelled, so mirror images
+appear. Departures: where teams need not be full (the method is forced on a loose ruleset, or on a
+session) every filling that the ruleset allows is listed, the fuller first.
+
+The best is not looked for in the list: it is among the most even compositions there are, and the
+last of these in the order of the list follows from how the list is ordered.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from equipoise.teams.parties.placing import Placing
+
+#: Steps of counting, at most.
+_MOST_COUNTED = 200_000
+#: Stands for closing a team, where a party's number stands for placing it.
+_CLOSE = -1
+
+
+@dataclass(slots=True)
+class Fillings:
+    """All fillings, in the document's order or backwards; a filling is the team of every party.
+
+    most_tried : parties placed and teams closed until it ends
+    complete : it did not end early
+    """
+
+    placing: Placing
+    most_tried: int
+    backwards: bool = False
+    tried: int = 0
+    complete: bool = True
+    _team_of: list[int] = field(init=False)
+    _counts: list[int] = field(init=False)
+    _team: int = 0
+    _left: int = 0
+    _suffix: list[list[int]] = field(default_factory=list)
+    # Players that the teams after each must still get, and may still get.
+    _missing: list[int] = field(init=False)
+    _room: list[int] = field(init=False)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Yield fillings."""
+        placing = self.placing
+        self._team_of = [-1] * placing.parties
+        self._counts = list(placing.counts)
+        self._team, self.tried, self.complete = 0, 0, True
+        self._left = sum(placing.sizes)
+        missing = [max(placing.minimum - count, 0) for count in placing.counts]
+        room = [placing.capacity - count for count in placing.counts]
+        self._missing = [*itertools.accumulate(reversed(missing), initial=0)][-2::-1]
+        self._room = [*itertools.accumulate(reversed(room), initial=0)][-2::-1]
+        self._suffix = [self._reachable()]
+        moves: list[int] = []
+        options = [self._options(0)]
+        while options:
+            move = next(options[-1], None)
+            if move is None:
+                options.pop()
+                if moves:
+                    self._undo(moves.pop())
+                continue
+            self.tried += 1
+            if self.tried > self.most_tried:
+                self.complete = False
+                return
+            self._do(move)
+            if self._team == placing.teams:
+                yield tuple(self._team_of)
+                self._undo(move)
+                continue
+            moves.append(move)
+            options.append(self._options(0 if move == _CLOSE else move + 1))
+
+    def _do(self, move: int) -> None:
+        if move == _CLOSE:
+            self._team += 1
+            self._suffix.append(self._reachable())
+        else:
+            self._team_of[move] = self._team
+            self._counts[self._team] += self.placing.sizes[move]
+            self._left -= self.placing.sizes[move]
+
+    def _undo(self, move: int) -> None:
+        if move == _CLOSE:
+            self._team -= 1
+            self._suffix.pop()
+        else:
+            self._team_of[move] = -1
+            self._counts[self._team] -= self.placing.sizes[move]
+            self._left += self.placing.sizes[move]
+
+    def _options(self, start: int) -> Iterator[int]:
+        """Yield what can be done next: place a party from `start` on, or close the team."""
+        if self.backwards:
+            yield from self._closing()
+            yield from self._parties(range(self.placing.parties - 1, start - 1, -1))
+        else:
+            yield from self._parties(range(start, self.placing.parties))
+            yield from self._closing()
+
+    def _parties(self, parties: range) -> Iterator[int]:
+        placing, sizes = self.placing, self.placing.sizes
+        for party in parties:
+            if self._team_of[party] >= 0:
+                continue
+            count = self._counts[self._team]
+            if sizes[party] > min(placing.capacity - count, self._left - self._missing[self._team]):
+                continue
+            missing = placing.minimum - count - sizes[party]
+            room = placing.capacity - count - sizes[party]
+            # Sizes that later parties can add, as bits: one from `missing` to `room` must be there.
+            more = self._suffix[-1][party + 1] & ((1 << (room + 1)) - 1)
+            if more >> max(missing, 0):
+                yield party
+
+    def _closing(self) -> Iterator[int]:
+        """Yield that the team can be closed, if it has enough players and the rest fits."""
+        team = self._team
+        enough = self._counts[team] >= self.placing.minimum
+        if enough and self._missing[team] <= self._left <= self._room[team]:
+            yield _CLOSE
+
+    def _reachable(self) -> list[int]:
+        """Return, for the parties from each on that are not placed, the sizes they can add."""
+        mask = (1 << (self.placing.capacity + 1)) - 1
+        reachable = [1] * (self.placing.parties + 1)
+        for party in range(self.placing.parties - 1, -1, -1):
+            more = reachable[party + 1]
+            if self._team_of[party] < 0:
+                more |= (more << self.placing.sizes[party]) & mask
+            reachable[party] = more
+        return reachable
+
+
+def last_named(placing: Placing, team_of: Sequence[int]) -> tuple[int, ...]:
+    """Return the same composition as the list has it last: teams without members change names."""
+    keys = place_in_list(placing, team_of)
+    free = [team for team, count in enumerate(placing.counts) if count == 0]
+    order = sorted(free, key=lambda team: keys[team], reverse=True)
+    name = dict(zip(order, free, strict=True))
+    return tuple(name.get(team, team) for team in team_of)
+
+
+def place_in_list(placing: Placing, team_of: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return a key that puts fillings into the order of the list."""
+    chosen: list[list[int]] = [[] for _ in range(placing.teams)]
+    for party, team in enumerate(team_of):
+        chosen[team].append(party)
+    # A filling comes after all that go on from it with more parties.
+    return tuple((*parties, placing.parties) for parties in chosen)
+
+
+def sequence_of(placing: Placing, team_of: Sequence[int]) -> tuple[int, ...]:
+    """Return the parties in the order in which a filling places them."""
+    return tuple(sorted(range(placing.parties), key=lambda party: (team_of[party], party)))
+
+
+def count_fillings(placing: Placing) -> int | None:
+    """Return the number of fillings; None where there are too many kinds to count."""
+    ways: dict[tuple[int, ...], int] = {tuple(sorted(placing.counts)): 1}
+    steps = 0
+    for size in placing.sizes:
+        more: dict[tuple[int, ...], int] = {}
+        for counts, number in ways.items():
+            # Teams of equal size are alike from here on: one stands for all of them.
+            for count, alike in Counter(counts).items():
+                if count + size <= placing.capacity:
+                    rest = list(counts)
+                    rest.remove(count)
+                    key = tuple(sorted([*rest, count + size]))
+                    more[key] = more.get(key, 0) + number * alike
+        ways = more
+        steps += len(ways) * placing.teams
+        if steps > _MOST_COUNTED:
+            return None
+    return sum(number for counts, number in ways.items() if placing.allowed(counts))

@@ -1,0 +1,375 @@
+"""Each method on one lobby: parties and teams as numbers in, one arrangement out.
+
+Source: [MR]_; READINGS D2 to D6, D9.
+
+Greedy: the party with the largest total goes to the team with the least, one by one.
+
+Source: [MR]_ "Greedy"; READINGS D6. Step 3 of the document's table reads {G,H}. Departures: where
+no attribute counts, a party's total is its size.
+
+Every sequence of a method, in the document's order.
+
+Source: [MR]_; READINGS D2, D3, D9.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from equipoise.teams.parties import combination, permutation
+from equipoise.teams.parties.improving import good_start
+from equipoise.teams.parties.optimal import Solution, optimum
+from equipoise.teams.parties.permutation import Found, Placed, Stranded, Target
+from equipoise.teams.parties.placing import Evenness, Placing
+
+#: Teams in all steps together that are listed; a match of thousands has steps nobody reads.
+MOST_LISTED = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyStep:
+    """Teams in the order of their totals (and these), who is placed, and where."""
+
+    order: tuple[tuple[int, int], ...]
+    party: int
+    team: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What the method did.
+
+    order : parties, the largest total first; team_of : of every party, -1 for those left
+    steps : empty where there would be too many
+    stranded : the party for whom no team had room, which ends it; None: all are placed
+    """
+
+    order: tuple[int, ...]
+    team_of: tuple[int, ...]
+    steps: tuple[GreedyStep, ...]
+    stranded: int | None
+
+
+def fill(placing: Placing) -> Filled:
+    """Return where the greedy method places every party.
+
+    Ties: parties by arrival, teams by their number. Among equal totals arrival decides.
+    """
+    order = sorted(range(placing.parties), key=lambda party: (-placing.weight(party), party))
+    counts = list(placing.counts)
+    sums = placing.counts if placing.by_size else placing.sums
+    teams = sorted((total, team) for team, total in enumerate(sums))
+    team_of = [-1] * placing.parties
+    listed = placing.parties * placing.teams <= MOST_LISTED
+    steps: list[GreedyStep] = []
+    for party in order:
+        size = placing.sizes[party]
+        at = _first_with_room(teams, counts, placing.capacity - size)
+        if at is None:
+            return Filled(tuple(order), tuple(team_of), tuple(steps), party)
+        if listed:
+            before = tuple((team, total) for total, team in teams)
+            steps.append(GreedyStep(before, party, teams[at][1]))
+        total, team = teams.pop(at)
+        counts[team] += size
+        team_of[party] = team
+        bisect.insort(teams, (total + placing.weight(party), team))
+    return Filled(tuple(order), tuple(team_of), tuple(steps), None)
+
+
+def _first_with_room(teams: list[tuple[int, int]], counts: list[int], most: int) -> int | None:
+    """Return the place of the first team with at most so many players; None where there is none."""
+    for at, (_, team) in enumerate(teams):
+        if counts[team] <= most:
+            return at
+    return None
+
+
+#: Levels of evenness that permutation aims at before it goes through all sequences.
+_LEVELS = 12
+#: Parties, and teams eight times, up to which all effort is granted.
+_WIDTH = 64
+#: Parties times teams squared, above which sequences take too long one by one.
+MOST_WORK = 4_000_000
+#: JSON numbers are exact up to here; more sequences are not told apart.
+MOST_COUNTED = 2**53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much may be looked at.
+
+    nodes : partial compositions of branch and bound
+    chosen : placements of parties, one by one
+    pairs : pairs of teams between which exchanges are looked at
+    in_time : asked between; False ends the search
+    """
+
+    nodes: int = 100_000
+    chosen: int = 200_000
+    pairs: int = 2_000
+    in_time: Callable[[], bool] = lambda: True
+
+    def shared(self, number: int) -> Effort:
+        """Return what is left for the lobby with this number, so that many cost little more."""
+        return replace(
+            self,
+            nodes=-(-self.nodes // number),
+            chosen=-(-self.chosen // number),
+            pairs=-(-self.pairs // number),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a method came to for some number of teams.
+
+    order, team_of : the sequence, and the team of every party; None: no arrangement was found
+    impossible : there is none, which is proved
+    sequences : that it was chosen from
+    truncated : not all of them were looked at
+    solution : the optimum, where it was searched for
+    stranded : the party that found no room, of the greedy method
+    """
+
+    order: tuple[int, ...] = ()
+    team_of: tuple[int, ...] | None = None
+    impossible: bool = False
+    sequences: int = 0
+    truncated: bool = False
+    solution: Solution | None = None
+    steps: tuple[GreedyStep, ...] = ()
+    stranded: int | None = None
+
+
+class Table:
+    """One lobby for all methods; the optimum is searched for once."""
+
+    def __init__(self, placing: Placing, effort: Effort) -> None:
+        self.placing = placing
+        self.effort = effort
+        # What is looked at is as wide as there are parties and teams, and takes longer with both:
+        # of wide things far fewer. Some sequences are gone to their end all the same.
+        width = max(_WIDTH, placing.parties + 8 * placing.teams)
+        self.nodes = max(1, effort.nodes * _WIDTH**2 // width**2)
+        fewest = min(effort.chosen, 10 * placing.parties)
+        self.chosen = max(1, fewest, effort.chosen * _WIDTH**2 // width**2)
+        self._solution: Solution | None = None
+
+    @property
+    def solution(self) -> Solution:
+        """The most even compositions, as far as effort allows."""
+        if self._solution is None:
+            self._solution = optimum(
+                self.placing,
+                self.nodes,
+                start=good_start(self.placing, self.effort.pairs),
+                in_time=self.effort.in_time,
+            )
+        return self._solution
+
+    def permutation(self) -> Outcome:
+        """Return the last of the best sequences in swap order."""
+        placing = self.placing
+        if placing.parties * placing.teams**2 > MOST_WORK:
+            return Outcome(truncated=True)
+        solution = self.solution
+        found, exact = self._aimed()
+        if found is None or found.placed is None:
+            impossible = exact or (solution.evenness is None and solution.proved)
+            return Outcome(impossible=impossible, truncated=not exact, solution=solution)
+        return Outcome(
+            order=found.placed.order,
+            team_of=found.placed.team_of,
+            sequences=_counted(math.factorial(placing.parties)) if exact else found.finished,
+            truncated=not exact,
+            solution=solution,
+        )
+
+    def _aimed(self) -> tuple[Found | None, bool]:
+        """Return what sequences come to, and whether none comes to more.
+
+        The most even compositions are aimed at, level by level; nearly always some sequence leads
+        to one of the first.
+        """
+        solution = self.solution
+        for _ in range(_LEVELS):
+            if solution.evenness is None or not solution.all_ties:
+                break
+            targets = [self._target(team_of) for team_of in solution.ties]
+            found = permutation.search(self.placing, self.chosen, targets=targets)
+            if found.placed is not None and found.complete:
+                return found, True
+            if not found.complete:
+                return self._gone_through(found)
+            solution = optimum(
+                self.placing,
+                self.nodes,
+                above=solution.evenness,
+                in_time=self.effort.in_time,
+            )
+        if solution.evenness is None and solution.proved:
+            return None, True
+        if solution.evenness is None or solution.proved:
+            return self._gone_through(None)
+        targets = [self._target(team_of) for team_of in solution.ties]
+        return self._gone_through(permutation.search(self.placing, self.chosen, targets=targets))
+
+    def _gone_through(self, known: Found | None) -> tuple[Found | None, bool]:
+        """Return the better of what is known and what going through sequences finds."""
+        least = self.solution.bound
+        found = permutation.search(self.placing, self.chosen, least=least)
+        if found.complete or known is None or known.placed is None:
+            return found, found.complete
+        if found.placed is None or known.placed.evenness <= found.placed.evenness:
+            return replace(known, finished=known.finished + found.finished), False
+        return found, False
+
+    def _target(self, team_of: tuple[int, ...]) -> Target:
+        """Return a composition as masks."""
+        placing = self.placing
+        masks = [
+            1 << (placing.parties + team) if count else 0
+            for team, count in enumerate(placing.counts)
+        ]
+        for party, team in enumerate(team_of):
+            masks[team] |= 1 << party
+        return Target(placing.evenness_of(team_of), tuple(masks[team] for team in team_of))
+
+    def combination(self) -> Outcome:
+        """Return the last of the best fillings in the order of the list."""
+        placing, solution = self.placing, self.solution
+        if solution.evenness is None:
+            return Outcome(
+                impossible=solution.proved, truncated=not solution.proved, solution=solution
+            )
+        named = [combination.last_named(placing, team_of) for team_of in solution.ties]
+        best = max(named, key=lambda team_of: combination.place_in_list(placing, team_of))
+        exact = solution.all_ties
+        if solution.proved and not exact:
+            last = self._last_filling(solution.evenness)
+            best, exact = (best, False) if last is None else (last, True)
+        count = combination.count_fillings(placing)
+        return Outcome(
+            order=combination.sequence_of(placing, best),
+            team_of=best,
+            sequences=solution.looked_at if count is None else _counted(count),
+            truncated=not exact,
+            solution=solution,
+        )
+
+    def _last_filling(self, evenness: Evenness) -> tuple[int, ...] | None:
+        """Return the last filling that is so even, where there are many; None: not soon enough."""
+        placing = self.placing
+        for team_of in combination.Fillings(placing, self.chosen, backwards=True):
+            found = placing.evenness_of(team_of)
+            if (
+                found.difference == evenness.difference
+                and found.distance <= evenness.distance + placing.tolerance
+            ):
+                return team_of
+        return None
+
+    def optimal(self) -> Outcome:
+        """Return the most even composition; of equal ones the first in order of arrival."""
+        placing, solution = self.placing, self.solution
+        if solution.evenness is None:
+            return Outcome(
+                impossible=solution.proved, truncated=not solution.proved, solution=solution
+            )
+        best = min(solution.ties)
+        return Outcome(
+            order=combination.sequence_of(placing, best),
+            team_of=best,
+            sequences=solution.looked_at,
+            truncated=not solution.proved,
+            solution=solution,
+        )
+
+    def greedy(self) -> Outcome:
+        """Return where the greedy method places everyone; None where it strands a party."""
+        placing = self.placing
+        filled = fill(placing)
+        if filled.stranded is not None:
+            return Outcome(steps=filled.steps, stranded=filled.stranded)
+        counts = list(placing.counts)
+        for party, team in enumerate(filled.team_of):
+            counts[team] += placing.sizes[party]
+        team_of = filled.team_of if placing.allowed(counts) else None
+        return Outcome(order=filled.order, team_of=team_of, steps=filled.steps, sequences=1)
+
+    def vertical(self) -> Outcome:
+        """Return the first filling in order of arrival."""
+        fewest = 4 * (self.placing.parties + self.placing.teams)
+        fillings = combination.Fillings(self.placing, max(self.chosen, fewest))
+        first = next(iter(fillings), None)
+        if first is None:
+            return Outcome(impossible=fillings.complete, truncated=not fillings.complete)
+        order = combination.sequence_of(self.placing, first)
+        return Outcome(order=order, team_of=first, sequences=1)
+
+
+def _counted(number: int) -> int:
+    return min(number, MOST_COUNTED)
+
+
+#: Parties in all listed sequences together, at most.
+MOST_SEQUENCES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Sequences in the document's order.
+
+    placed : those that place everyone as allowed; stranded : how many do not
+    complete : there are no more
+    """
+
+    placed: list[Placed]
+    stranded: int
+    complete: bool
+
+
+def listing(placing: Placing, method: str, most: int, outcome: Outcome) -> Listing:
+    """Return the sequences of a method, at most so many.
+
+    most : sequences, and five times as many placements
+    outcome : the arrangement of a method that has but one
+    """
+    most = min(most, max(1, MOST_SEQUENCES // placing.parties))
+    if method == "permutation":
+        found: Iterator[Placed | Stranded] = permutation.sequences(placing, 5 * most)
+    elif method == "combination":
+        found = _filled(placing, 5 * most)
+    else:
+        assert outcome.team_of is not None
+        evenness = placing.evenness_of(outcome.team_of)
+        return Listing([Placed(outcome.order, outcome.team_of, evenness)], 0, True)
+    placed: list[Placed] = []
+    stranded = 0
+    for one in itertools.chain(found, [None]):
+        if one is None:
+            return Listing(placed, stranded, True)
+        if len(placed) + stranded >= most:
+            break
+        if isinstance(one, Placed):
+            placed.append(one)
+        elif one.sequences == 0:
+            break
+        else:
+            stranded += one.sequences
+    return Listing(placed, min(stranded, most - len(placed)), False)
+
+
+def _filled(placing: Placing, most: int) -> Iterator[Placed | Stranded]:
+    """Yield fillings as sequences; Stranded(0) where it ended early."""
+    fillings = combination.Fillings(placing, most)
+    for team_of in fillings:
+        order = combination.sequence_of(placing, team_of)
+        yield Placed(order, team_of, placing.evenness_of(team_of))
+    if not fillings.complete:
+        yield Stranded(0)

@@ -1,0 +1,1 @@
+"""Performance rating equilibrium: solving, its constant, what is estimated beside it."""

@@ -1,0 +1,403 @@
+"""Performance rating equilibrium of a tournament: from games to perfect performance ratings.
+
+Source: [PRE]_. Beyond it: a scale or another curve, an advantage of colour, draws as results of
+their own, ratings that are held, a prior. READINGS C.
+
+The additive constant: which of a tournament's equilibria is meant.
+
+Source: [PRE]_ sec. 4. Ratings in equilibrium stay so when everyone in a component moves by the
+same number. The document takes the one that x <- f(x) reaches from equal ratings, whose mean
+drifts a little on the way. Near the equilibrium f is linear, and the mean weighted by
+d_i = sum_j w_ij psi'(x_i - x_j) does not change any more: after ten steps it is read off. (The
+iteration itself need not converge: where two teams met, it swings for ever.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.games import LARGEST, Games
+from equipoise.errors import NoEquilibriumError, NotFoundError, require
+from equipoise.tournament.curves import Curve, CurveName, curve_of
+from equipoise.tournament.equilibrium.canonical import PerformanceFunction
+from equipoise.tournament.equilibrium.estimation import LARGEST_ADVANTAGE, Fit, Question, fit
+from equipoise.tournament.equilibrium.solving import against_equals, check_scale
+from equipoise.tournament.equilibrium.uncertainty import Uncertainty, player_rows
+from equipoise.tournament.pairs import Pairs, gather_pairs, with_prior
+
+#: "document": reached from equal ratings; "mean": of a given plain mean; "initial": reached from
+#: the ratings before the tournament.
+Select: TypeAlias = Literal["document", "mean", "initial"]
+
+#: Steps of x <- f(x): the weighted mean then changes by about a millionth of a point.
+PLAIN_STEPS = 10
+#: The same is true when nobody is further from the equilibrium, rating points over the scale:
+#: what a step does to the weighted mean falls with the square of that distance.
+NEAR = 0.3
+#: Of f, rating points over the scale: after a last step of this length Newton's method is off by
+#: its square over some hundred points.
+_TOLERANCE = 0.03
+
+
+def average_rating(
+    initial: Floats, component: Ints, anchor: float | None = None
+) -> tuple[Floats, bool]:
+    """Return the average of every player's component, shape (N,), and whether it is made up.
+
+    initial : shape (N,), ratings before the tournament, NaN where unrated
+    component : shape (N,), -1 for players without games, who do not count
+    anchor : average to use instead, in every component
+    A component without any rated player has the tournament's average. Where nobody at all is
+    rated, the average is 0 and the second answer True: ratings are relative.
+    """
+    if anchor is not None:
+        return np.full(len(initial), float(anchor)), False
+    rated = ~np.isnan(initial) & (component >= 0)
+    if not np.any(rated):
+        return np.zeros(len(initial)), True
+    label = np.where(component < 0, 0, component)
+    size = int(np.max(label)) + 1
+    count = np.bincount(label, rated, size)
+    total = np.bincount(label, np.where(rated, initial, 0.0), size)
+    average = np.where(count > 0, total / np.maximum(count, 1.0), np.mean(initial[rated]))
+    return np.asarray(np.where(component < 0, np.mean(initial[rated]), average[label])), False
+
+
+def check_select(select: str) -> None:
+    """Refuse what is none of the choices. Raises : InvalidParameterError."""
+    require(select in get_args(Select), "select", "document, mean or initial", select)
+
+
+def select_equilibrium(
+    pairs: Pairs,
+    shape: Floats,
+    component: Ints,
+    *,
+    curve: Curve,
+    scale: float = 1.0,
+    advantage: float = 0.0,
+    select: Select = "document",
+    average: Floats,
+    initial: Floats,
+    threads: int = 1,
+) -> Floats:
+    """Return the equilibrium that is meant, shape (N,), NaN where `shape` is.
+
+    shape : shape (N,), any equilibrium; all who have pairs are in it
+    component : shape (N,), what moves together; -1 for players without games
+    average : shape (N,), of every player's component, see `average_rating`
+    initial : shape (N,), ratings before the tournament, NaN where unrated; for "initial" only
+    Raises : InvalidParameterError, ConvergenceError
+    """
+    check_select(select)
+    there = np.isfinite(shape) & (component >= 0)
+    label = np.where(there, component, np.max(component, initial=-1) + 1)
+    size = np.bincount(label, there)
+    mean = np.bincount(label, np.where(there, shape, 0.0)) / np.maximum(size, 1.0)
+    centred = np.where(there, shape - mean[label], 0.0)
+    shift = np.zeros(len(shape))
+    if select != "mean":
+        begin = np.zeros(len(shape))
+        guess = None
+        if select == "initial":
+            begin = np.where(np.isnan(initial), 0.0, initial - average)
+        else:
+            played = pairs.played(len(shape))
+            guess = scale * against_equals(played, pairs.scored(len(shape)))
+        function = PerformanceFunction(
+            pairs, len(shape), curve=curve, scale=scale, advantage=advantage, threads=threads
+        )
+        t = (centred[pairs.first] - centred[pairs.second] + advantage) / scale
+        slope = pairs.weight * curve.slope(t)
+        weight = pairs.summed(slope, slope, len(shape))
+        shift = _drift(function, begin, guess, centred, weight, label, scale)
+    return np.where(there, centred + shift + average, np.nan)
+
+
+def _drift(
+    function: PerformanceFunction,
+    begin: Floats,
+    guess: Floats | None,
+    centred: Floats,
+    weight: Floats,
+    label: Ints,
+    scale: float,
+) -> Floats:
+    """Return how far above `centred` the plain iteration ends, of every player's component."""
+    x, start = begin, guess
+    total = np.bincount(label, weight)
+    for _ in range(PLAIN_STEPS):
+        x = np.nan_to_num(function(x, _TOLERANCE, start))
+        above, start = x - centred, None
+        drift = (np.bincount(label, weight * above) / np.where(total > 0, total, 1.0))[label]
+        if np.max(np.abs(np.where(weight > 0, above - drift, 0.0)), initial=0.0) < NEAR * scale:
+            break
+    return np.asarray(drift, dtype=np.float64)
+
+
+Advantage: TypeAlias = float | Literal["estimate"]
+Draws: TypeAlias = Literal["ignore", "davidson"]
+
+
+#: Drawn games of a prior: with more everybody is average, to the last digit.
+MOST_PRIOR = 1e6
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Equilibrium:
+    """Perfect performance ratings: had everyone had theirs before, all scores were as expected.
+
+    player_ids : shape (N,); every column is in this order
+    rating : shape (N,), PPR, rating points; NaN for players without games
+    expected, scored, played : shape (N,), points expected at these ratings, made, and games
+    component : shape (N,), from 0: players connected by games; -1 without games
+    relative : no rating and no anchor is known, so that means are 0
+    iterations, inner_iterations : of Newton's method; of conjugate gradients in it
+    residual : largest difference of scored and expected in the equations solved: of players who
+        are not held, drawn games of a prior included
+    colour_advantage : rating points added to white; draw_parameter : nu, NaN without draws
+    curve, scale : what was expected of a game
+    uncertainty : standard errors, covariances, superiority; rows are players
+    """
+
+    player_ids: Ids
+    rating: Floats
+    expected: Floats
+    scored: Floats
+    played: Floats
+    component: Ints
+    relative: bool
+    iterations: int
+    inner_iterations: int
+    residual: float
+    colour_advantage: float
+    draw_parameter: float
+    curve: Curve
+    scale: float
+    uncertainty: Uncertainty
+
+    def errors(self, rows: Ints | None = None) -> Floats:
+        """Return standard errors, rating points; see `Uncertainty.errors`."""
+        if rows is None:
+            return self.uncertainty.errors()[: len(self.rating)]
+        return self.uncertainty.errors(player_rows(rows, len(self.rating)))
+
+    def superiority(self, rows: Ints) -> Floats:
+        """Return how probable it is that rows[i] is better than rows[j], by their errors."""
+        return self.uncertainty.superiority(player_rows(rows, len(self.rating)))
+
+
+@checks_arguments("curve", "scale", "select", "anchor", "anchors", "prior", "draws")
+def performance_equilibrium(
+    games: Games,
+    *,
+    curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
+    scale: float = 1.0,
+    select: Select = "document",
+    anchor: float | None = None,
+    anchors: Mapping[Any, float] | None = None,
+    prior: float = 0.0,
+    colour_advantage: Advantage = 0.0,
+    draws: Draws = "ignore",
+    threads: int = 1,
+) -> Equilibrium:
+    """Return the ratings that predict every player's score.
+
+    curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
+    scale : beta, in (0, 20]; 1 is Elo's 400 points
+    select : which constant, see `selection`; anchor : average rating, instead of the initial ones'
+    anchors : id -> rating that is held; the others of that component are found beside
+    prior : drawn games of everyone against a player held at the average, from 0
+    colour_advantage : rating points of white, or "estimate"
+    draws : "davidson" makes them results of their own, with a parameter that is estimated
+    threads : never change a number
+    Raises : NoEquilibriumError   some players took every point of others; `.sweeps` names them
+    Raises : InvalidParameterError, NotFoundError, ConvergenceError
+    Raises : InvalidDataError   what is to be estimated cannot be
+    """
+    check_select(select)
+    _check(games, scale, anchor, prior, colour_advantage, draws, curve)
+    asked = known_draws(games) if draws == "davidson" else games
+    tournament = _tournament(asked, prior, coloured=colour_advantage != 0.0)
+    initial = np.concatenate([games.initial, np.full(tournament.virtual, np.nan)])
+    fixed = np.concatenate([_held(games, anchors or {}), np.full(tournament.virtual, np.nan)])
+    if tournament.virtual:
+        plays = np.where(tournament.pairs.played(len(fixed)) > 0, 0, -1)
+        average, relative = average_rating(initial, plays, anchor)
+        fixed[-1] = average[-1]
+    component = _component(tournament, games, fixed)
+    if not tournament.virtual:
+        average, relative = average_rating(initial, component, anchor)
+    question = Question(
+        pairs=tournament.pairs,
+        players=len(fixed),
+        component=component,
+        curve=curve_of(curve),
+        scale=scale,
+        fixed=fixed,
+        real=tournament.real,
+        threads=threads,
+    )
+    found = fit(question, advantage=colour_advantage, draws=draws)
+    # Without any rating the mean is 0, exactly (READINGS C2).
+    ratings = _placed(question, found, "mean" if relative else select, average, initial)
+    loose = tournament.virtual > 0 or bool(np.any(_loose(question)))
+    return _result(games, question, found, ratings, relative and loose)
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """Pairs of a tournament; real : shape (K,), those that were played.
+
+    virtual : 1 where the last player is a prior's, else 0
+    """
+
+    pairs: Pairs
+    real: Flags
+    virtual: int
+
+
+def known_draws(games: Games) -> Games:
+    """Return games of which draws are known, where each is one game: half a point is a draw."""
+    if games.draws is not None or (games.weight is not None and np.any(games.weight != 1.0)):
+        return games
+    if not np.all(np.isin(games.points, (0.0, 0.5, 1.0))):
+        return games
+    return replace(games, draws=(games.points == 0.5).astype(np.float64))
+
+
+def _check(
+    games: Games,
+    scale: float,
+    anchor: float | None,
+    prior: float,
+    colour_advantage: Advantage,
+    draws: Draws,
+    curve: object,
+) -> None:
+    """Refuse parameters outside their range, or that contradict one another."""
+    check_scale(scale)
+    known = anchor is None or abs(anchor) <= LARGEST
+    require(known, "anchor", f"from -{LARGEST:g} to {LARGEST:g}", anchor)
+    require(0 <= prior <= MOST_PRIOR, "prior", f"from 0 to {MOST_PRIOR:g} games", prior)
+    if colour_advantage != "estimate":
+        given = isinstance(colour_advantage, int | float)
+        fits = given and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
+        require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
+    told = games.coloured or colour_advantage == 0.0
+    require(told, "colour_advantage", "0 where colours are not known", colour_advantage)
+    require(draws in ("ignore", "davidson"), "draws", "ignore or davidson", draws)
+    alone = draws == "ignore" or curve == "elo"
+    require(alone, "curve", "elo with draws=davidson, which extends it", curve)
+
+
+def _tournament(games: Games, prior: float, *, coloured: bool) -> Tournament:
+    """Return the pairs, with those of a prior."""
+    pairs = gather_pairs(games, coloured=coloured)
+    if not prior or not games.rows:
+        return Tournament(pairs, np.ones(len(pairs.first), dtype=np.bool_), 0)
+    pairs = with_prior(pairs, games.players, prior, coloured=coloured)
+    real = (pairs.first < games.players) & (pairs.second < games.players)
+    return Tournament(pairs, real, 1)
+
+
+def _held(games: Games, anchors: Mapping[Any, float]) -> Floats:
+    """Return the ratings that are held, shape (N,), NaN elsewhere."""
+    held = np.full(games.players, np.nan)
+    if not anchors:
+        return held
+    row_of = {one: row for row, one in enumerate(games.player_ids.tolist())}
+    for player, rating in anchors.items():
+        if player not in row_of:
+            raise NotFoundError(f"player {player!r}, whose rating is to be held, has no games")
+        fits = abs(rating) <= LARGEST
+        require(fits, "anchors", f"ratings from -{LARGEST:g} to {LARGEST:g}", rating)
+        held[row_of[player]] = rating
+    return held
+
+
+def _component(tournament: Tournament, games: Games, fixed: Floats) -> Ints:
+    """Return every player's component; raise NoEquilibriumError where there are sweeps."""
+    from equipoise.tournament.existence.graph import existence
+
+    held = np.flatnonzero(~np.isnan(fixed))
+    found = existence(tournament.pairs, len(fixed), contracted=held if len(held) else None)
+    if not found.exists:
+        raise NoEquilibriumError(found.sweeps_of(games.player_ids))
+    return found.component
+
+
+def _loose(question: Question) -> Flags:
+    """Return who is in a component in which nobody is held, shape (N,)."""
+    component, fixed = question.component, question.fixed
+    held = np.zeros(question.players, dtype=np.bool_) if fixed is None else ~np.isnan(fixed)
+    anchored = np.bincount(component + 1, held) > 0
+    return np.asarray((component >= 0) & ~anchored[component + 1], dtype=np.bool_)
+
+
+def _placed(
+    question: Question, found: Fit, select: Select, average: Floats, initial: Floats
+) -> Floats:
+    """Return the ratings with the constant that is meant, where it is not given already."""
+    loose, ratings = _loose(question), found.solution.ratings
+    if not np.any(loose):
+        return ratings
+    inside = loose[question.pairs.first]
+    placed = select_equilibrium(
+        question.pairs if np.all(inside) else question.pairs.where(inside),
+        np.where(loose, ratings, np.nan),
+        question.component,
+        curve=found.curve,
+        scale=question.scale,
+        advantage=found.advantage,
+        select=select,
+        average=average,
+        initial=initial,
+        threads=question.threads,
+    )
+    return np.where(loose, placed, ratings)
+
+
+def _result(
+    games: Games, question: Question, found: Fit, ratings: Floats, relative: bool
+) -> Equilibrium:
+    """Return the answer, without a prior's player."""
+    size, real = games.players, question.real
+    pairs = question.pairs if np.all(real) else question.pairs.where(real)
+    t = (ratings[pairs.first] - ratings[pairs.second] + found.advantage) / question.scale
+    curve, weight = found.curve, pairs.weight
+    expected = pairs.summed(weight * curve.expected(t), weight * curve.expected(-t), size)
+    uncertainty = Uncertainty(
+        question.pairs,
+        ratings,
+        question.component,
+        curve=curve,
+        scale=question.scale,
+        advantage=found.advantage,
+        held=None if question.fixed is None else ~np.isnan(question.fixed),
+        games=games,
+        threads=question.threads,
+    )
+    return Equilibrium(
+        player_ids=games.player_ids,
+        rating=ratings[:size],
+        expected=expected,
+        scored=pairs.scored(size),
+        played=pairs.played(size),
+        component=question.component[:size],
+        relative=relative,
+        iterations=found.solution.iterations,
+        inner_iterations=found.solution.inner_iterations,
+        residual=found.solution.residual,
+        colour_advantage=found.advantage,
+        draw_parameter=found.nu,
+        curve=curve,
+        scale=question.scale,
+        uncertainty=uncertainty,
+    )

@@ -1,0 +1,237 @@
+"""Newton's method for the equilibrium: the zero of m - E(x), the top of the potential P.
+
+Source: [PRE]_ sec. 3. P is concave, its gradient is m - E, its Hessian (4) is minus the Laplacian
+of the network of games with weights w psi'. So a step solves one Laplacian system; how, is for the
+two engines: `dense` for small tournaments, `network` for large ones.
+
+What makes it converge from any start:
+- far from the equilibrium psi' may be next to nothing and a step endless. The Hessian's diagonal
+  is lifted so that no player alone would be moved by more than REACH points; the lift vanishes
+  once |m_i - E_i| < REACH H_ii, so the last steps are Newton's own;
+- every component has its own step length: it is shortened until the slope of P along the step
+  has not turned clearly downhill. P is concave, so this needs no value of P.
+
+Newton steps of a small tournament by elimination; plain NumPy, nothing to compile or to load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.errors import ConvergenceError
+from equipoise.tournament.curves import Curve
+from equipoise.tournament.pairs import Pairs
+
+#: Shortenings of one step.
+MAX_SHORTER = 60
+#: Furthest that one step moves a player, rating points over the scale.
+REACH = 1000.0
+#: The next step, extrapolated, would move nobody by more points.
+SETTLED = 1e-7
+#: Least relative accuracy that is asked of sums of k games, times the tolerance: 3e-15 k.
+_ROUNDING = 3e-6
+#: Steps that may fail to halve what is left before rounding is taken to be the reason.
+_PATIENCE = 3
+
+
+class Limits(NamedTuple):
+    """Where one way to solve ends and the next begins; answers are the same but for rounding.
+
+    dense_players : up to so many players with games the matrix is written down
+    steps : of Newton's method; from equal ratings it takes about five, absurd scores some thirty
+    iterations : of conjugate gradients for one step
+    before_multigrid : iterations after which multigrid is worth being built
+    chunk : rows computed at once by one thread; sums are rounded by it
+    """
+
+    dense_players: int = 500
+    steps: int = 200
+    iterations: int = 5_000
+    before_multigrid: int = 300
+    chunk: int = 8_192
+
+
+#: What is used where nothing else is said.
+LIMITS = Limits()
+
+
+class Engine(Protocol):
+    """Computes with one tournament; ratings are over the scale."""
+
+    inner_iterations: int
+    diagonal: Floats
+    #: What to say where Newton's method fails, "" for nothing.
+    advice: str
+
+    def evaluate(self, x: Floats) -> Floats:
+        """Return m - E(x), 0 for players who are held; remember the Hessian at x."""
+
+    def step(self, residual: Floats, lift: Floats, forcing: float) -> Floats:
+        """Return about (H + lift)^-1 residual, 0 for players who are held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked.
+
+    label : shape (N,), component from 0; everybody played
+    held : shape (N,), whether a player's rating is given
+    played : shape (N,), k; tolerance : of |m - E|
+    """
+
+    label: Ints
+    held: Floats
+    played: Floats
+    tolerance: float
+
+    def centred(self, x: Floats) -> Floats:
+        """Return ratings less the mean of their component, where nobody in it is held."""
+        size = np.bincount(self.label)
+        mean = np.bincount(self.label, x) / np.maximum(size, 1)
+        mean[np.bincount(self.label, self.held) > 0] = 0.0
+        return np.asarray(x - mean[self.label])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Ratings, what they leave of the equation, and how many times the goal that is."""
+
+    x: Floats
+    residual: Floats
+    size: float
+
+
+def maximise(
+    engine: Engine, task: Task, start: Floats, max_steps: int = LIMITS.steps
+) -> tuple[Place, int]:
+    """Return where P is greatest, and the number of steps.
+
+    The goal is |m - E| <= tolerance min(1, k), or 3e-6 tolerance k for players with so many games
+    that float64 cannot tell more. Where rounding ends the way earlier, tolerance k counts.
+    Raises : ConvergenceError   not even that was reached, or ratings went on drifting apart
+    """
+    goal = task.tolerance * np.maximum(np.minimum(task.played, 1.0), _ROUNDING * task.played)
+    kept = task.tolerance * task.played
+    here = best = _place(engine, task, task.centred(start), goal)
+    forcing, settled, stale, steps = 0.1, False, 0, 0
+    while not (here.size <= 1 and settled) and stale < _PATIENCE:
+        if steps == max_steps:
+            left = float(np.max(np.abs(here.residual)))
+            raise ConvergenceError(f"the equilibrium{engine.advice}", steps, left)
+        lift = np.maximum(np.abs(here.residual) / REACH - engine.diagonal, 0.0)
+        step = engine.step(here.residual, lift, max(forcing, min(0.1, 0.1 / max(here.size, 1.0))))
+        furthest = float(np.max(np.abs(step), initial=0.0))
+        if furthest == 0.0:
+            break
+        before, steps = here.size, steps + 1
+        here = _along(engine, task, here, step, goal)
+        shrunk = here.size / before if before > 0 else 1.0
+        settled = furthest * min(shrunk, 1.0) <= SETTLED
+        # Eisenstat & Walker: solve as exactly as the last step was successful.
+        forcing = min(0.1, 0.5 * shrunk * shrunk)
+        promised = bool(np.all(np.abs(here.residual) <= kept))
+        stale = stale + 1 if promised and here.size > 0.5 * best.size else 0
+        best = here if here.size <= best.size else best
+    return best, steps
+
+
+def _place(engine: Engine, task: Task, x: Floats, goal: Floats) -> Place:
+    residual = engine.evaluate(x)
+    return Place(x, residual, float(np.max(np.abs(residual) / goal, initial=0.0)))
+
+
+def _along(engine: Engine, task: Task, here: Place, step: Floats, goal: Floats) -> Place:
+    """Return the place after a step, which is shortened for components where it goes too far."""
+    label = task.label
+    rise = np.bincount(label, here.residual * step)
+    noise = 1e-15 * np.bincount(label, task.played * np.abs(step))
+    furthest = np.zeros(len(rise))
+    np.maximum.at(furthest, label, np.abs(step))
+    length = np.minimum(1.0, 2.0 * REACH / np.maximum(furthest, REACH))
+    for _ in range(MAX_SHORTER):
+        there = _place(engine, task, task.centred(here.x + length[label] * step), goal)
+        slope = np.bincount(label, there.residual * step)
+        far = slope < -0.1 * rise - noise
+        if there.size <= 1 or not np.any(far):
+            break
+        # Where a straight line through both slopes is zero, but neither too near nor too far.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.clip(rise / (rise - slope), 0.1, 0.5)
+        length = np.where(far, length * share, length)
+    return there
+
+
+#: Keeps the matrix regular where all slopes of a player underflow.
+LEAST_SLOPE = 1e-290
+
+
+class DenseEngine:
+    """A tournament as a full matrix; see `newton.Engine`.
+
+    held : shape (N,), players whose rating is given
+    label : shape (N,), component; where nobody in it is held, its first player stands still
+    advantage : over the scale
+    """
+
+    advice = ""
+
+    def __init__(
+        self, pairs: Pairs, curve: Curve, advantage: float, held: Flags, label: Ints
+    ) -> None:
+        self.inner_iterations = 0
+        self._pairs, self._curve, self._advantage = pairs, curve, advantage
+        self._players, self._held = len(label), held
+        still = held.copy()
+        anchored = np.bincount(label, held) > 0
+        first = np.unique(label, return_index=True)[1]
+        still[first[~anchored[label[first]]]] = True
+        self._moving = np.flatnonzero(~still & (pairs.played(self._players) > 0))
+        self.diagonal = np.zeros(self._players)
+        self._slope = np.zeros(len(pairs.first))
+
+    def evaluate(self, x: Floats) -> Floats:
+        """Return m - E(x), 0 for players who are held; remember the Hessian at x."""
+        pairs = self._pairs
+        t = x[pairs.first] - x[pairs.second] + self._advantage
+        self._slope = pairs.weight * self._curve.slope(t)
+        self.diagonal = pairs.summed(self._slope, self._slope, self._players)
+        over = surplus(pairs, self._curve, t)
+        residual = pairs.summed(over, -over, self._players)
+        residual[self._held] = 0.0
+        return residual
+
+    def step(self, residual: Floats, lift: Floats, forcing: float) -> Floats:
+        """Return (H + lift)^-1 residual, 0 for players who are held or stand still."""
+        moving = self._moving
+        diagonal = np.maximum(self.diagonal + lift, LEAST_SLOPE)
+        matrix = laplacian(self._pairs, self._slope, self._players)[np.ix_(moving, moving)]
+        np.fill_diagonal(matrix, diagonal[moving])
+        step = np.zeros(self._players)
+        try:
+            step[moving] = np.linalg.solve(matrix, residual[moving])
+        except np.linalg.LinAlgError:  # groups so far apart that float64 sees no games between
+            np.fill_diagonal(matrix, diagonal[moving] * (1.0 + 1e-12))
+            step[moving] = np.linalg.solve(matrix, residual[moving])
+        return step
+
+
+def surplus(pairs: Pairs, curve: Curve, t: Floats) -> Floats:
+    """Return y - w psi(t) of every pair, the points of the first beyond what was expected.
+
+    As y psi(-t) - (w - y) psi(t), which does not cancel where one of the two is nearly certain.
+    """
+    lost = pairs.weight - pairs.points
+    return np.asarray(pairs.points * curve.expected(-t) - lost * curve.expected(t))
+
+
+def laplacian(pairs: Pairs, conductance: Floats, players: int) -> Floats:
+    """Return the Laplacian of the network, shape (players, players): sum of c (e_i - e_j)^2."""
+    cell = pairs.first * np.int64(players) + pairs.second
+    half = np.bincount(cell, conductance, players * players).reshape(players, players)
+    matrix = -(half + half.T)
+    np.fill_diagonal(matrix, -matrix.sum(axis=1))
+    return np.asarray(matrix, dtype=np.float64)

@@ -1,0 +1,344 @@
+"""How sure the ratings of an equilibrium are: errors, covariances, who is better than whom.
+
+The ratings solve m - E(x) = 0, so to first order x - x_true = H^+ (m - E), with the Hessian
+H = sum w psi' L / beta of -P ([PRE]_ (4); L is the Laplacian of one game). m varies by
+V = sum w variance L, hence the covariance H^+ V H^+. For the Elo curve, and Davidson's, psi' is
+rate times variance, and this is the inverse of Fisher's information.
+
+The variance of a curve without draws is that of a coin, psi (1 - psi), the largest that a score
+with that mean can have. Draws make it smaller, so the covariance is multiplied by the dispersion
+phi of the component, as in McCullagh and Nelder, Generalized Linear Models, 4.5. It is estimated
+from the scores s of the results, of weight w, as the solution in (0, 1] of
+
+    sum w (s - E)^2 + 1/4 = phi (sum E (1 - E) (1 - h)/(1 - phi h) + 1/4).
+
+h is the leverage of a result: ratings that are fitted to it make its residual smaller by 1 - h, and
+E (1 - E), on average, by 1 - phi h. Results with h = 1 are left out, as they are always fitted. The
+1/4 is one more game between equals, a coin: it keeps phi above 0 where all games are drawn, and at
+1 where no result can differ from what the ratings expect. Phi is never above 1: where results
+differ more than those of coins, the ratings do not explain them, and the covariance stays as it is.
+
+Deviations are relative to the mean of the component, or to the players who are held. Advantage of
+colours and draw parameter count as known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.arguments import as_array
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.data.games import Games
+from equipoise.errors import ConvergenceError, require
+from equipoise.tournament.curves import ELO_RATE, Curve, DavidsonCurve, EloCurve
+from equipoise.tournament.equilibrium.newton import LEAST_SLOPE, laplacian
+from equipoise.tournament.pairs import Pairs
+
+if TYPE_CHECKING:
+    from equipoise.tournament.equilibrium.network import NetworkEngine
+
+#: Up to so many players of a component the matrix is inverted: some seconds, half a gigabyte.
+#: In larger ones a system is solved for every player that is asked for.
+DENSE_PLAYERS = 3_000
+#: How much more one pair may tell than another: beyond, elimination loses the digits of the latter,
+#: and no error is better than a wrong one.
+MOST_UNEVEN = 1e11
+#: Variance of the game that is added to estimate the dispersion: a coin between equals.
+_COIN = 0.25
+#: A result with a leverage above this is fitted exactly, to rounding.
+_FITTED = 1.0 - 1e-9
+#: Newton's steps for the dispersion; the equation is convex, so it takes about six.
+_MAX_STEPS, _LAST_STEP = 60, 1e-12
+
+_erfc = np.frompyfunc(math.erfc, 1, 1)
+
+
+def player_rows(rows: object, players: int) -> Ints:
+    """Return rows of players as an array. Raises : InvalidParameterError where they are none."""
+    found: Ints = as_array("rows", rows, np.int64)
+    fits = found.ndim == 1 and bool(np.all((found >= 0) & (found < players)))
+    rule = f"rows of players, from 0 to {players - 1}, not ids"
+    require(fits, "rows", rule, found.tolist())
+    return found
+
+
+class Uncertainty:
+    """Of the ratings of an equilibrium, on demand."""
+
+    def __init__(
+        self,
+        pairs: Pairs,
+        ratings: Floats,
+        component: Ints,
+        *,
+        curve: Curve,
+        scale: float = 1.0,
+        advantage: float = 0.0,
+        held: Flags | None = None,
+        games: Games | None = None,
+        threads: int = 1,
+        dense_players: int = DENSE_PLAYERS,
+    ) -> None:
+        """Keep what is needed.
+
+        games : the results that the dispersion is estimated from; None: it is 1. It is also 1 with
+            Davidson's curve, which models draws
+        ratings : shape (N,), the equilibrium, NaN for players without
+        component : shape (N,), from 0; -1 for players without games
+        held : shape (N,), players whose rating is given
+        dense_players : up to so many players of a component the matrix is inverted
+        """
+        self._dense_players = dense_players
+        self._pairs, self._ratings = pairs, ratings
+        self._component = np.where(np.isnan(ratings), -1, component)
+        self._curve, self._scale, self._advantage = curve, scale, advantage
+        self._held = np.zeros(len(ratings), np.bool_) if held is None else held
+        self._results = None if isinstance(curve, DavidsonCurve) else games
+        self._dispersions: dict[int, float] = {}
+        self._threads = threads
+        self._kept: tuple[int, Floats] | None = None
+
+    def errors(self, rows: Ints | None = None) -> Floats:
+        """Return standard errors, rating points; 0 for players who are held.
+
+        rows : players asked for; None: all N, NaN in components of more than 3,000 players
+        Raises : ConvergenceError
+        """
+        players = len(self._ratings)
+        wanted = np.arange(players) if rows is None else player_rows(rows, players)
+        found = np.full(len(wanted), np.nan)
+        for number, places in self._grouped(wanted):
+            members = self._of(number)
+            if len(members) > self._dense_players and rows is None:
+                continue
+            columns = self._covariance(number, wanted[places])
+            at = np.searchsorted(members, wanted[places])
+            found[places] = np.sqrt(np.maximum(columns[at, np.arange(len(at))], 0.0))
+        return found
+
+    def covariance(self, rows: Ints) -> Floats:
+        """Return the covariances of some players, shape (len(rows), len(rows)), points squared.
+
+        NaN between components. Raises : ConvergenceError
+        """
+        wanted = player_rows(rows, len(self._ratings))
+        found = np.full((len(wanted), len(wanted)), np.nan)
+        for number, places in self._grouped(wanted):
+            columns = self._covariance(number, wanted[places])
+            at = np.searchsorted(self._of(number), wanted[places])
+            found[np.ix_(places, places)] = columns[at]
+        return found
+
+    def dispersion(self, row: int) -> float:
+        """Return how much scores vary in a player's component, in coins: above 0, at most 1.
+
+        NaN without a rating, and where errors are. Raises : ConvergenceError
+        """
+        for number, _ in self._grouped(player_rows([row], len(self._ratings))):
+            self._covariance(number, np.array([row]))
+            return self._dispersions.get(number, math.nan)
+        return math.nan
+
+    def superiority(self, rows: Ints) -> Floats:
+        """Return the probability that rows[i] is better than rows[j], a normal approximation.
+
+        Shape (len(rows), len(rows)); NaN on the diagonal and between components.
+        """
+        wanted = player_rows(rows, len(self._ratings))
+        covariance, ratings = self.covariance(rows), self._ratings[wanted]
+        own = np.diag(covariance)
+        error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = (ratings[:, None] - ratings[None, :]) / error
+        # Two players who are both held have no error: the better one is better.
+        found = 0.5 * np.asarray(_erfc(-z / math.sqrt(2.0)), dtype=np.float64)
+        return np.asarray(np.where(np.eye(len(wanted), dtype=np.bool_), np.nan, found))
+
+    def _grouped(self, rows: Ints) -> list[tuple[int, Ints]]:
+        """Return components with the places in `rows` of their players."""
+        numbers = self._component[rows]
+        order = np.argsort(numbers, kind="stable")
+        starts = np.flatnonzero(np.diff(numbers[order], prepend=-2))
+        groups = np.split(order, starts[1:]) if len(order) else []
+        return [(int(numbers[one[0]]), one) for one in groups if numbers[one[0]] >= 0]
+
+    @cached_property
+    def _players(self) -> tuple[Ints, Ints]:
+        """Players in the order of their components, and these."""
+        order = np.argsort(self._component, kind="stable")
+        return order, self._component[order]
+
+    @cached_property
+    def _games(self) -> tuple[Ints, Ints]:
+        """Pairs in the order of their components, and these."""
+        component = self._component[self._pairs.first]
+        order = np.argsort(component, kind="stable")
+        return order, component[order]
+
+    def _of(self, number: int) -> Ints:
+        """Return the players of a component, ascending."""
+        return _run(*self._players, number)
+
+    def _part(self, number: int, members: Ints) -> tuple[Pairs, Floats]:
+        """Return a component's pairs, players renumbered, and its differences over the scale."""
+        kept = _run(*self._games, number)
+        pairs = self._pairs.where(kept)
+        ratings = self._ratings
+        t = (ratings[pairs.first] - ratings[pairs.second] + self._advantage) / self._scale
+        # Rows in the order of `members`; an array of all players would cost each tiny component.
+        first, second = (np.searchsorted(members, one) for one in (pairs.first, pairs.second))
+        return pairs._replace(first=first, second=second), t
+
+    def _covariance(self, number: int, rows: Ints) -> Floats:
+        """Return columns of a component's covariance matrix, a row for each of its players."""
+        members = self._of(number)
+        at = np.searchsorted(members, rows)
+        if len(members) <= self._dense_players:
+            if self._kept is None or self._kept[0] != number:
+                self._kept = number, self._inverted(number, members)
+            return self._kept[1][:, at]
+        return self._solved(number, members, at)
+
+    def _inverted(self, number: int, members: Ints) -> Floats:
+        """Return the covariance matrix of a component by inversion."""
+        pairs, t = self._part(number, members)
+        size, held = len(members), self._held[members]
+        stiffness = pairs.weight * self._curve.slope(t)
+        if float(stiffness.max()) > MOST_UNEVEN * float(stiffness.min()):
+            return np.full((size, size), np.nan)
+        hessian = laplacian(pairs, stiffness, size)
+        free = np.flatnonzero(~held)
+        inverse = np.zeros((size, size))
+        if np.any(held):
+            inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
+        else:
+            # Lifting the constants off 0 makes the matrix regular; then they are taken out again.
+            lift = max(float(np.mean(np.diag(hessian))), LEAST_SLOPE) / size
+            inverse[:] = np.linalg.inv(hessian + lift) - 1.0 / (lift * size * size)
+        own = np.diag(inverse)
+
+        def resistance(one: Ints, other: Ints) -> Floats:
+            return np.asarray(own[one] + own[other] - 2.0 * inverse[one, other])
+
+        factor = self._scale**2 * self._dispersion(number, members, resistance)
+        if _is_fisher(self._curve):
+            return np.asarray(inverse * (factor / ELO_RATE))
+        variance = laplacian(pairs, pairs.weight * self._curve.variance(t), size)
+        return np.asarray(factor * (inverse @ variance @ inverse))
+
+    def _dispersion(
+        self, number: int, members: Ints, resistance: Callable[[Ints, Ints], Floats]
+    ) -> float:
+        """Return the dispersion of a component.
+
+        resistance : of two rows of `members`, e^T H^+ e for the difference e of the two
+        Raises : ConvergenceError
+        """
+        results = self._results
+        if results is None:
+            self._dispersions[number] = 1.0
+            return 1.0
+        rows = _run(*self._rows, number)
+        white, black, weight = results.white[rows], results.black[rows], results.weights[rows]
+        t = (self._ratings[white] - self._ratings[black] + self._advantage) / self._scale
+        one, other = np.searchsorted(members, white), np.searchsorted(members, black)
+        leverage = weight * self._curve.slope(t) * resistance(one, other)
+        residual = results.points[rows] / weight - self._curve.expected(t)
+        free = leverage < _FITTED
+        found = _solved_dispersion(
+            float(np.sum((weight * residual**2)[free])),
+            self._curve.variance(t)[free],
+            leverage[free],
+        )
+        self._dispersions[number] = found
+        return found
+
+    @cached_property
+    def _rows(self) -> tuple[Ints, Ints]:
+        """Results in the order of their components, and these."""
+        white = np.empty(0, np.int64) if self._results is None else self._results.white
+        component = self._component[white]
+        order = np.argsort(component, kind="stable")
+        return order, component[order]
+
+    def _solved(self, number: int, members: Ints, at: Ints) -> Floats:
+        """Return columns of the covariance matrix of a large component, a system for each."""
+        from equipoise.numeric.workers import Workers
+        from equipoise.tournament.equilibrium.network import NetworkEngine
+
+        pairs, t = self._part(number, members)
+        size, held = len(members), self._held[members]
+        columns = np.zeros((size, len(at)))
+        stiffness = pairs.weight * self._curve.slope(t)
+        # Each of the two players hangs on all opponents together, as if those stood still: what
+        # the inverse gives up to a share of one over the games of a player.
+        own = np.where(held, 0.0, 1.0 / pairs.summed(stiffness, stiffness, size))
+        factor = self._scale**2 * self._dispersion(number, members, lambda i, j: own[i] + own[j])
+        with Workers(self._threads) as workers:
+            engine = NetworkEngine(pairs, self._curve, self._advantage / self._scale, held, workers)
+            engine.evaluate((self._ratings[members] - self._ratings[members[0]]) / self._scale)
+            for column, row in enumerate(at.tolist()):
+                columns[:, column] = self._influence(engine, row, held)
+            if _is_fisher(self._curve):
+                return np.asarray(columns * (factor / ELO_RATE))
+            conductance = pairs.weight * self._curve.variance(t)
+            for column in range(len(at)):
+                u = columns[:, column]
+                flow = conductance * (u[pairs.first] - u[pairs.second])
+                shaken = pairs.summed(flow, -flow, size)
+                columns[:, column] = _centred(engine.solve(_balanced(shaken, held)), held)
+        return np.asarray(factor * columns)
+
+    @staticmethod
+    def _influence(engine: NetworkEngine, row: int, held: Flags) -> Floats:
+        """Return H^+ e_row."""
+        unit = np.zeros(len(held))
+        if held[row]:
+            return unit
+        unit[row] = 1.0
+        return _centred(engine.solve(_balanced(unit, held)), held)
+
+
+def _run(order: Ints, numbers: Ints, number: int) -> Ints:
+    """Return the part of `order` whose `numbers`, which ascend, are `number`."""
+    low, high = np.searchsorted(numbers, [number, number + 1])
+    return order[low:high]
+
+
+def _solved_dispersion(squares: float, variance: Floats, leverage: Floats) -> float:
+    """Return the dispersion of results; see the head of this file.
+
+    squares : the sum of w (s - E)^2; variance, leverage : shape (G,), below 1
+    Raises : ConvergenceError
+    """
+    if squares >= float(np.sum(variance)):
+        return 1.0
+    kept = variance * (1.0 - leverage)
+    found, step = 1.0, 1.0
+    for _ in range(_MAX_STEPS):
+        left = 1.0 - found * leverage
+        value = found * (float(np.sum(kept / left)) + _COIN) - squares - _COIN
+        step = value / (float(np.sum(kept / left**2)) + _COIN)
+        found -= step
+        if abs(step) <= _LAST_STEP:
+            return found
+    raise ConvergenceError("the dispersion of scores", _MAX_STEPS, abs(step))
+
+
+def _is_fisher(curve: Curve) -> bool:
+    """Return whether psi' is ELO_RATE times the variance."""
+    return isinstance(curve, EloCurve | DavidsonCurve)
+
+
+def _balanced(right: Floats, held: Flags) -> Floats:
+    """Return a right side that a connected component without held players can have."""
+    return right if np.any(held) else right - np.mean(right)
+
+
+def _centred(found: Floats, held: Flags) -> Floats:
+    return found if np.any(held) else found - np.mean(found)

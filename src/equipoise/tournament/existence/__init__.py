@@ -1,0 +1,1 @@
+"""Whether a tournament has finite performance ratings, and why not."""

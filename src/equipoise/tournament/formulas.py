@@ -1,0 +1,406 @@
+"""Games as each of their players saw them: whom one met, how strong that one was, what it brought.
+
+The formulas of this package ask for nothing else. Games against an opponent without a rating are
+left out here, with their points, as FIDE does (Handbook B.02): they can tell nothing about how
+strong a player was.
+
+Performance ratings made of the average opponent and the score alone.
+
+Source: [CPR]_ for the complete performance rating; the linear one is the "algorithm of 400" of
+chess organisers, (sum of opponents' ratings + 400 (wins - losses))/games.
+Departures: `scale` is beta of [PRE]_ Def. 3; with it a difference of ratings counts for what
+difference/beta counts for otherwise, so that every distance from the average is beta times as long.
+
+The performance rating as FIDE publishes it: average opponent plus a number from a table.
+
+Source: [FIDE]_ B.02 for the table of fractional score and rating difference, C.07 for the
+tie-break called TPR there: average rating of opponents, rounded, plus dp.
+Departures: none by default; `rounded` = False keeps the average as it is.
+
+The Tournament Performance Rating: the rating that would have predicted a player's score.
+
+Source: [PRE]_ Def. 4, (3), with the curve and scale of Def. 1 and 3.
+Departures: a player's equation is solved for the rarer of points taken and points lost, and in
+logarithms. So it keeps its accuracy near 0 % and 100 %, where a sum of expected scores close to
+the number of games has lost its digits, and Newton needs few steps: the logarithm of the sum is
+concave, and nearly straight in the tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.arguments import as_array, checks_arguments
+from equipoise.arrays import Floats, Ints
+from equipoise.data.games import LARGEST, Games
+from equipoise.errors import ConvergenceError, require
+from equipoise.tournament.curves import Curve, CurveName, curve_of
+
+
+class Results(NamedTuple):
+    """E results against rated opponents; a game between two rated players is two of them.
+
+    player : shape (E,), row of the player whose result it is, below `players`
+    opponent : shape (E,), rating of the opponent before the game
+    points, lost : shape (E,), points that the player took and did not take, not both 0
+    players : N, with those who have no results
+    """
+
+    player: Ints
+    opponent: Floats
+    points: Floats
+    lost: Floats
+    players: int
+
+    def total(self, values: Floats) -> Floats:
+        """Return the sum of values, shape (E,), over each player's results, shape (N,)."""
+        sums = np.bincount(self.player, values, self.players)
+        return np.asarray(sums, dtype=np.float64)
+
+
+class Tally(NamedTuple):
+    """What N players have after all their games against rated opponents; each of shape (N,).
+
+    average : mean rating of the opponents, every game counted, NaN without one
+    games, points, lost : k, m and k - m
+    """
+
+    average: Floats
+    games: Floats
+    points: Floats
+    lost: Floats
+
+
+def results_of(games: Games) -> Results:
+    """Return the results of all players of a tournament.
+
+    An opponent's rating is that which the game gives, else that before the tournament.
+    """
+    weight = games.weights
+    white = _rating(games.white_rating, games.initial[games.white])
+    black = _rating(games.black_rating, games.initial[games.black])
+    every = Results(
+        player=np.concatenate([games.white, games.black]),
+        opponent=np.concatenate([black, white]),
+        points=np.concatenate([games.points, weight - games.points]),
+        lost=np.concatenate([weight - games.points, games.points]),
+        players=games.players,
+    )
+    return _rated(every)
+
+
+def as_results(source: Results | Games) -> Results:
+    """Return results, made of games where they are given."""
+    return results_of(source) if isinstance(source, Games) else source
+
+
+@checks_arguments("opponents", "points", "weights")
+def results_of_player(
+    opponents: Sequence[float] | Floats,
+    points: Sequence[float] | Floats,
+    weights: Sequence[float] | Floats | None = None,
+) -> Results:
+    """Return the results of one player, who has row 0.
+
+    opponents : shape (G,), ratings, NaN where an opponent has none
+    points : shape (G,), points taken in each game, from 0 to its weight
+    weights : shape (G,), number of games of each result, above 0; None: 1 each
+    Raises : InvalidParameterError   a rule is broken
+    """
+    opponent = as_array("opponents", opponents, np.float64)
+    taken = as_array("points", points, np.float64)
+    weight = np.ones(taken.shape) if weights is None else as_array("weights", weights, np.float64)
+    shape = opponent.shape
+    require(opponent.ndim == 1, "opponents", "one rating a game", shape)
+    require(taken.shape == shape, "points", f"of shape {shape}", taken.shape)
+    require(weight.shape == shape, "weights", f"of shape {shape}", weight.shape)
+    require(not (np.abs(opponent) > LARGEST).any(), "opponents", f"within {LARGEST:.0f}", opponents)
+    require(bool(((weight > 0) & (weight < np.inf)).all()), "weights", "numbers above 0", weights)
+    within = (taken >= 0) & (taken <= weight)
+    require(bool(within.all()), "points", "from 0 to the number of games", points)
+    return _rated(Results(np.zeros(len(taken), np.int64), opponent, taken, weight - taken, 1))
+
+
+def tally_of(results: Results) -> Tally:
+    """Return the average opponent, games and points of every player."""
+    weight = results.points + results.lost
+    games = results.total(weight)
+    with np.errstate(invalid="ignore"):
+        average = results.total(weight * results.opponent) / games
+    return Tally(average, games, results.total(results.points), results.total(results.lost))
+
+
+def _rating(of_game: Floats | None, of_player: Floats) -> Floats:
+    """Return ratings as games give them, and those of players where they give none."""
+    if of_game is None:
+        return of_player
+    return np.asarray(np.where(np.isnan(of_game), of_player, of_game))
+
+
+def _rated(results: Results) -> Results:
+    """Return the results against opponents with a rating."""
+    known = ~np.isnan(results.opponent)
+    if known.all():
+        return results
+    player, opponent = results.player[known], results.opponent[known]
+    return Results(player, opponent, results.points[known], results.lost[known], results.players)
+
+
+#: Rating points of a tenfold in the odds of a game, and of a game won in the linear formula.
+POINTS = 400.0
+
+
+def average_opponent(results: Results | Games) -> Floats:
+    """Return the mean rating of every player's rated opponents, shape (N,).
+
+    Every game counts, by its weight: who is met twice counts twice. NaN without such a game.
+    """
+    return tally_of(as_results(results)).average
+
+
+@checks_arguments("scale")
+def complete_performance(results: Results | Games, *, scale: float = 1.0) -> Floats:
+    """Return the complete performance rating (CPR) [CPR]_, shape (N,), finite at 0 % and 100 %.
+
+    It is the rating that stays what it is after the player's games and one more: a draw against
+    somebody of the same rating. NaN without a game against a rated opponent.
+
+    scale : beta, above 0
+    Raises : InvalidParameterError   `scale` is out of range
+    """
+    _check(scale)
+    average, games, points, lost = tally_of(as_results(results))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        factor = (games + 1) / games
+        # log10((k + 1/2 - m)/(m + 1/2)), and k - m is what was lost.
+        distance = factor * POINTS * np.log10((lost + 0.5) / (points + 0.5))
+        return np.asarray(average - scale * distance)
+
+
+@checks_arguments("scale")
+def linear_performance(results: Results | Games, *, scale: float = 1.0) -> Floats:
+    """Return average + 400 (2 m - k)/k, shape (N,); NaN without a game against a rated opponent.
+
+    scale : beta, above 0
+    Raises : InvalidParameterError   `scale` is out of range
+    """
+    _check(scale)
+    average, games, points, lost = tally_of(as_results(results))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(average + scale * POINTS * (points - lost) / games)
+
+
+def _check(scale: float) -> None:
+    require(0 < scale < np.inf, "scale", "a number above 0", scale)
+
+
+#: dp for a score of 100, 99, ... 50 per cent; below, dp(p) = -dp(1 - p).
+_UPPER_HALF = (
+    *(800, 677, 589, 538, 501, 470, 444, 422, 401, 383),
+    *(366, 351, 336, 322, 309, 296, 284, 273, 262, 251),
+    *(240, 230, 220, 211, 202, 193, 184, 175, 166, 158),
+    *(149, 141, 133, 125, 117, 110, 102, 95, 87, 80),
+    *(72, 65, 57, 50, 43, 36, 29, 21, 14, 7),
+    0,
+)
+#: The same for 0, 1, ... 100 per cent.
+RATING_DIFFERENCE: Floats = np.array(
+    [-dp for dp in _UPPER_HALF[:-1]] + list(reversed(_UPPER_HALF)), dtype=np.float64
+)
+RATING_DIFFERENCE.setflags(write=False)
+
+
+def rating_difference(points: Floats, games: Floats) -> Floats:
+    """Return FIDE's dp of scores, rounded to whole per cent, of which 0.5 goes up.
+
+    points, games : any shape; NaN where there are no games
+    """
+    with np.errstate(invalid="ignore"):
+        # 100 m/k, not 100 (m/k): of whole and half points a half comes out exact.
+        percent = _half_up(100.0 * points / games)
+    known = np.isfinite(percent)
+    found = RATING_DIFFERENCE[np.where(known, percent, 0.0).astype(np.int64)]
+    return np.asarray(np.where(known, found, np.nan))
+
+
+@checks_arguments()
+def fide_performance(results: Results | Games, *, rounded: bool = True) -> Floats:
+    """Return the performance rating by FIDE's table, shape (N,).
+
+    NaN without a game against a rated opponent; 800 points from the average at 0 % and 100 %.
+
+    rounded : the average opponent to a whole number, as FIDE has it, of which 0.5 goes up
+    """
+    average, games, points, _ = tally_of(as_results(results))
+    base = _half_up(average) if rounded else average
+    return np.asarray(base + rating_difference(points, games))
+
+
+def _half_up(values: Floats) -> Floats:
+    """Return values to the nearest whole number, of two equally near the greater."""
+    return np.asarray(np.floor(values + 0.5))
+
+
+#: Rating points (times the scale): the last step of every player is at most so long.
+TOLERANCE = 1e-10
+MOST_STEPS = 200
+_MOST_DOUBLINGS = 60
+#: Rounding errors of differences, in units of the widest one.
+_ROUNDING = 8 * np.finfo(np.float64).eps
+
+
+class _Equations(NamedTuple):
+    """sum over a player's results of weight psi(u - opponent) = target, for n players.
+
+    Ratings are relative to the average opponent, in units of the scale, and mirrored for those who
+    took more than half of the points: there the points lost are the target.
+
+    player, opponent, weight : shape (E,); target : shape (n,)
+    """
+
+    player: Ints
+    opponent: Floats
+    weight: Floats
+    target: Floats
+
+    def sums(self, curve: Curve, u: Floats) -> tuple[Floats, Floats]:
+        """Return the left sides at u, shape (n,), and their slopes."""
+        t = u[self.player] - self.opponent
+        total = np.bincount(self.player, self.weight * curve.expected(t), len(u))
+        slope = np.bincount(self.player, self.weight * curve.slope(t), len(u))
+        return np.asarray(total, np.float64), np.asarray(slope, np.float64)
+
+    def only(self, rows: Ints) -> _Equations:
+        """Return the equations of some players."""
+        number = np.full(len(self.target), -1)
+        number[rows] = np.arange(len(rows))
+        player = number[self.player]
+        kept = player >= 0
+        return _Equations(player[kept], self.opponent[kept], self.weight[kept], self.target[rows])
+
+
+@checks_arguments("curve", "scale")
+def tournament_performance(
+    results: Results | Games,
+    *,
+    curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
+    scale: float = 1.0,
+) -> Floats:
+    """Return the tournament performance rating (TPR) [PRE]_ (3), shape (N,).
+
+    NaN where no rating predicts the score: at 0 %, at 100 %, and without rated opponents.
+
+    curve, scale : psi and beta; beta above 0
+    Raises : InvalidParameterError   `scale` is out of range, or there is no such curve
+    Raises : ConvergenceError        the equations could not be solved, which no known input does
+    """
+    require(0 < scale < np.inf, "scale", "a number above 0", scale)
+    return solve_tpr(as_results(results), curve_of(curve), scale)
+
+
+def solve_tpr(results: Results, curve: Curve, scale: float, most_steps: int = MOST_STEPS) -> Floats:
+    """Return the TPR of every player, shape (N,); NaN where no rating predicts the score."""
+    tally = tally_of(results)
+    rows = np.flatnonzero((tally.points > 0) & (tally.lost > 0))
+    answer = np.full(results.players, np.nan)
+    if len(rows):
+        side = np.where(tally.points > tally.lost, -1.0, 1.0)
+        equations = _equations(results, tally, side, scale).only(rows)
+        root = _solve(equations, curve, most_steps)
+        answer[rows] = tally.average[rows] + scale * side[rows] * root
+    return answer
+
+
+def _equations(results: Results, tally: Tally, side: Floats, scale: float) -> _Equations:
+    apart = results.opponent - tally.average[results.player]
+    return _Equations(
+        player=results.player,
+        opponent=side[results.player] * apart / scale,
+        weight=results.points + results.lost,
+        target=np.minimum(tally.points, tally.lost),
+    )
+
+
+class _Search(NamedTuple):
+    """Where the roots of some players are looked for; each of shape (n,).
+
+    rows : of the players among all; u : the latest places; low, high : between them are the roots
+    least : steps up to so long end the search
+    """
+
+    rows: Ints
+    u: Floats
+    low: Floats
+    high: Floats
+    least: Floats
+
+    def only(self, left: Ints) -> _Search:
+        """Return the search for some of the players."""
+        return _Search(
+            self.rows[left], self.u[left], self.low[left], self.high[left], self.least[left]
+        )
+
+
+def _solve(equations: _Equations, curve: Curve, most_steps: int) -> Floats:
+    """Return the root u of every equation: Newton's method, halving where it leaves the bracket."""
+    search = _begin(equations, curve)
+    answer = search.u.copy()
+    worst = np.inf
+    for _ in range(most_steps):
+        rows, u, low, high, least = search
+        gap, newton = _newton(equations, curve, u)
+        low, high = np.where(gap < 0, u, low), np.where(gap > 0, u, high)
+        inside = (newton > low) & (newton < high)
+        after = np.where(gap == 0, u, np.where(inside, newton, (low + high) / 2))
+        answer[rows] = after
+        left = np.flatnonzero(np.abs(after - u) > least)
+        if not len(left):
+            return answer
+        worst = float(np.abs(gap[left]).max())
+        search = _Search(rows, after, low, high, least)
+        # What is solved no longer costs time, once there is enough of it.
+        if 2 * len(left) < len(rows):
+            equations, search = equations.only(left), search.only(left)
+    raise ConvergenceError("tournament performance", most_steps, worst)
+
+
+def _begin(equations: _Equations, curve: Curve) -> _Search:
+    """Return a search that starts at the roots on the Elo curve if all opponents were average."""
+    low, high = _bracket(equations, curve)
+    games = np.bincount(equations.player, equations.weight, len(low))
+    odds = equations.target / (games - equations.target)
+    u = np.clip(POINTS * np.log10(odds), low, high)
+    widest = np.maximum(np.abs(low), np.abs(high))
+    least = np.maximum(TOLERANCE, _ROUNDING * widest)
+    return _Search(np.arange(len(u)), np.asarray(u), low, high, least)
+
+
+def _newton(equations: _Equations, curve: Curve, u: Floats) -> tuple[Floats, Floats]:
+    """Return how far the sums are from their targets, in logarithms, and Newton's next places."""
+    total, slope = equations.sums(curve, u)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        gap = np.log(total / equations.target)
+        return gap, u - gap * total / slope
+
+
+def _bracket(equations: _Equations, curve: Curve) -> tuple[Floats, Floats]:
+    """Return places below and above every root.
+
+    Above is the strongest opponent: half of the points are expected there, and no target is more.
+    """
+    count = len(equations.target)
+    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(low, equations.player, equations.opponent)
+    np.maximum.at(high, equations.player, equations.opponent)
+    share = equations.target / np.bincount(equations.player, equations.weight, count)
+    reach = np.full(count, POINTS)
+    for _ in range(_MOST_DOUBLINGS):
+        short = curve.expected(-reach) > share
+        if not short.any():
+            # A little room, as sums are rounded.
+            return low - 1.01 * reach, high + 1.0
+        reach = np.where(short, 2 * reach, reach)
+    raise ConvergenceError("tournament performance", _MOST_DOUBLINGS, float(share.min()))

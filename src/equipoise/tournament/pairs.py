@@ -1,0 +1,244 @@
+"""Games gathered to pairs: all the equilibrium needs to know of a tournament.
+
+W and Y of [PRE]_ sec. 2 are sparse: a pair that met is one row here. Which games it was, and in
+which order, plays no part.
+
+Gathering millions of results to pairs, in linear time.
+
+Results are dealt to the rows of their first players, and a row, which is short, is sorted by
+opponent and number of the result: so a pair's results are summed in the order of the games, as
+in `pairs.gather_pairs`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.data.games import Games
+
+#: From so many results on, compiled code gathers them; it gives the same bits.
+MANY_RESULTS = 300_000
+#: A table of all possible pairs may have so many cells, or ten for every result.
+TABLE_CELLS = 1_000_000
+
+
+class Pairs(NamedTuple):
+    """K pairs of players who met, in the order of (first, second).
+
+    first, second : shape (K,), rows; first < second, unless colours are kept apart: then first
+        had white, and a pair that met with both colours has two rows
+    weight : shape (K,), w_ij, the number of games
+    points : shape (K,), y_ij, points of the first
+    draws : shape (K,), drawn games; NaN where not known
+    """
+
+    first: Ints
+    second: Ints
+    weight: Floats
+    points: Floats
+    draws: Floats
+
+    def played(self, players: int) -> Floats:
+        """Return the number of games of every player, shape (players,): k."""
+        return self.summed(self.weight, self.weight, players)
+
+    def scored(self, players: int) -> Floats:
+        """Return the points of every player, shape (players,): m."""
+        return self.summed(self.points, self.weight - self.points, players)
+
+    def summed(self, of_first: Floats, of_second: Floats, players: int) -> Floats:
+        """Return the sum over every player's pairs of a number of each side, shape (players,)."""
+        first = np.bincount(self.first, of_first, players)
+        return np.asarray(first + np.bincount(self.second, of_second, players), np.float64)
+
+    def where(self, kept: Flags | Ints) -> Pairs:
+        """Return some of the pairs; kept : shape (K,), or their rows."""
+        first, second, weight, points, draws = self
+        return Pairs(first[kept], second[kept], weight[kept], points[kept], draws[kept])
+
+
+def gather_pairs(
+    games: Games, *, coloured: bool = False, many_results: int = MANY_RESULTS
+) -> Pairs:
+    """Return the pairs of a tournament; with `coloured` the two colours are kept apart.
+
+    Results of a pair are summed in the order of the games.
+    many_results : from so many on they are gathered by compiled code
+    """
+    if games.rows >= many_results:
+        first, second, sums = gather_many(games, coloured)
+        return _pairs(games, first, second, sums)
+    weight, points = games.weights, games.points
+    first, second = games.white, games.black
+    if not coloured:
+        turned = first > second
+        first, second = np.where(turned, second, first), np.where(turned, first, second)
+        points = np.where(turned, weight - points, points)
+    players = np.int64(max(games.players, 1))
+    keys, place = _numbered(first * players + second, int(players) ** 2)
+    columns = [weight, points] + ([] if games.draws is None else [games.draws])
+    sums = [np.bincount(place, one, len(keys)).astype(np.float64) for one in columns]
+    return _pairs(games, keys // players, keys % players, sums)
+
+
+def _numbered(key: Ints, cells: int) -> tuple[Ints, Ints]:
+    """Return the distinct keys in order, and the number of every row's key among them."""
+    if cells > max(TABLE_CELLS, 10 * len(key)):
+        keys, place = np.unique(key, return_inverse=True)
+        return keys, place.astype(np.int64)
+    there = np.zeros(cells, dtype=np.bool_)
+    there[key] = True
+    keys = np.flatnonzero(there)
+    number = np.empty(cells, dtype=np.int64)
+    number[keys] = np.arange(len(keys))
+    return keys, number[key]
+
+
+def _pairs(games: Games, first: Ints, second: Ints, sums: list[Floats]) -> Pairs:
+    """Return pairs; draws that are not known take no memory."""
+    weight, points = sums[0], sums[1]
+    draws = np.broadcast_to(np.nan, len(first)) if games.draws is None else sums[2]
+    return Pairs(first, second, weight, points, draws)
+
+
+def with_prior(pairs: Pairs, players: int, games: float, *, coloured: bool = False) -> Pairs:
+    """Return the pairs and, for everyone who played, drawn games against one more player.
+
+    That player has row `players` and is to be held at the average. With `coloured` half of the
+    games are played with either colour. Whether they are draws counts as not known: they say
+    nothing of how often players draw.
+    """
+    rows = np.flatnonzero(pairs.played(players) > 0)
+    other = np.full(len(rows), players, dtype=np.int64)
+    sides = [(rows, other), (other, rows)] if coloured else [(rows, other)]
+    each = games / len(sides)
+    first = np.concatenate([pairs.first, *(side[0] for side in sides)])
+    second = np.concatenate([pairs.second, *(side[1] for side in sides)])
+    more = len(first) - len(pairs.first)
+    order = np.lexsort((second, first))
+    return Pairs(
+        first=first[order],
+        second=second[order],
+        weight=np.concatenate([pairs.weight, np.full(more, each)])[order],
+        points=np.concatenate([pairs.points, np.full(more, each / 2)])[order],
+        draws=np.concatenate([pairs.draws, np.full(more, np.nan)])[order],
+    )
+
+
+#: Rows up to this long are sorted by insertion.
+SHORT = 24
+#: A key holds the opponent above, the number of the result below.
+_RESULT_BITS = 32
+_RESULT = (1 << _RESULT_BITS) - 1
+
+
+@inner_kernel
+def _count_rows(white: Ints, black: Ints, coloured: bool, start: Ints) -> None:
+    """Count each first player's results into start[row + 2]."""
+    for g in range(len(white)):
+        first = white[g] if coloured else min(white[g], black[g])
+        start[first + 2] += 1
+    for i in range(2, len(start)):
+        start[i] += start[i - 1]
+
+
+@inner_kernel
+def _deal(white: Ints, black: Ints, coloured: bool, start: Ints, keys: Ints) -> None:
+    """Write keys row by row; start[row + 1] runs from the row's start to its end."""
+    for g in range(len(white)):
+        first, second = white[g], black[g]
+        if not coloured and first > second:
+            first, second = second, first
+        keys[start[first + 1]] = (second << _RESULT_BITS) | g
+        start[first + 1] += 1
+
+
+@inner_kernel
+def _sort_short(keys: Ints, low: int, high: int) -> None:
+    for i in range(low + 1, high):
+        key, j = keys[i], i - 1
+        while j >= low and keys[j] > key:
+            keys[j + 1] = keys[j]
+            j -= 1
+        keys[j + 1] = key
+
+
+@kernel
+def _sort_rows(start: Ints, keys: Ints, pairs: Ints) -> None:
+    """Sort every row, and count its distinct opponents into pairs[row + 1], running."""
+    for i in range(len(pairs) - 1):
+        low, high = start[i], start[i + 1]
+        if high - low <= SHORT:
+            _sort_short(keys, low, high)
+        else:
+            keys[low:high].sort()
+        distinct = 0
+        for k in range(low, high):
+            if k == low or (keys[k] >> _RESULT_BITS) != (keys[k - 1] >> _RESULT_BITS):
+                distinct += 1
+        pairs[i + 1] = pairs[i] + distinct
+
+
+@inner_kernel
+def _fill(start: Ints, keys: Ints, first: Ints, second: Ints) -> None:
+    """Write the pairs' players."""
+    at = -1
+    for i in range(len(start) - 1):
+        for k in range(start[i], start[i + 1]):
+            opponent = keys[k] >> _RESULT_BITS
+            if k == start[i] or opponent != (keys[k - 1] >> _RESULT_BITS):
+                at += 1
+                first[at], second[at] = i, opponent
+
+
+@inner_kernel
+def _sum(
+    start: Ints, keys: Ints, white: Ints, values: Floats, of_other: Floats, out: Floats
+) -> None:
+    """Sum values of the results of every pair; of_other where white is not the first player.
+
+    Either may be empty: then every result counts 1.
+    """
+    at = -1
+    for i in range(len(start) - 1):
+        for k in range(start[i], start[i + 1]):
+            if k == start[i] or (keys[k] >> _RESULT_BITS) != (keys[k - 1] >> _RESULT_BITS):
+                at += 1
+                out[at] = 0.0
+            g = keys[k] & _RESULT
+            if len(values) == 0:
+                out[at] += 1.0
+            elif white[g] == i:
+                out[at] += values[g]
+            else:
+                out[at] += (of_other[g] if len(of_other) > 0 else 1.0) - values[g]
+
+
+def gather_many(games: Games, coloured: bool) -> tuple[Ints, Ints, list[Floats]]:
+    """Return first, second, and the sums of weight, points (of first) and draws where known."""
+    white, black, none = games.white, games.black, np.empty(0)
+    start = np.zeros(games.players + 2, dtype=np.int64)
+    keys = np.empty(games.rows, dtype=np.int64)
+    _count_rows(white, black, coloured, start)
+    _deal(white, black, coloured, start, keys)
+    start = start[:-1]
+    rows = np.zeros(games.players + 1, dtype=np.int64)
+    _sort_rows(start, keys, rows)
+    first, second, weight, points = (
+        np.empty(rows[-1], dtype=kind) for kind in (np.int64, np.int64, np.float64, np.float64)
+    )
+    _fill(start, keys, first, second)
+    # A weight is the same from either side.
+    given = none if games.weight is None else games.weight
+    _sum(start, keys, white, given, 2.0 * given, weight)
+    _sum(start, keys, white, games.points, given, points)
+    sums = [weight, points]
+    if games.draws is not None:
+        draws = np.empty(rows[-1])
+        _sum(start, keys, white, games.draws, 2.0 * games.draws, draws)
+        sums.append(draws)
+    return first, second, sums

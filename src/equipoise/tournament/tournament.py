@@ -1,0 +1,342 @@
+"""A tournament's whole table: every performance rating of every player, and why some are missing.
+
+Source: [PRE]_; READINGS C. Where the tournament has no equilibrium each class of players who all
+took points off one another, directly or through others, is solved by itself, from the games within
+it; what sweeps between classes still tell are bounds on one side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Flags, Floats, Ints
+from equipoise.data.games import Games
+from equipoise.data.tournament import STATUSES, Standing, Superiority, TournamentPerformance
+from equipoise.errors import ConvergenceError, NoEquilibriumError, NotFoundError, require
+from equipoise.tournament.curves import Curve, CurveName, curve_of
+from equipoise.tournament.equilibrium.equilibrium import (
+    Advantage,
+    Draws,
+    Equilibrium,
+    Select,
+    performance_equilibrium,
+)
+from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS
+from equipoise.tournament.existence.graph import Existence, existence
+from equipoise.tournament.existence.report import explain
+from equipoise.tournament.existence.sweep_bounds import one_sided_bounds, sweep_differences
+from equipoise.tournament.formulas import (
+    average_opponent,
+    complete_performance,
+    fide_performance,
+    linear_performance,
+    results_of,
+    tournament_performance,
+)
+from equipoise.tournament.pairs import Pairs, gather_pairs
+from equipoise.tournament.recursive import recursive_performance
+from equipoise.wording import counted
+
+#: Further columns that may be asked for.
+Extra: TypeAlias = Literal["linear", "recursive"]
+EXTRA: tuple[Extra, ...] = ("linear", "recursive")
+
+#: Players compared with one another, and whose errors are computed in a large tournament, where
+#: nobody is named: the best so many.
+FIRST_PLAYERS = 20
+#: Beyond, a normal distribution says nothing that its assumptions would bear out.
+MOST_SURE = 1.0 - 1e-9
+#: More are not compared in one matrix.
+MOST_COMPARED = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Model:
+    """What is expected of a game, as the user has it; see `performance`."""
+
+    curve: CurveName | Curve | Callable[[Floats], Floats]
+    scale: float
+    select: Select
+    anchor: float | None
+    anchors: Mapping[Any, float]
+    prior: float
+    colour_advantage: Advantage
+    draws: Draws
+    threads: int
+
+    def equilibrium(self, games: Games) -> Equilibrium:
+        """Return the equilibrium of games that have one."""
+        return performance_equilibrium(
+            games,
+            curve=self.curve,
+            scale=self.scale,
+            select=self.select,
+            anchor=self.anchor,
+            anchors=self.anchors,
+            prior=self.prior,
+            colour_advantage=self.colour_advantage,
+            draws=self.draws,
+            threads=self.threads,
+        )
+
+
+@checks_arguments(
+    "curve", "scale", "select", "anchor", "anchors", "prior", "draws", "confidence", "also"
+)
+def performance(
+    games: Games,
+    *,
+    curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
+    scale: float = 1.0,
+    select: Select = "document",
+    anchor: float | None = None,
+    anchors: Mapping[Any, float] | None = None,
+    prior: float = 0.0,
+    colour_advantage: Advantage = 0.0,
+    draws: Draws = "ignore",
+    confidence: float = 0.95,
+    superiority: bool = False,
+    players: Sequence[Any] = (),
+    also: Sequence[Extra] = (),
+    strict: bool = False,
+    threads: int = 1,
+) -> TournamentPerformance:
+    """Return the performance ratings of a tournament, with errors, bounds and reasons.
+
+    curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
+    scale : beta, in (0, 20]; 1 is Elo's 400 points
+    select : which constant: "document", "mean" or "initial" (READINGS C2)
+    anchor : average rating, instead of that of the players before the tournament
+    anchors : id -> rating at which that player is held
+    prior : drawn games of everyone against an average player; above 0 the PPR are no equilibrium
+    colour_advantage : rating points of white, or "estimate"
+    draws : "ignore" counts them as half a win, "davidson" models them
+    confidence : of errors and bounds, in (0, 1)
+    superiority : compare `players` (by default the first 20) with one another
+    players : ids of those compared, and whose errors are wanted however large the tournament is;
+        in components of up to 3,000 players everyone has one
+    also : "linear", "recursive": further columns
+    strict : raise where there is no equilibrium
+    threads : never change a number
+    Raises : NoEquilibriumError   `strict`, and some players took every point of others
+    Raises : InvalidParameterError, NotFoundError, ConvergenceError
+    Raises : InvalidDataError     what is to be estimated cannot be
+    """
+    require(
+        0 < confidence <= MOST_SURE, "confidence", f"above 0 and at most {MOST_SURE}", confidence
+    )
+    for name in also:
+        require(name in EXTRA, "also", f"one of {', '.join(EXTRA)}", name)
+    model = _Model(
+        curve=curve,
+        scale=scale,
+        select=select,
+        anchor=anchor,
+        anchors=dict(anchors or {}),
+        prior=prior,
+        colour_advantage=colour_advantage,
+        draws=draws,
+        threads=threads,
+    )
+    named = rows_of(games, players)
+    held = rows_of(games, list(model.anchors))
+    pairs = gather_pairs(games)
+    found = existence(pairs, games.players, contracted=held if len(held) else None)
+    solvable = found.exists or prior > 0
+    if strict and not solvable:
+        raise NoEquilibriumError(found.sweeps_of(games.player_ids))
+    solved = model.equilibrium(games if solvable else _within_classes(games, found))
+    curve_used = curve_of(curve) if math.isnan(solved.draw_parameter) else solved.curve
+    context = _Context(games, pairs, found, solved, model, curve_used, confidence)
+    standing = _standing(context, solvable, named)
+    table = TournamentPerformance(
+        player_ids=games.player_ids,
+        standing=standing,
+        exists=found.exists,
+        components=found.components,
+        sweeps=_sweeps(context),
+        reasons=_reasons(found, games, held),
+        relative=solved.relative,
+        confidence=confidence,
+        colour_advantage=solved.colour_advantage,
+        draw_parameter=solved.draw_parameter,
+        prior=prior,
+        held=tuple(games.player_ids[held].tolist()),
+        extra=_extra(games, model, also),
+    )
+    if not superiority and not _is_large(solved):
+        return table
+    return _with_chosen(table, solved, named, superiority)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Context:
+    """What the columns of the table are made of."""
+
+    games: Games
+    pairs: Pairs
+    found: Existence
+    solved: Equilibrium
+    model: _Model
+    curve: Curve
+    confidence: float
+
+
+def rows_of(games: Games, ids: Sequence[Any]) -> Ints:
+    """Return the rows of players. Raises : NotFoundError   names all who are not there."""
+    row_of = {str(one): row for row, one in enumerate(games.player_ids.tolist())} if ids else {}
+    missing = [str(one) for one in ids if str(one) not in row_of]
+    if missing:
+        raise NotFoundError(
+            f"not among the {counted(games.players, 'player')}: {', '.join(missing)}"
+        )
+    return np.array([row_of[str(one)] for one in ids], dtype=np.int64)
+
+
+def _within_classes(games: Games, found: Existence) -> Games:
+    """Return the games between players of the same class."""
+    kept = found.class_of[games.white] == found.class_of[games.black]
+    columns = ("white", "black", "points", "weight", "white_rating", "black_rating", "draws")
+    values = {name: getattr(games, name) for name in columns}
+    return replace(
+        games, **{name: value[kept] for name, value in values.items() if value is not None}
+    )
+
+
+def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
+    """Return the columns of the table."""
+    games, solved, model = context.games, context.solved, context.model
+    played, scored = games.played(), games.scored()
+    whole = np.ones(games.players, np.bool_) if solvable else _whole(context.found)
+    ppr = np.where(whole & (played > 0), solved.rating, np.nan)
+    lower = upper = np.full(games.players, np.nan)
+    if not solvable:
+        lower, upper = one_sided_bounds(
+            context.found,
+            context.pairs,
+            solved.rating,
+            curve=context.curve,
+            scale=model.scale,
+            confidence=context.confidence,
+        )
+    results = results_of(games)
+    return Standing(
+        games=played,
+        points=scored,
+        expected=np.where(np.isnan(ppr), np.nan, solved.expected),
+        rating=games.initial,
+        average_opponent=average_opponent(results),
+        # Ratings before the tournament know nothing of its draws: their curve is the plain one.
+        tpr=tournament_performance(results, curve=model.curve, scale=model.scale),
+        cpr=complete_performance(results, scale=model.scale),
+        fide=fide_performance(results),
+        ppr=ppr,
+        error=half_width(context.confidence) * _errors(solved),
+        class_ppr=solved.rating if solvable == context.found.exists else np.full(len(ppr), np.nan),
+        lower=lower,
+        upper=upper,
+        component=context.found.component,
+        class_of=context.found.class_of,
+        status=_status(played, scored, _whole(context.found)),
+    )
+
+
+def half_width(confidence: float) -> float:
+    """Return how many standard errors either way a normal variable stays within."""
+    return NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+
+
+def _whole(found: Existence) -> Flags:
+    """Return who is in a component of one class, shape (N,)."""
+    top = np.full(found.components + 1, -1)
+    np.maximum.at(top, found.component + 1, found.class_of)
+    least = np.full(found.components + 1, found.classes)
+    np.minimum.at(least, found.component + 1, found.class_of)
+    return np.asarray((top == least)[found.component + 1] & (found.component >= 0))
+
+
+def _errors(solved: Equilibrium, rows: Ints | None = None) -> Floats:
+    """Return standard errors; NaN where a system for one is too hard, which spoils no rating."""
+    try:
+        return solved.errors(rows)
+    except ConvergenceError:
+        count = len(solved.rating) if rows is None else len(rows)
+        return np.full(count, np.nan)
+
+
+def _status(played: Floats, scored: Floats, whole: Flags) -> Ints:
+    """Return the index into STATUSES of everybody; whole : who is in a component of one class."""
+    number = {name: index for index, name in enumerate(STATUSES)}
+    status = np.full(len(played), number["swept"])
+    status[scored == played] = number["all-won"]
+    status[scored == 0] = number["none-won"]
+    status[whole] = number["ok"]
+    status[played == 0] = number["no-games"]
+    return status.astype(np.int64)
+
+
+def _sweeps(context: _Context) -> tuple[Any, ...]:
+    """Return who swept whom, with the least difference that this proves."""
+    found = context.found
+    if found.exists:
+        return ()
+    differences = sweep_differences(
+        found,
+        context.pairs,
+        context.solved.rating,
+        curve=context.curve,
+        scale=context.model.scale,
+        confidence=context.confidence,
+    )
+    return found.sweeps_of(context.games.player_ids, differences)
+
+
+def _reasons(found: Existence, games: Games, held: Ints) -> tuple[str, ...]:
+    """Return why ratings exist or not, as sentences; players who are held count as one."""
+    head, *others = explain(found, games.player_ids)
+    if found.exists and len(held) > 1:
+        head = "Finite ratings predict the score of everybody whose rating is not held."
+    return (head, *others)
+
+
+def _extra(games: Games, model: _Model, also: Sequence[Extra]) -> dict[str, Floats]:
+    """Return the further columns that were asked for."""
+    columns = {}
+    if "linear" in also:
+        columns["linear"] = linear_performance(results_of(games), scale=model.scale)
+    if "recursive" in also:
+        columns["recursive"] = recursive_performance(games, anchor=model.anchor, scale=model.scale)
+    return columns
+
+
+def _is_large(solved: Equilibrium) -> bool:
+    """Return whether somebody's error was left out for the size of the component."""
+    sizes = np.bincount(solved.component[solved.component >= 0])
+    return bool(len(sizes) and sizes.max() > DENSE_PLAYERS)
+
+
+def _with_chosen(
+    table: TournamentPerformance, solved: Equilibrium, named: Ints, superiority: bool
+) -> TournamentPerformance:
+    """Return the table with the errors of chosen players, and with them compared if wanted."""
+    order = table.order
+    rated = order[~np.isnan(solved.rating[order])]
+    chosen = rated[:FIRST_PLAYERS] if not len(named) else order[np.isin(order, named)]
+    error = table.standing.error.copy()
+    error[chosen] = half_width(table.confidence) * _errors(solved, chosen)
+    table = replace(table, standing=replace(table.standing, error=error))
+    if not superiority:
+        return table
+    require(
+        len(chosen) <= MOST_COMPARED, "players", f"at most {MOST_COMPARED} to compare", len(chosen)
+    )
+    probability = solved.superiority(chosen)
+    probability[np.diag_indices(len(chosen))] = np.nan
+    return replace(table, superiority=Superiority(rows=chosen, probability=probability))

@@ -1,0 +1,216 @@
+"""Keys: made, listed, revoked, with a key that rules all pools.
+
+The audit log, for administrators.
+
+Webhooks: made, listed, tried, disabled.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from equipoise.analysis.clock import now
+from equipoise.errors import NotFoundError
+from equipoise.messages.access import AuditPage, KeyList, KeyMessage, KeyRequest, NewKeyMessage
+from equipoise.messages.webhooks import (
+    NewWebhookMessage,
+    WebhookList,
+    WebhookMessage,
+    WebhookRequest,
+    WebhookTestMessage,
+)
+from equipoise.pools import webhooks
+from equipoise.pools.pool import access
+from equipoise.web import webhook_trial
+from equipoise.web.http.access import audited_pool
+from equipoise.web.http.endpoints import ApiRequest, Body, Cursor, Endpoint, IdText, Limit
+
+_LARGEST = 2**31 - 1
+
+
+async def show_keys(request: ApiRequest) -> KeyList:
+    """Return all keys."""
+    return await request.service.read(access.all_keys)
+
+
+async def make_key(request: ApiRequest) -> NewKeyMessage:
+    """Make a key."""
+    body: KeyRequest = request.body
+    return await request.service.change(access.make_key, body, now(), by=request.key_number)
+
+
+async def take_key(request: ApiRequest) -> KeyMessage:
+    """Revoke a key."""
+    text = request.path["key"]
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
+    if not 0 < number <= _LARGEST:
+        raise NotFoundError(f"no key {text!r}")
+    return await request.service.change(access.end_key, number, now(), by=request.key_number)
+
+
+KEYS = (
+    Endpoint(
+        method="GET",
+        path="/v1/keys",
+        name="listKeys",
+        group="Keys",
+        summary="All keys, newest first",
+        handler=show_keys,
+        right="admin",
+        all_pools=True,
+        shape=KeyList,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/keys",
+        name="createKey",
+        group="Keys",
+        summary="Make a key",
+        description="The secret is in this answer and nowhere else.",
+        handler=make_key,
+        right="admin",
+        all_pools=True,
+        body=Body(shape=KeyRequest, example={"name": "game server", "role": "writer"}),
+        shape=NewKeyMessage,
+        errors=(404,),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/keys/{key}/revoke",
+        name="revokeKey",
+        group="Keys",
+        summary="Revoke a key for good",
+        handler=take_key,
+        right="admin",
+        all_pools=True,
+        shape=KeyMessage,
+        errors=(404,),
+    ),
+)
+
+
+class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which page of the audit log, and of which pool."""
+
+    pool: IdText | None = None
+    cursor: Cursor | None = None
+    limit: Limit = 50
+
+
+async def list_audit(request: ApiRequest) -> AuditPage:
+    """Return a page of the audit log; the key of a pool sees what concerns that pool."""
+    query: AuditQuery = request.query
+    pool = audited_pool(request.key, query.pool)
+    return await request.service.read(
+        access.audit_page, pool=pool, cursor=query.cursor, limit=query.limit
+    )
+
+
+AUDIT = (
+    Endpoint(
+        method="GET",
+        path="/v1/audit",
+        name="listAudit",
+        group="Keys",
+        summary="What administrators did, newest first",
+        description="Of one pool or of all; with the key of a pool, of that pool.",
+        handler=list_audit,
+        right="admin",
+        query=AuditQuery,
+        shape=AuditPage,
+    ),
+)
+
+
+_HOOK = {"url": "https://example.org/hook", "events": ["match.rated"]}
+
+
+async def make_webhook(request: ApiRequest) -> NewWebhookMessage:
+    """Make a webhook."""
+    body: WebhookRequest = request.body
+    private = request.service.settings.private_webhooks
+    return await request.service.change(
+        webhooks.create_webhook,
+        request.pool,
+        body,
+        key=request.key_number,
+        now=now(),
+        private=private,
+    )
+
+
+async def list_webhooks(request: ApiRequest) -> WebhookList:
+    """Return the webhooks of a pool."""
+    return await request.service.read(webhooks.list_webhooks, request.pool)
+
+
+async def disable_webhook(request: ApiRequest) -> WebhookMessage:
+    """Disable a webhook."""
+    return await request.service.change(
+        webhooks.disable_webhook, request.pool, _number(request), key=request.key_number, now=now()
+    )
+
+
+async def try_webhook(request: ApiRequest) -> WebhookTestMessage:
+    """Send a webhook a test message and return the result."""
+    return await webhook_trial.try_webhook(request.service, request.pool, _number(request))
+
+
+def _number(request: ApiRequest) -> int:
+    """Return the number of the webhook. Raises : NotFoundError."""
+    text = request.path["webhook"]
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
+    if not 0 < number <= _LARGEST:
+        raise NotFoundError(f"no webhook {text!r}")
+    return number
+
+
+WEBHOOKS = (
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/webhooks",
+        name="createWebhook",
+        group="Webhooks",
+        summary="Have an address told what happens in a pool",
+        description="From now on, in order, at least once, signed as the Standard Webhooks "
+        "specification says. The secret is in this answer and nowhere else.",
+        handler=make_webhook,
+        right="admin",
+        body=Body(shape=WebhookRequest, example=_HOOK),
+        shape=NewWebhookMessage,
+        errors=(409,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/webhooks",
+        name="listWebhooks",
+        group="Webhooks",
+        summary="The webhooks of a pool, newest first, and how they do",
+        handler=list_webhooks,
+        right="admin",
+        shape=WebhookList,
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/v1/pools/{pool}/webhooks/{webhook}",
+        name="disableWebhook",
+        group="Webhooks",
+        summary="Tell a webhook nothing more",
+        description="It stays in the list as disabled.",
+        handler=disable_webhook,
+        right="admin",
+        shape=WebhookMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/webhooks/{webhook}/test",
+        name="testWebhook",
+        group="Webhooks",
+        summary="Send a webhook a test message",
+        description="Of the type `webhook.test`; the answer says what came of it.",
+        handler=try_webhook,
+        right="admin",
+        shape=WebhookTestMessage,
+        errors=(409,),
+    ),
+)

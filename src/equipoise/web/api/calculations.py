@@ -1,0 +1,213 @@
+"""Calculations that need no pool: a tournament's performance table, a rebalanced session."""
+
+from __future__ import annotations
+
+import io
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from equipoise.analysis.files.performance import (
+    PerformanceRequest,
+    advantage_of,
+    anchors_of,
+    extra_columns,
+    message_of,
+    rate_performance,
+)
+from equipoise.analysis.files.rebalance import RebalanceOrder, rebalance_request
+from equipoise.analysis.files.systems import assignments
+from equipoise.data.rebalancing import MOST_MEGABYTES
+from equipoise.messages.performance import PerformanceMessage
+from equipoise.messages.teams import RebalanceMessage, rebalance_message
+from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
+from equipoise.web.http.errors import MalformedError, TooLargeError
+from equipoise.web.http.reading import read_body
+
+#: Uploads are text; what unpacks to more than was sent is not taken.
+GamesFormat: TypeAlias = Literal[
+    "pgn", "trf", "games", "pairs", "crosstable", "history", "csv", "tsv", "jsonl", "json"
+]
+_TEXTS: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=100)]
+#: Players that are compared with one another.
+_COMPARED = 100
+_PACKED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
+_SECONDS = 5.0
+#: A table of games that is larger is for the command line: nothing can end a calculation.
+_LINES = 20_000
+
+
+class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a tournament is read and rated; the options of `equipoise performance`."""
+
+    format: Annotated[GamesFormat, Meta(description="How the games are written.")]
+    anchor: Annotated[
+        _TEXTS, Meta(description="Average rating, or PLAYER=RATING to hold a player there.")
+    ] = ()
+    select: Literal["document", "mean", "initial"] = "document"
+    confidence: Annotated[float, Meta(gt=0, lt=1, description="Of error bars and bounds.")] = 0.95
+    scale: Annotated[float, Meta(gt=0, le=100, description="Spread of the curve, 1 is Elo's.")] = (
+        1.0
+    )
+    curve: Literal["elo", "normal"] = "elo"
+    draws: Literal["ignore", "davidson"] = "ignore"
+    colour_advantage: (
+        Annotated[
+            str,
+            Meta(max_length=50, description="Rating points white is worth more, or `estimate`."),
+        ]
+        | None
+    ) = None
+    prior: Annotated[float, Meta(ge=0, le=1e6, description="Drawn games given to everybody.")] = 0.0
+    superiority: Annotated[
+        bool, Meta(description="How probable it is that each is better than another.")
+    ] = False
+    player: Annotated[
+        tuple[str, ...],
+        Meta(max_length=_COMPARED, description="Whom to compare and whose error to compute."),
+    ] = ()
+    also: Annotated[_TEXTS, Meta(description="Further columns: `linear`, `recursive`.")] = ()
+    strict: Annotated[bool, Meta(description="Refuse games without an equilibrium.")] = False
+    column: Annotated[_TEXTS, Meta(description="NEW=OLD: what a column is called there.")] = ()
+    where: Annotated[_TEXTS, Meta(description="NAME=VALUE: only such games.")] = ()
+    since: (
+        Annotated[str, Meta(max_length=64, description="Only games from this time on.")] | None
+    ) = msgspec.field(name="from", default=None)
+    until: (
+        Annotated[str, Meta(max_length=64, description="Only games before this time.")] | None
+    ) = None
+
+
+class RebalanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a session is rebalanced; the options of `equipoise rebalance`."""
+
+    method: (
+        Annotated[
+            Literal["permutation", "combination", "greedy", "optimal", "vertical"],
+            Meta(description="Instead of the one that the ruleset says."),
+        ]
+        | None
+    ) = None
+    all: Annotated[bool, Meta(description="List every sequence as `candidates`.")] = False
+    max_sequences: Annotated[
+        int, Meta(ge=1, le=10_000, description="How many `all` lists at most.")
+    ] = 1_000
+    nodes: (
+        Annotated[int, Meta(ge=1, le=1_000_000, description="That branch and bound looks at.")]
+        | None
+    ) = None
+
+
+async def performance(request: ApiRequest) -> PerformanceMessage:
+    """Return the performance table of the games in the body."""
+    query: PerformanceQuery = request.query
+    content = await read_body(request, request.service.settings.body_bytes)
+    request.body = content
+    if content.count(b"\n") > _LINES and query.format not in ("pgn", "trf"):
+        raise TooLargeError(f"a table of games must have at most {_LINES} lines here")
+    for magic, name in _PACKED.items():
+        if content.startswith(magic):
+            raise MalformedError(f"the games must be uncompressed text; got {name}")
+    return await request.service.calculate(_rated, content, query)
+
+
+def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
+    average, held = anchors_of(query.anchor, "anchor")
+    order = PerformanceRequest(
+        games=io.BytesIO(content),
+        format=query.format,
+        columns=assignments(query.column, "column"),
+        where=assignments(query.where, "where"),
+        since=query.since,
+        until=query.until,
+        anchor=average,
+        anchors=held,
+        select=query.select,
+        confidence=query.confidence,
+        scale=query.scale,
+        curve=query.curve,
+        draws=query.draws,
+        colour_advantage=advantage_of(query.colour_advantage, "colour_advantage"),
+        prior=query.prior,
+        superiority=query.superiority,
+        players=query.player,
+        also=extra_columns(query.also, "also"),
+        strict=query.strict,
+    )
+    return message_of(rate_performance(order))
+
+
+async def rebalance(request: ApiRequest) -> RebalanceMessage:
+    """Return the teams of the request in the body."""
+    query: RebalanceQuery = request.query
+    most = min(request.service.settings.body_bytes, MOST_MEGABYTES * 1_000_000)
+    content = await read_body(request, most)
+    request.body = content
+    return await request.service.calculate(_rebalanced, content, query)
+
+
+def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:
+    order = RebalanceOrder(
+        source=content,
+        method=query.method,
+        candidates=query.all,
+        max_sequences=query.max_sequences,
+        nodes=query.nodes,
+        time_limit=_SECONDS,
+    )
+    return rebalance_message(rebalance_request(order).result)
+
+
+_REBALANCE: dict[str, Any] = {
+    "ruleset": {
+        "alliance": {
+            "min_number": 2,
+            "max_number": 2,
+            "player_min_number": 1,
+            "player_max_number": 2,
+        },
+        "matching_rule": [
+            {"attribute": "mmr", "criteria": "distance", "reference": 100, "max": 50}
+        ],
+    },
+    "parties": [
+        {"party": "p1", "players": [{"player": "ana", "attributes": {"mmr": 70}}]},
+        {"party": "p2", "players": [{"player": "bo", "attributes": {"mmr": 60}}]},
+        {"party": "p3", "players": [{"player": "cy", "attributes": {"mmr": 40}}]},
+    ],
+}
+
+ENDPOINTS = (
+    Endpoint(
+        method="POST",
+        path="/v1/performance",
+        name="performance",
+        group="Calculations",
+        summary="A tournament's performance table",
+        description="The body is the file: PGN, TRF or a table as text, not packed, a table with "
+        f"at most {_LINES} lines. Where no equilibrium exists the answer says who took every point "
+        "of whom.",
+        handler=performance,
+        query=PerformanceQuery,
+        body=Body(
+            raw=True,
+            media=("application/octet-stream", "text/csv", "text/plain", "*/*"),
+            example="white,black,result\nana,bo,1-0\nbo,cy,1/2-1/2\ncy,ana,1-0\n",
+        ),
+        shape=PerformanceMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/rebalance",
+        name="rebalance",
+        group="Calculations",
+        summary="Even teams from matched parties",
+        description="The body is a request as `equipoise rebalance` reads it. Branch and bound "
+        f"ends after {_SECONDS:g} s at the latest.",
+        handler=rebalance,
+        query=RebalanceQuery,
+        body=Body(raw=True, example=_REBALANCE),
+        shape=RebalanceMessage,
+    ),
+)

@@ -1,0 +1,297 @@
+"""Matches: posted one by one, in lists and in streams; read.
+
+Amendments: matches voided, restored, corrected; players disqualified and reinstated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from equipoise.analysis.clock import now
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.messages.matches import (
+    AmendmentMessage,
+    AmendmentPage,
+    DisqualifyRequest,
+    MatchMessage,
+    MatchPage,
+    MatchRequest,
+    PostedMessage,
+    ReasonRequest,
+)
+from equipoise.pools import amending
+from equipoise.pools.posting.posting import Post
+from equipoise.pools.reading import pool_reading
+from equipoise.web.http.endpoints import JSON, NDJSON, ApiRequest, Body, Endpoint, PageQuery
+from equipoise.web.http.errors import without_lines
+from equipoise.web.http.reading import check_media, decode_body, read_body
+from equipoise.web.http.stream import LINE_MEDIA, take_stream
+
+MATCH = {
+    "match": "m-1",
+    "time": 1735732800,
+    "teams": [{"players": ["ana"], "rank": 1}, {"players": ["bo"], "rank": 2}],
+}
+_BODY = Body(
+    shape=MatchRequest | list[MatchRequest],
+    raw=True,
+    example=MATCH,
+    media=(JSON, *LINE_MEDIA),
+    lines=LINE_MEDIA,
+    description=f"One match, an array of them, or, as {NDJSON}, a stream: one on each line.",
+)
+
+
+async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | None:
+    """Record what was posted, once it is committed."""
+    media = check_media(request)
+    if media in LINE_MEDIA:
+        await take_stream(request)
+        return None
+    settings = request.service.settings
+    content = await read_body(request, settings.body_bytes)
+    request.body = posted = decode_body(_BODY, content)
+    if isinstance(posted, list):
+        if len(posted) > settings.list_length:
+            raise InvalidParameterError(
+                f"an array must have at most {settings.list_length} matches; got {len(posted)}; "
+                f"more go in a stream, as {NDJSON}"
+            )
+        post = Post(posted, request.key_number, detailed=False)
+        answer: Any = await request.service.writer.submit(request.pool, post)
+        return answer  # type: ignore[no-any-return]
+    return await request.service.writer.submit_match(request.pool, posted, request.key_number)
+
+
+async def list_matches(request: ApiRequest) -> MatchPage:
+    """Return a page of matches."""
+    query: PageQuery = request.query
+    return await request.service.read(
+        pool_reading.matches, request.pool, cursor=query.cursor, limit=query.limit
+    )
+
+
+async def show_match(request: ApiRequest) -> MatchMessage:
+    """Return a match."""
+    return await request.service.read(pool_reading.match, request.pool, request.path["match"])
+
+
+MATCHES = (
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/matches",
+        name="postMatches",
+        group="Matches",
+        summary="Post matches",
+        description="Whatever is acknowledged is recorded and rated, in one transaction. The same "
+        "id with the same content again changes nothing and gets the same answer, so a post whose "
+        "answer was lost may be sent again; with another content it is a conflict. Of an array "
+        "all matches are recorded or none. A stream is recorded in pieces: each line of the answer "
+        "says up to which line all is recorded, and a last line with `error` what was wrong.",
+        handler=post_matches,
+        right="writer",
+        body=_BODY,
+        shape=(MatchMessage, PostedMessage),
+        errors=(409,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/matches",
+        name="listMatches",
+        group="Matches",
+        summary="Matches, newest first",
+        handler=list_matches,
+        query=PageQuery,
+        shape=MatchPage,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/matches/{match}",
+        name="showMatch",
+        group="Matches",
+        summary="A match as it counts now",
+        handler=show_match,
+        shape=MatchMessage,
+        tagged=True,
+    ),
+)
+
+
+#: Seconds between two looks at whether a replay is done: short at first.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_LARGEST_SEQ = 2**63 - 1
+
+
+class AmendQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How an amendment is to be carried out."""
+
+    preview: Annotated[
+        bool, Meta(description="Only tell what it would change; nothing is recorded.")
+    ] = False
+    wait: Annotated[
+        float,
+        Meta(ge=0, le=600, description="Seconds to wait for the replay before answering."),
+    ] = 0.0
+
+
+async def void_match(request: ApiRequest) -> AmendmentMessage:
+    """Void a match."""
+    return await _amend(request, amending.void_match, "match")
+
+
+async def restore_match(request: ApiRequest) -> AmendmentMessage:
+    """Let a voided match count again."""
+    return await _amend(request, amending.restore_match, "match")
+
+
+async def correct_match(request: ApiRequest) -> AmendmentMessage:
+    """Put another content in a match's place."""
+    try:
+        return await _amend(request, amending.correct_match, "match")
+    except InvalidDataError as error:
+        raise without_lines(error) from None
+
+
+async def disqualify(request: ApiRequest) -> AmendmentMessage:
+    """Rate a player no longer from a time on."""
+    return await _amend(request, amending.disqualify, "player")
+
+
+async def reinstate(request: ApiRequest) -> AmendmentMessage:
+    """Rate a player again from a time on."""
+    return await _amend(request, amending.reinstate, "player")
+
+
+async def _amend(request: ApiRequest, workflow: Callable[..., Any], part: str) -> AmendmentMessage:
+    service, query, key = request.service, request.query, request.key_number
+    about = (request.pool, request.path[part], request.body)
+    if query.preview:
+        shown: AmendmentMessage = await service.calculate(
+            workflow, service.store, *about, key=key, now=now(), preview=True
+        )
+        return shown
+    made: AmendmentMessage = await service.change(workflow, *about, key=key, now=now())
+    longest = min(service.settings.wait_seconds, 0.8 * service.settings.request_seconds)
+    return await _waited(request, made, min(query.wait, longest))
+
+
+async def _waited(request: ApiRequest, made: AmendmentMessage, seconds: float) -> AmendmentMessage:
+    """Return an amendment when its replay is done, or as it is when the time is over."""
+    pause = _FIRST_PAUSE
+    while seconds > 0 and made.status == "pending" and made.seq is not None:
+        await asyncio.sleep(min(pause, seconds))
+        seconds -= pause
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        made = await request.service.read(amending.amendment, request.pool, made.seq)
+    return made
+
+
+async def list_amendments(request: ApiRequest) -> AmendmentPage:
+    """Return a page of amendments."""
+    query: PageQuery = request.query
+    return await request.service.read(
+        amending.amendments, request.pool, cursor=query.cursor, limit=query.limit
+    )
+
+
+async def show_amendment(request: ApiRequest) -> AmendmentMessage:
+    """Return an amendment."""
+    text = request.path["seq"]
+    seq = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
+    if not 0 < seq <= _LARGEST_SEQ:
+        raise NotFoundError(f"no amendment {text!r} in pool {request.pool!r}")
+    return await request.service.read(amending.amendment, request.pool, seq)
+
+
+def _endpoint(
+    method: Any, path: str, name: str, summary: str, handler: Any, body: Body, more: str = ""
+) -> Endpoint:
+    return Endpoint(
+        method=method,
+        path=f"/v1/pools/{{pool}}/{path}",
+        name=name,
+        group="Amendments",
+        summary=summary,
+        description=f"{more}Recorded, never erased. The pool is replayed in the background; "
+        "`status` is `pending` until the new ratings are in place, then `done`, and `difference` "
+        "says what changed.",
+        handler=handler,
+        right="admin",
+        query=AmendQuery,
+        body=body,
+        shape=AmendmentMessage,
+        errors=(409,),
+    )
+
+
+_REASON = Body(shape=ReasonRequest, example={"reason": "server crashed"}, required=False)
+_SINCE = Body(
+    shape=DisqualifyRequest,
+    example={"since": "2025-01-01T00:00:00Z", "reason": "second account"},
+    required=False,
+    description="`since` is the time from which it holds; without it, from now on. `match` names "
+    "a single match for which it holds instead.",
+)
+
+AMENDMENTS = (
+    _endpoint(
+        "PUT",
+        "matches/{match}",
+        "correctMatch",
+        "Correct a match",
+        correct_match,
+        Body(shape=MatchRequest, example=MATCH),
+        "The body is the match as it should have been posted. ",
+    ),
+    _endpoint("POST", "matches/{match}/void", "voidMatch", "Void a match", void_match, _REASON),
+    _endpoint(
+        "POST",
+        "matches/{match}/restore",
+        "restoreMatch",
+        "Let a voided match count again",
+        restore_match,
+        _REASON,
+    ),
+    _endpoint(
+        "POST",
+        "players/{player}/disqualify",
+        "disqualifyPlayer",
+        "Disqualify a player from a time on, or from one match",
+        disqualify,
+        _SINCE,
+    ),
+    _endpoint(
+        "POST",
+        "players/{player}/reinstate",
+        "reinstatePlayer",
+        "Rate a player again from a time on, or in one match",
+        reinstate,
+        _SINCE,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/amendments",
+        name="listAmendments",
+        group="Amendments",
+        summary="Amendments, newest first",
+        handler=list_amendments,
+        query=PageQuery,
+        shape=AmendmentPage,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/amendments/{seq}",
+        name="showAmendment",
+        group="Amendments",
+        summary="An amendment, and what it changed",
+        handler=show_amendment,
+        shape=AmendmentMessage,
+        tagged=True,
+    ),
+)

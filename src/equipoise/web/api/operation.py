@@ -1,0 +1,129 @@
+"""For operators: health, readiness, metrics and the description of the API."""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import text
+from starlette.responses import Response
+
+from equipoise.errors import NotFoundError
+from equipoise.store.connection import Store
+from equipoise.web.docs_page import docs_page
+from equipoise.web.http.endpoints import ApiRequest, Endpoint
+from equipoise.web.http.errors import (
+    DATABASE_ERRORS,
+    ForbiddenError,
+    OverloadedError,
+    UnauthorisedError,
+    UnavailableError,
+)
+from equipoise.web.http.middleware import MEDIA_TYPE
+
+
+class HealthMessage(msgspec.Struct, frozen=True):
+    """That the service lives, or can do its work."""
+
+    status: str
+
+
+async def health(request: ApiRequest) -> HealthMessage:
+    """Return that the process answers, without a look at the database."""
+    return HealthMessage("ok")
+
+
+async def ready(request: ApiRequest) -> HealthMessage:
+    """Return whether posts can be recorded and pools read."""
+    if not request.service.running:
+        raise OverloadedError("the service is starting or stopping")
+    try:
+        await request.service.read(_reach)
+    except DATABASE_ERRORS:
+        raise UnavailableError("the database does not answer") from None
+    return HealthMessage("ready")
+
+
+def _reach(store: Store) -> None:
+    with store.read() as connection:
+        connection.execute(text("SELECT 1"))
+
+
+async def metrics(request: ApiRequest) -> Response:
+    """Return the metrics, to whom the settings say."""
+    said = request.service.settings.metrics
+    if said == "off":
+        raise NotFoundError("metrics are off")
+    if said == "key":
+        request.key = await request.service.access.identify(request)
+        if request.key is None:
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+        if request.key.pool is not None:
+            raise ForbiddenError("this needs a key for all pools")
+    page = await request.service.read(lambda _: request.service.metrics.page())
+    return Response(page, media_type=MEDIA_TYPE)
+
+
+async def openapi(request: ApiRequest) -> Response:
+    """Return the description of the API."""
+    return Response(request.service.description, media_type="application/json")
+
+
+async def docs(request: ApiRequest) -> Response:
+    """Return the description of the API for people."""
+    page, policy = docs_page(request.service.description)
+    headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+    return Response(page, media_type="text/html", headers=headers)
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/healthz",
+        name="health",
+        group="Operation",
+        summary="Whether the process lives",
+        handler=health,
+        right=None,
+        shape=HealthMessage,
+    ),
+    Endpoint(
+        method="GET",
+        path="/readyz",
+        name="ready",
+        group="Operation",
+        summary="Whether the service can do its work",
+        handler=ready,
+        right=None,
+        shape=HealthMessage,
+        errors=(503,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/metrics",
+        name="metrics",
+        group="Operation",
+        summary="Metrics for Prometheus",
+        handler=metrics,
+        right=None,
+        media=("text/plain",),
+        errors=(401, 403, 404),
+    ),
+    Endpoint(
+        method="GET",
+        path="/openapi.json",
+        name="openapi",
+        group="Operation",
+        summary="This description, as OpenAPI 3.1",
+        handler=openapi,
+        right=None,
+    ),
+    Endpoint(
+        method="GET",
+        path="/docs",
+        name="docs",
+        group="Operation",
+        summary="This description, for people",
+        handler=docs,
+        right=None,
+        media=("text/html",),
+    ),
+)

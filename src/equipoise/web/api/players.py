@@ -1,0 +1,222 @@
+"""Players: the leaderboard, one player, a player's matches, why a rating changed.
+
+Questions to a pool: what is expected of a match, how a lobby splits into fair teams.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from equipoise.errors import InvalidParameterError
+from equipoise.messages.histories import ExplainMessage
+from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
+from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
+from equipoise.messages.teams import BalanceMessage
+from equipoise.pools.reading import explaining, pool_reading, questions
+from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
+from equipoise.web.http.endpoints import (
+    ApiRequest,
+    Body,
+    Cursor,
+    Endpoint,
+    IdText,
+    Limit,
+    MomentText,
+    PageQuery,
+    moment,
+)
+
+
+class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which page of which leaderboard."""
+
+    cursor: Cursor | None = None
+    limit: Limit = 50
+    provisional: Annotated[
+        bool, Meta(description="List players with few matches too (`placement_matches`).")
+    ] = False
+    inactive: Annotated[
+        bool, Meta(description="List players too who did not play for long (`inactive_days`).")
+    ] = False
+    around: (
+        Annotated[IdText, Meta(description="The page with this player, instead of `cursor`.")]
+        | None
+    ) = None
+
+    disqualified: Annotated[
+        Literal["last", "ranked"],
+        Meta(
+            description="Where disqualified players are listed: after all others and without a "
+            "place (last), or among the others by their ratings (ranked)."
+        ),
+    ] = "last"
+
+
+class PlayerQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """For when a player's numbers are wanted."""
+
+    at: MomentText | None = None
+
+
+class ExplainQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which match is to be explained."""
+
+    match: Annotated[IdText, Meta(description="Instead of the player's last one.")] | None = None
+
+
+#: Players of a page that is read without a thread.
+_SHORT = 100
+
+
+async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
+    """Return a page of the leaderboard."""
+    query: LeaderboardQuery = request.query
+    if query.cursor is not None and query.around is not None:
+        raise InvalidParameterError("around cannot be combined with cursor")
+    # To count places, or to leave out many, takes longer than to go through an index.
+    listed = query.inactive or request.lists_all
+    short = listed and query.around is None and query.limit <= _SHORT
+    read = request.service.read_inline if short else request.service.read
+    return await read(
+        pool_reading.leaderboard,
+        request.pool,
+        cursor=query.cursor,
+        limit=query.limit,
+        provisional=query.provisional,
+        inactive=query.inactive,
+        around=query.around,
+        disqualified=query.disqualified,
+    )
+
+
+async def show_player(request: ApiRequest) -> PlayerMessage:
+    """Return a player."""
+    query: PlayerQuery = request.query
+    return await request.service.read(
+        pool_reading.player, request.pool, request.path["player"], at=moment(query.at)
+    )
+
+
+async def show_history(request: ApiRequest) -> PlayerHistory:
+    """Return a page of a player's matches."""
+    query: PageQuery = request.query
+    return await request.service.read(
+        pool_reading.player_history,
+        request.pool,
+        request.path["player"],
+        cursor=query.cursor,
+        limit=query.limit,
+    )
+
+
+async def explain(request: ApiRequest) -> ExplainMessage:
+    """Return why a match changed a rating."""
+    query: ExplainQuery = request.query
+    return await request.service.calculate(
+        explaining.explain_player,
+        request.service.store,
+        request.pool,
+        request.path["player"],
+        query.match,
+    )
+
+
+PLAYERS = (
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/leaderboard",
+        name="showLeaderboard",
+        group="Players",
+        summary="The leaderboard",
+        description="Sorted by the rating shown, `rating` less `display_deviations` deviations, "
+        "then by id; disqualified players come after all others, without a place. `next` "
+        "and `previous` lead on; pages keep their place while matches come in.",
+        handler=show_leaderboard,
+        query=LeaderboardQuery,
+        shape=LeaderboardMessage,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/players/{player}",
+        name="showPlayer",
+        group="Players",
+        summary="A player",
+        handler=show_player,
+        query=PlayerQuery,
+        shape=PlayerMessage,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/players/{player}/history",
+        name="showPlayerHistory",
+        group="Players",
+        summary="A player's rated matches, newest first",
+        handler=show_history,
+        query=PageQuery,
+        shape=PlayerHistory,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/players/{player}/explain",
+        name="explainPlayer",
+        group="Players",
+        summary="Why a match changed a rating",
+        description="The last rated match of the player, unless another one is named.",
+        handler=explain,
+        query=ExplainQuery,
+        shape=ExplainMessage,
+        errors=(409,),
+    ),
+)
+
+
+_PREDICT = {"teams": [["ana"], ["bo"]]}
+_BALANCE = {"players": ["ana", "bo", "cy", {"player": "new", "rating": 1500}], "teams": 2}
+
+
+async def predict(request: ApiRequest) -> PredictMessage:
+    """Return what is expected of a match."""
+    body: PredictRequest = request.body
+    return await request.service.calculate(
+        questions.predict_in_pool, request.service.store, request.pool, body
+    )
+
+
+async def balance(request: ApiRequest) -> BalanceMessage:
+    """Return a lobby as fair teams."""
+    body: BalanceRequest = request.body
+    return await request.service.calculate(
+        questions.balance_in_pool, request.service.store, request.pool, body
+    )
+
+
+QUESTIONS = (
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/predict",
+        name="predict",
+        group="Questions",
+        summary="What is expected of a match",
+        description=f"At most {PREDICTED_PLAYERS} players and {SAMPLES} samples. Players who "
+        "are not in the pool count as newcomers, and the answer says so.",
+        handler=predict,
+        body=Body(shape=PredictRequest, example=_PREDICT),
+        shape=PredictMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/balance",
+        name="balance",
+        group="Questions",
+        summary="Fair teams from a lobby",
+        description=f"At most {LOBBY} players. Those who are not in the pool count as newcomers.",
+        handler=balance,
+        body=Body(shape=BalanceRequest, example=_BALANCE),
+        shape=BalanceMessage,
+    ),
+)

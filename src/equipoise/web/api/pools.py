@@ -1,0 +1,329 @@
+"""Pools: made, read, changed, replayed, deleted.
+
+Seasons: one ends, the pool becomes an archive, and the next begins under its name.
+
+A pool as a file: what was posted and amended, how players stand, what every match changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from starlette.types import Message
+
+from equipoise.analysis.clock import now
+from equipoise.messages.pools import DeletedPool, PoolChange, PoolList, PoolMessage, PoolRequest
+from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
+from equipoise.pools import seasons
+from equipoise.pools.exchange.exporting import Format, What, export_bytes
+from equipoise.pools.pool import deleting, pools, settings
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.replay import replaying
+from equipoise.pools.seasons import preview_season
+from equipoise.web.background import request_of
+from equipoise.web.executor import BoundedExecutor
+from equipoise.web.http.access import may_read
+from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
+
+_POOL = {
+    "system": "elo-mmr",
+    "parameters": {"weight_limit": 0.23},
+    "late": "replay",
+    "placement_matches": 5,
+}
+
+
+class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What shows that a pool is meant."""
+
+    confirm: Annotated[str, Meta(description="The name of the pool once more.")]
+
+
+async def list_pools(request: ApiRequest) -> PoolList:
+    """Return the pools that the caller may read."""
+    found = await request.service.read(pools.pool_messages)
+    return PoolList([pool for pool in found if may_read(request.key, pool)])
+
+
+async def create_pool(request: ApiRequest) -> PoolMessage:
+    """Make a pool."""
+    body: PoolRequest = request.body
+    made = await request.service.change(
+        pools.create_pool, request.pool, body, now(), key=request.key_number
+    )
+    await _precompiled(request, body)
+    return made
+
+
+async def _precompiled(request: ApiRequest, body: PoolRequest) -> None:
+    """Wait until the first match need not wait for kernels to be compiled, but not for long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.5 * request.service.settings.request_seconds):
+            await asyncio.wrap_future(request.service.background.precompile(body))
+
+
+async def show_pool(request: ApiRequest) -> PoolMessage:
+    """Return a pool."""
+    return await request.service.read(pools.pool_message, request.pool)
+
+
+async def change_pool(request: ApiRequest) -> PoolMessage:
+    """Change settings of a pool."""
+    body: PoolChange = request.body
+    return await request.service.change(
+        settings.change_settings, request.pool, body, now(), key=request.key_number
+    )
+
+
+async def delete_pool(request: ApiRequest) -> DeletedPool:
+    """Delete a pool."""
+    query: DeleteQuery = request.query
+    return await request.service.change(
+        deleting.delete_pool, request.pool, query.confirm, key=request.key_number, now=now()
+    )
+
+
+async def replay_pool(request: ApiRequest) -> PoolMessage:
+    """Have the whole log rated again in the background."""
+    await request.service.change(replaying.rerate, request.pool, key=request.key_number)
+    return await request.service.read(pools.pool_message, request.pool)
+
+
+POOLS = (
+    Endpoint(
+        method="GET",
+        path="/v1/pools",
+        name="listPools",
+        group="Pools",
+        summary="The pools that may be read",
+        description="Without a key the public ones; with a key also those that it is for.",
+        handler=list_pools,
+        right=None,
+        shape=PoolList,
+    ),
+    Endpoint(
+        method="PUT",
+        path="/v1/pools/{pool}",
+        name="createPool",
+        group="Pools",
+        summary="Make a pool",
+        description="Making the same pool again gets the same answer; the same name with different "
+        "settings is a conflict, which names each of them. Names consist of small letters, digits, "
+        "dots, dashes and underscores.",
+        handler=create_pool,
+        right="admin",
+        new_pool=True,
+        body=Body(shape=PoolRequest, example=_POOL),
+        shape=PoolMessage,
+        errors=(409,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}",
+        name="showPool",
+        group="Pools",
+        summary="A pool as it is set and as it stands",
+        handler=show_pool,
+        shape=PoolMessage,
+        tagged=True,
+    ),
+    Endpoint(
+        method="PATCH",
+        path="/v1/pools/{pool}",
+        name="changePool",
+        group="Pools",
+        summary="Change settings of a pool",
+        description="Settings that are left out stay as they are. A change is a log record: "
+        "matches before it keep what the old settings made of them. To change the system, its "
+        "parameters, the weights of statistics or whether there are times is a conflict.",
+        handler=change_pool,
+        right="admin",
+        body=Body(shape=PoolChange, example={"late": "append", "reason": "slow uploads"}),
+        shape=PoolMessage,
+        errors=(409,),
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/v1/pools/{pool}",
+        name="deletePool",
+        group="Pools",
+        summary="Delete a pool for good",
+        description="Deletes the pool with its matches, ratings and webhooks, and revokes keys for "
+        "this pool alone. The name is free at once; rows are deleted in the background. It is a "
+        "conflict while there are archives of the pool, or a season after it.",
+        handler=delete_pool,
+        right="admin",
+        all_pools=True,
+        query=DeleteQuery,
+        shape=DeletedPool,
+        errors=(409,),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/replay",
+        name="replayPool",
+        group="Pools",
+        summary="Rate the whole log again",
+        description="In the background; until it is done the old ratings are answered and "
+        "`pending` is true.",
+        handler=replay_pool,
+        right="admin",
+        shape=PoolMessage,
+    ),
+)
+
+
+_SEASON = {"season": "2025-1", "reset": "soft", "keep": 0.5, "widen": 100.0}
+
+
+class SeasonQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Whether the season is to end."""
+
+    preview: Annotated[
+        bool,
+        Meta(description="Only say what the end of the season would do; the season goes on."),
+    ] = False
+
+
+async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
+    """End a season, or say what that would do."""
+    body: SeasonRequest = request.body
+    if request.query.preview:
+        service = request.service
+        shown: SeasonPreview = await service.calculate(
+            preview_season, service.store, request.pool, body
+        )
+        return shown
+    ended = await request.service.change(
+        seasons.end_season, request.pool, body, key=request.key_number, now=now()
+    )
+    if body.settings.system or body.settings.parameters:
+        request.service.background.precompile(
+            request_of(await request.service.read(pool_message, request.pool))
+        )
+    return ended
+
+
+async def list_seasons(request: ApiRequest) -> SeasonList:
+    """Return the seasons that have ended."""
+    return await request.service.read(seasons.seasons, request.pool)
+
+
+SEASONS = (
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/seasons",
+        name="endSeason",
+        group="Seasons",
+        summary="End a season and begin the next",
+        description="The pool becomes an archive with the name POOL.SEASON, which takes no more "
+        "matches or amendments but is read as before; a new pool has its name. The same again is "
+        "answered alike. A pool that waits for a replay is a conflict: its ratings are not final. "
+        "With `preview=true` the season goes on, and the answer says what its end would do, with "
+        "a sample of players from the highest rating to the lowest.",
+        handler=end_season,
+        right="admin",
+        query=SeasonQuery,
+        body=Body(shape=SeasonRequest, example=_SEASON),
+        shape=(SeasonMessage, SeasonPreview),
+        errors=(409,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/seasons",
+        name="listSeasons",
+        group="Seasons",
+        summary="Seasons that have ended, newest first",
+        handler=list_seasons,
+        shape=SeasonList,
+        tagged=True,
+    ),
+)
+
+
+_MEDIA: dict[Format, str] = {
+    "csv": "text/csv",
+    "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+
+class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is exported, and how."""
+
+    what: Annotated[
+        What,
+        Meta(description="All that was posted and amended, the ratings, or what every match did."),
+    ] = "log"
+    format: Annotated[
+        Format, Meta(description="A log as ndjson loses nothing and can be imported again.")
+    ] = "ndjson"
+
+
+async def export(request: ApiRequest) -> None:
+    """Answer with a pool as a file, which is made while it is sent.
+
+    A moment of the database is held for so long, so only few do this at a time, and who does not
+    fetch what comes is not waited for.
+    """
+    with request.service.exporting() as executor:
+        await _send_pieces(request, executor)
+
+
+async def _send_pieces(request: ApiRequest, executor: BoundedExecutor) -> None:
+    query: ExportQuery = request.query
+    pieces = await executor.run(
+        export_bytes, request.service.store, request.pool, query.what, query.format
+    )
+    try:
+        # Whatever goes wrong before the first piece is there is still answered as an error.
+        piece = await executor.run(next, pieces, b"")
+        await request.send(_start(request, query))
+        while piece:
+            async with asyncio.timeout(request.service.settings.idle_seconds):
+                await request.send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await executor.run(next, pieces, b"")
+        await request.send({"type": "http.response.body", "body": b"", "more_body": False})
+    finally:
+        await executor.run(_close, pieces)
+
+
+def _close(pieces: Iterator[bytes]) -> None:
+    """Let go of the moment of the database, also where not all pieces were fetched."""
+    if isinstance(pieces, Generator):
+        pieces.close()
+
+
+def _start(request: ApiRequest, query: ExportQuery) -> Message:
+    name = f"{request.pool}-{query.what}.{query.format}"
+    headers = {
+        "content-type": _MEDIA[query.format],
+        "content-disposition": f'attachment; filename="{name}"',
+        "cache-control": "no-store",
+    }
+    return {
+        "type": "http.response.start",
+        "status": 200,
+        "headers": [(key.encode(), value.encode()) for key, value in headers.items()],
+    }
+
+
+EXPORT: tuple[Endpoint, ...] = (
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/export",
+        name="exportPool",
+        group="Pools",
+        summary="A pool as a file",
+        description="Of one moment, however long it takes. As csv and parquet the log is the "
+        "history of the matches as they count now, which `equipoise rate` reads.",
+        handler=export,
+        query=ExportQuery,
+        media=tuple(_MEDIA.values()),
+        timed=False,
+    ),
+)

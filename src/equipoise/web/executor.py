@@ -1,0 +1,48 @@
+"""Thread pools with a bounded queue, for work that would block the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from equipoise.web.http.errors import OverloadedError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class BoundedExecutor:
+    """A pool of threads; work beyond the bound of its queue is refused at once."""
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self._name = name
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=f"equipoise-{name}")
+        self._most = threads + waiting
+        self._under_way = 0
+        self._lock = threading.Lock()
+
+    async def run(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function returns that runs in one of the threads.
+
+        Raises : OverloadedError
+        """
+        with self._lock:
+            if self._under_way >= self._most:
+                raise OverloadedError(f"the queue for {self._name} is full; try again later")
+            self._under_way += 1
+        future = self._executor.submit(partial(function, *args, **kwargs))
+        # Counted until the thread is done with it, whether or not somebody still waits.
+        future.add_done_callback(self._done)
+        return await asyncio.wrap_future(future)
+
+    def _done(self, future: Future[Any]) -> None:
+        with self._lock:
+            self._under_way -= 1
+
+    def close(self) -> None:
+        """End the threads when what is under way is done; what waits is dropped."""
+        self._executor.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,279 @@
+"""Who may do what: keys, roles, pools, rates.
+
+The order of the checks keeps what a key may not see from being told apart: first the key itself
+(401), then its right (403), and only then whether the pool exists (404). A public pool may be read
+by anybody, but a key that is shown must be a valid one even there.
+
+How often one key, or one address, may ask: token buckets in bounded memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, NamedTuple, TypeVar, get_args
+
+from equipoise.analysis.clock import now
+from equipoise.errors import NotFoundError
+from equipoise.messages.access import Role
+from equipoise.messages.pools import PoolMessage
+from equipoise.pools.pool import pools as pools_workflow
+from equipoise.store.connection import Store
+from equipoise.store.keys import KeyRecord, find_key, note_use
+from equipoise.web.executor import BoundedExecutor
+from equipoise.web.http.endpoints import ApiRequest
+from equipoise.web.http.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
+from equipoise.web.settings import ServiceSettings
+
+#: Buckets kept; beyond that the one that was longest not used is forgotten, as if it were full.
+_BUCKETS = 20_000
+
+
+class RateLimiter:
+    """Buckets that fill with `rate` tokens a second up to `burst`; a rate of 0 limits nothing."""
+
+    def __init__(self, rate: float, burst: float, buckets: int = _BUCKETS) -> None:
+        self._rate = rate
+        self._burst = max(burst, 1.0)
+        self._most = buckets
+        self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def take(self, who: Hashable, now: float) -> float:
+        """Take a token; return 0, or the seconds until there is one and take none.
+
+        now : seconds of a clock that never goes back
+        """
+        if not self._rate:
+            return 0.0
+        tokens = self._filled(who, now)
+        missing = 1.0 - tokens
+        self._put(who, tokens if missing > 0 else tokens - 1.0, now)
+        return missing / self._rate if missing > 0 else 0.0
+
+    def missing(self, who: Hashable, now: float) -> float:
+        """Return the seconds until there is a token, 0 if there is one; take none."""
+        return max(0.0, (1.0 - self._filled(who, now)) / self._rate) if self._rate else 0.0
+
+    def _filled(self, who: Hashable, now: float) -> float:
+        found = self._buckets.get(who)
+        if found is None:
+            return self._burst
+        tokens, then = found
+        return min(self._burst, tokens + (now - then) * self._rate)
+
+    def _put(self, who: Hashable, tokens: float, now: float) -> None:
+        self._buckets[who] = (tokens, now)
+        self._buckets.move_to_end(who)
+        if len(self._buckets) > self._most:
+            self._buckets.popitem(last=False)
+
+
+T = TypeVar("T")
+
+_RANK = {role: rank for rank, role in enumerate(get_args(Role))}
+#: Facts remembered of each kind.
+_REMEMBERED = 10_000
+#: A bearer token that is longer is none of ours.
+_LONGEST_SECRET = 512
+
+
+class Remembered(Generic[T]):
+    """Values by key for a short time, in bounded memory."""
+
+    def __init__(self, seconds: float, most: int = _REMEMBERED) -> None:
+        self._seconds = seconds
+        self._most = most
+        self._values: OrderedDict[object, tuple[float, T]] = OrderedDict()
+
+    def get(self, key: object, now: float) -> T | None:
+        """Return the value, None where there is none or it is too old."""
+        found = self._values.get(key)
+        return found[1] if found is not None and now < found[0] else None
+
+    def put(self, key: object, value: T, now: float) -> None:
+        """Remember a value."""
+        self._values[key] = (now + self._seconds, value)
+        self._values.move_to_end(key)
+        if len(self._values) > self._most:
+            self._values.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._values.clear()
+
+
+class _Pool(NamedTuple):
+    """A pool: who may read it, of which it is an archive, whether nobody becomes inactive in it."""
+
+    public: bool
+    archive_of: str | None
+    lists_all: bool
+
+
+class Access:
+    """The checks that come before anything else is looked at."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: ServiceSettings,
+        executor: BoundedExecutor,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._executor = executor
+        self._clock = clock
+        self._keys: Remembered[KeyRecord] = Remembered(settings.key_seconds)
+        self._pools: Remembered[_Pool] = Remembered(settings.key_seconds)
+        self._rates = RateLimiter(settings.rate_limit, settings.rate_burst)
+        self._failures = RateLimiter(settings.failed_keys, 10 * settings.failed_keys)
+        self._open_calculations = settings.calculations == "open"
+
+    def forget(self) -> None:
+        """Look everything up anew: a key or a pool was changed."""
+        self._keys.clear()
+        self._pools.clear()
+
+    async def admit(self, request: ApiRequest) -> None:
+        """Let a request pass and note its key.
+
+        Raises : UnauthorisedError, ForbiddenError, NotFoundError, TooManyRequestsError
+        """
+        endpoint = request.endpoint
+        if endpoint.group == "Operation" and endpoint.right is None:
+            return  # monitoring is never refused
+        request.key = await self.identify(request)
+        self.check_rate(request.key, _address(request))
+        if endpoint.of_pool:
+            await self._admit_to_pool(request)
+        elif endpoint.right is not None:
+            self._admit_to_all(request)
+
+    def check_rate(self, key: KeyRecord | None, address: str) -> None:
+        """Count a request of a key, or of an address without one. Raises : TooManyRequestsError."""
+        seconds = self._rates.take(address if key is None else key.id, self._clock())
+        if seconds:
+            raise TooManyRequestsError("Rate limit exceeded", seconds)
+
+    async def identify(self, request: ApiRequest) -> KeyRecord | None:
+        """Return the key of a request, None where it has none. Raises : UnauthorisedError."""
+        header = request.header(b"authorization")
+        if header is None:
+            return None
+        now = self._clock()
+        seconds = self._failures.missing(_address(request), now)
+        scheme, _, secret = header.partition(" ")
+        secret = secret.strip()
+        if scheme.lower() == "bearer" and 0 < len(secret) <= _LONGEST_SECRET:
+            digest = hashlib.sha256(secret.encode("latin-1")).digest()
+            found = self._keys.get(digest, now)
+            if found is None and not seconds:
+                found = await self._executor.run(valid_key, self._store, secret)
+                if found is not None:
+                    self._keys.put(digest, found, now)
+            if found is not None:
+                return found
+        if seconds:
+            raise TooManyRequestsError("Too many attempts with invalid keys", seconds)
+        self._failures.take(_address(request), now)
+        raise UnauthorisedError("invalid key: unknown, expired or revoked")
+
+    async def _admit_to_pool(self, request: ApiRequest) -> None:
+        endpoint, key, pool = request.endpoint, request.key, request.pool
+        found = await self._known(pool)
+        public, archive_of = (None, None) if found is None else (found.public, found.archive_of)
+        request.lists_all = found is not None and found.lists_all
+        if public and endpoint.right == "reader":
+            return
+        if key is None:
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+        if not is_key_of(key, pool, archive_of):
+            raise ForbiddenError("the key is for another pool")
+        _check_all_pools(request, key)
+        _check_role(request, key)
+        if public is None and not endpoint.new_pool:
+            raise NotFoundError(f"no pool {pool!r}")
+
+    async def _known(self, pool: str) -> _Pool | None:
+        """Return what there is to know of a pool; None where there is none of this name."""
+        now = self._clock()
+        found = self._pools.get(pool, now)
+        if found is None:
+            try:
+                message = await self._executor.run(pools_workflow.pool_message, self._store, pool)
+            except NotFoundError:
+                return None
+            found = _Pool(message.public, message.archive_of, message.inactive_days is None)
+            self._pools.put(pool, found, now)
+        return found
+
+    def _admit_to_all(self, request: ApiRequest) -> None:
+        key = request.key
+        if request.endpoint.group == "Calculations" and self._open_calculations:
+            return
+        if key is None:
+            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+        _check_all_pools(request, key)
+        _check_role(request, key)
+
+
+def valid_key(store: Store, secret: str) -> KeyRecord | None:
+    """Return the key of a secret and note its use; None if unknown, expired or revoked."""
+    at = now()
+    found = find_key(store, secret, at)
+    if found is not None:
+        note_use(store, found, at)
+    return found
+
+
+def has_role(key: KeyRecord | None, role: Role) -> bool:
+    """Return whether a key allows what a role may do, in whatever pool."""
+    return key is not None and _RANK[key.role] >= _RANK[role]
+
+
+def is_key_of(key: KeyRecord | None, pool: str, archive_of: str | None = None) -> bool:
+    """Return whether a key is for a pool; that of a pool is also for its earlier seasons."""
+    return key is not None and key.pool in (None, pool, archive_of)
+
+
+def rules_all_pools(key: KeyRecord | None) -> bool:
+    """Return whether a key may make keys and pools."""
+    return key is not None and key.pool is None and key.role == "admin"
+
+
+def may_read(key: KeyRecord | None, pool: PoolMessage) -> bool:
+    """Return whether a pool is public, or a key is for it."""
+    return pool.public or is_key_of(key, pool.pool, pool.archive_of)
+
+
+def audited_pool(key: KeyRecord | None, pool: str | None) -> str | None:
+    """Return the pool whose audit log is shown for a request for `pool`, None for all pools.
+
+    Raises : ForbiddenError if the key is for another pool
+    """
+    own = None if key is None else key.pool
+    if own is not None and pool not in (None, own):
+        raise ForbiddenError("the key is for another pool")
+    return own or pool
+
+
+def _check_all_pools(request: ApiRequest, key: KeyRecord) -> None:
+    if request.endpoint.all_pools and key.pool is not None:
+        raise ForbiddenError("this needs a key for all pools")
+
+
+def _check_role(request: ApiRequest, key: KeyRecord) -> None:
+    needed = request.endpoint.right
+    if needed is not None and not has_role(key, needed):
+        article = "an" if needed == "admin" else "a"
+        raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
+
+
+def _address(request: ApiRequest) -> str:
+    client = request.scope.get("client")
+    return str(client[0]) if client else ""

@@ -1,0 +1,185 @@
+"""What an endpoint is: declared once, for the router, the checks and the documentation alike.
+
+Parameters of queries: their types, limits and words, for the checks and the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.messages.access import Role
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from equipoise.store.keys import KeyRecord
+    from equipoise.web.service import Service
+
+Method: TypeAlias = Literal["GET", "PUT", "PATCH", "POST", "DELETE"]
+#: Headings of the documentation, in their order.
+Group: TypeAlias = Literal[
+    "Pools",
+    "Matches",
+    "Players",
+    "Questions",
+    "Amendments",
+    "Seasons",
+    "Webhooks",
+    "Calculations",
+    "Keys",
+    "Operation",
+]
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """What an endpoint takes as its body.
+
+    shape : the type that JSON is decoded as; None: something else than JSON, or any JSON object
+    raw : whether the endpoint reads the body by itself
+    example : value shown in the documentation
+    required : whether there must be one; otherwise an empty body is that of an empty object
+    media : media types that are taken, the first being that of the example
+    lines : those of them that are streams, which may take any time
+    """
+
+    shape: Any = None
+    raw: bool = False
+    example: Any = None
+    required: bool = True
+    media: tuple[str, ...] = (JSON,)
+    lines: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass(slots=True)
+class ApiRequest:
+    """A request to an endpoint of the API: route, key, parsed query and body.
+
+    path : parts of the path by name, decoded; key : None where it came without one
+    query, body : as the endpoint declares them
+    lists_all : whether the leaderboard of the pool leaves out nobody for not playing
+    """
+
+    service: Service
+    endpoint: Endpoint
+    scope: Scope
+    receive: Receive
+    send: Send
+    path: Mapping[str, str]
+    key: KeyRecord | None = None
+    query: Any = None
+    body: Any = None
+    lists_all: bool = False
+
+    @property
+    def pool(self) -> str:
+        """Return the name of the pool."""
+        return self.path["pool"]
+
+    @property
+    def key_number(self) -> int | None:
+        """Return the number of the key, None where it came without one."""
+        return None if self.key is None else self.key.id
+
+    def header(self, name: bytes) -> str | None:
+        """Return a header by its name in small letters, None where there is none."""
+        for key, value in self.scope["headers"]:
+            if key == name:
+                return str(value, "latin-1")
+        return None
+
+
+#: An endpoint's work: a message to be encoded, a Response, or None if it has answered by itself.
+Handler: TypeAlias = Callable[[ApiRequest], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One method of one path.
+
+    path : with its variable parts in braces
+    name : unique, for the documentation and the metrics
+    right : role that is needed; None: no key
+    all_pools : whether the key must be for all pools
+    new_pool : whether the pool may be one that does not exist yet
+    shape : of the answer, or several that it may be of; None: it has none
+    media : media types of the answer
+    tagged : whether the answer has an ETag
+    timed : whether it is given up after the time that a request may take
+    errors : codes of status beyond those that follow from the rest
+    """
+
+    method: Method
+    path: str
+    name: str
+    group: Group
+    summary: str
+    handler: Handler
+    description: str = ""
+    right: Role | None = "reader"
+    all_pools: bool = False
+    new_pool: bool = False
+    query: type[msgspec.Struct] | None = None
+    body: Body | None = None
+    shape: Any = None
+    media: tuple[str, ...] = (JSON,)
+    example: Any = None
+    tagged: bool = False
+    timed: bool = True
+    errors: tuple[int, ...] = ()
+    parts: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.path.strip("/").split("/")))
+
+    @property
+    def of_pool(self) -> bool:
+        """Return whether it is about one pool."""
+        return "{pool}" in self.parts
+
+
+#: An id or a name in a query.
+IdText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+
+Cursor: TypeAlias = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=2000,
+        description="Where the page begins: `next` or `previous` of another page.",
+    ),
+]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="Entries of a page at most.")]
+MomentText: TypeAlias = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        description="A time: seconds since 1970, or ISO 8601 (without a zone: UTC).",
+    ),
+]
+
+
+class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which page of a list."""
+
+    cursor: Cursor | None = None
+    limit: Limit = 50
+
+
+def moment(text: str | None) -> str | int | None:
+    """Return a time of a query as a body would have it: digits alone are a number."""
+    if text is not None and text.removeprefix("-").isascii():
+        digits = text.removeprefix("-")
+        if digits.isdecimal() and len(digits) < 19:
+            return int(text)
+    return text

@@ -1,0 +1,317 @@
+"""What drawings share: the frame around a plot, a curve with its band, pictures in a line.
+
+Counts as columns: matches per week, players per stretch of ratings.
+
+A player's rating over time with its band, before any script makes it one to explore.
+
+The mean rating of those who play, over time, with the middle half of them as a band.
+
+A rating and how sure it is, as a dot on a bar: one small picture a row of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from equipoise.charts.axes import Scale, around, round_moments
+from equipoise.charts.markup import Content, element
+from equipoise.messages.players import MeanPoint, RatingTimeline
+from equipoise.web.page.wording import number
+
+#: Letters of a time axis: few enough for the width of a phone.
+_LETTERS = 46
+
+
+class Frame:
+    """A plot of a height in pixels, with values up its side and names below."""
+
+    def __init__(self, height: int, up: Scale) -> None:
+        self.height, self.up = height, up
+
+    def svg(
+        self,
+        name: str,
+        marks: Sequence[Markup],
+        below: Sequence[tuple[float, str]],
+        stretched: Sequence[Markup] = (),
+        digits_up: int = 5,
+    ) -> Markup:
+        """Return the chart.
+
+        name : what it shows, for those who do not see it
+        marks : places across in percent; below : (place from 0 to 1, name)
+        stretched : marks on a field of 1000 across, which is stretched
+        """
+        ticks = self.up.ticks(digits_up)
+        lines = [_line(self.up.at(value)) for value, _ in ticks]
+        layer = element(
+            "svg",
+            list(stretched),
+            viewBox=f"0 0 1000 {self.height}",
+            preserveAspectRatio="none",
+            width="100%",
+            height=self.height,
+        )
+        side = [
+            element(
+                "text",
+                number(value, len(text.partition(".")[2])),
+                x="100%",
+                y=self.up.at(value) + 4,
+                text_anchor="end",
+            )
+            for value, text in ticks
+        ]
+        plot = element("svg", lines, layer, list(marks), class_="plot", height=self.height)
+        names = element("svg", [_name(at, text) for at, text in below], class_="below", height=22)
+        up = element("svg", side, class_="side", height=self.height)
+        return element("div", up, plot, names, class_="chart", role="img", aria_label=name)
+
+    def curve(
+        self,
+        across: Sequence[float],
+        values: Sequence[float],
+        lows: Sequence[float],
+        highs: Sequence[float],
+    ) -> list[Markup]:
+        """Return the line of values and the band around it; across : places from 0 to 1000."""
+        line, over, under = (
+            [f"{x:.1f},{self.up.at(y):.1f}" for x, y in zip(across, column, strict=True)]
+            for column in (values, highs, lows)
+        )
+        return [
+            element("path", d=f"M{' L'.join([*over, *reversed(under)])} Z", class_="band"),
+            element("polyline", points=" ".join(line), class_="curve"),
+        ]
+
+
+def picture(class_: str, height: int, *marks: Content) -> Markup:
+    """Return a picture that stands in a line of text or a table, which says the same in words."""
+    return element(
+        "svg", *marks, class_=class_, height=height, aria_hidden="true", focusable="false"
+    )
+
+
+def bar(low: float, high: float, height: int) -> Markup:
+    """Return the bar of an interval, in the middle of a picture; low, high : in percent."""
+    return element(
+        "rect",
+        class_="interval-bar",
+        x=f"{low:.2f}%",
+        y=height // 2 - 2,
+        width=f"{high - low:.2f}%",
+        height=4,
+        rx=2,
+    )
+
+
+def dot(at: float, height: int) -> Markup:
+    """Return the dot of a value, in the middle of a picture; at : in percent."""
+    return element("circle", class_="interval-dot", cx=f"{at:.2f}%", cy=height // 2, r=4)
+
+
+def _line(y: float) -> Markup:
+    return element("line", class_="grid", x1="0", x2="100%", y1=y, y2=y)
+
+
+def _name(at: float, text: str) -> Markup:
+    anchor = "start" if at < 0.06 else "end" if at > 0.94 else "middle"
+    return element("text", text, x=f"{100 * at:.2f}%", y=16, text_anchor=anchor)
+
+
+def moments(low: float, high: float) -> list[tuple[float, str]]:
+    """Return round moments between two, seconds since 1970, as (place from 0 to 1, name)."""
+    if high <= low:
+        return [(0.5, f"{datetime.fromtimestamp(low, UTC):%Y-%m-%d}")]
+    found, texts = round_moments(int(low * 1e6), int(high * 1e6), _LETTERS)
+    return [
+        ((at / 1e6 - low) / (high - low), text)
+        for at, text in zip(found.tolist(), texts, strict=True)
+    ]
+
+
+COLUMNS_HEIGHT = 170
+
+
+class Column(NamedTuple):
+    """A count, and what is said when somebody points at it."""
+
+    value: float
+    words: str
+
+
+class Mark(NamedTuple):
+    """A line at a place from 0 to 1, and its name."""
+
+    place: float
+    name: str
+
+
+def columns_chart(
+    name: str,
+    columns: Sequence[Column],
+    below: Sequence[tuple[float, str]],
+    mark: Mark | None = None,
+) -> Markup:
+    """Return columns side by side from left to right, with places from 0 to 1 named below."""
+    top = max((one.value for one in columns), default=0.0) or 1.0
+    up = Scale(0.0, 1.08 * top, float(COLUMNS_HEIGHT), 4.0)
+    wide = 100 / max(len(columns), 1)
+    marks = [_column(one, at * wide, wide, up) for at, one in enumerate(columns)]
+    if mark is not None:
+        marks += _mark(mark)
+    return Frame(COLUMNS_HEIGHT, up).svg(name, marks, below, digits_up=4)
+
+
+def _column(one: Column, left: float, wide: float, up: Scale) -> Markup:
+    y = up.at(one.value)
+    return element(
+        "rect",
+        element("title", one.words),
+        class_="column",
+        x=f"{left + 0.06 * wide:.3f}%",
+        y=y,
+        width=f"{0.88 * wide:.3f}%",
+        height=max(COLUMNS_HEIGHT - y, 0.0),
+    )
+
+
+def _mark(mark: Mark) -> list[Markup]:
+    x = f"{100 * mark.place:.2f}%"
+    right = mark.place > 0.7
+    return [
+        element("line", class_="marker", x1=x, x2=x, y1=0, y2=COLUMNS_HEIGHT),
+        element(
+            "text",
+            mark.name,
+            class_="marker-name",
+            x=x,
+            y=10,
+            dx=-6 if right else 6,
+            text_anchor="end" if right else "start",
+        ),
+    ]
+
+
+#: Deviations to each side: about nineteen of twenty.
+WIDTH = 1.96
+_HEIGHT = 18
+
+
+class Interval(NamedTuple):
+    """A picture, and the ends that it shows."""
+
+    svg: Markup
+    low: float
+    high: float
+
+
+def intervals(values: Sequence[tuple[float, float | None]]) -> list[Interval | None]:
+    """Return a picture for each rating and deviation, all on one scale; None where unsure."""
+    ends = [
+        None if spread is None else (mid - WIDTH * spread, mid + WIDTH * spread)
+        for mid, spread in values
+    ]
+    known = [one for one in ends if one is not None]
+    if not known:
+        return [None for _ in values]
+    low, high = min(one[0] for one in known), max(one[1] for one in known)
+    wide = (high - low) or 1.0
+    return [
+        None
+        if one is None
+        else Interval(
+            interval(
+                (one[0] - low) / wide,
+                (mid - low) / wide,
+                (one[1] - low) / wide,
+            ),
+            *one,
+        )
+        for one, (mid, _) in zip(ends, values, strict=True)
+    ]
+
+
+def interval(low: float, middle: float, high: float) -> Markup:
+    """Return a dot on a bar; all from 0 to 1."""
+    # The ends of the box are kept free for the dot.
+    low, middle, high = (4 + 92 * one for one in (low, middle, high))
+    marks = bar(low, max(high, low + 0.1), _HEIGHT), dot(middle, _HEIGHT)
+    return picture("interval", _HEIGHT, marks)
+
+
+RATING_HEIGHT = 280
+#: Points of a line; more would not be seen.
+_MOST = 400
+
+
+def timeline_chart(timeline: RatingTimeline, name: str) -> Markup:
+    """Return rating and band, thinned so that highs and lows stay."""
+    kept = thinned(timeline.ratings, _MOST)
+    spreads = [timeline.deviations[at] or 0.0 for at in kept]
+    values = [timeline.ratings[at] for at in kept]
+    lows = [mid - WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
+    highs = [mid + WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
+    up = around([*lows, *highs], RATING_HEIGHT - 8.0, 8.0, [])
+    across, names = _across(timeline, kept)
+    frame = Frame(RATING_HEIGHT, up)
+    return frame.svg(name, [], names, frame.curve(across, values, lows, highs))
+
+
+def _across(
+    timeline: RatingTimeline, kept: list[int]
+) -> tuple[list[float], list[tuple[float, str]]]:
+    """Return places from 0 to 1000, and names below: moments, or counts of matches."""
+    if timeline.times is not None:
+        low, high = timeline.times[kept[0]], timeline.times[kept[-1]]
+        wide = (high - low) or 1.0
+        return [1000 * (timeline.times[at] - low) / wide for at in kept], moments(low, high)
+    count = len(timeline.ratings)
+    scale = Scale(1.0, max(count, 2), 0.0, 1.0)
+    names = [(scale.at(value), text) for value, text in scale.ticks(6) if value >= 1]
+    return [1000 * scale.at(at + 1) for at in kept], names
+
+
+def thinned(values: list[float], most: int) -> list[int]:
+    """Return which values to draw: the ends, and of every stretch its lowest and highest."""
+    count = len(values)
+    if count <= most:
+        return list(range(count))
+    edges = [round(at * count / (most // 2)) for at in range(most // 2 + 1)]
+    kept = {0, count - 1}
+    for low, high in pairwise(edges):
+        stretch = range(low, high)
+        kept |= {min(stretch, key=values.__getitem__), max(stretch, key=values.__getitem__)}
+    return sorted(kept)
+
+
+DRIFT_HEIGHT = 200
+
+
+def drift_chart(name: str, points: Sequence[MeanPoint]) -> Markup:
+    """Return mean and band; at least two points."""
+    up = around(
+        [value for one in points for value in (one.lower, one.upper, one.mean)],
+        DRIFT_HEIGHT - 6.0,
+        6.0,
+        [],
+    )
+    at = [float(one.match if one.start is None else one.start) for one in points]
+    wide = Scale(at[0], at[-1], 0.0, 1000.0)
+    if points[0].start is None:
+        below = [(wide.at(value) / 1000, text) for value, text in wide.ticks(5)]
+    else:
+        below = moments(at[0], at[-1])
+    frame = Frame(DRIFT_HEIGHT, up)
+    curve = frame.curve(
+        [wide.at(x) for x in at],
+        [one.mean for one in points],
+        [one.lower for one in points],
+        [one.upper for one in points],
+    )
+    return frame.svg(name, [], below, curve)

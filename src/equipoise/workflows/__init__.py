@@ -1,1 +1,0 @@
-"""The use cases that command line and HTTP share."""

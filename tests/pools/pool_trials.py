@@ -1,0 +1,132 @@
+"""Small pools of the service for tests: duels posted, amended and replayed in a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from equipoise.errors import EquipoiseError
+from equipoise.messages.matches import (
+    AmendmentMessage,
+    DisqualifyRequest,
+    MatchMessage,
+    MatchRequest,
+    ReasonRequest,
+    TeamRequest,
+)
+from equipoise.messages.pools import PoolRequest
+from equipoise.pools import amending
+from equipoise.pools.pool.deleting import collect_garbage
+from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.posting.posting import Answer, Post, post_matches
+from equipoise.pools.reading.pool_reading import leaderboard
+from equipoise.pools.replay.replaying import replay_pool
+from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store.changes import SHOWN, ChangeRow, change_row, counts
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord
+
+#: When everything was received, microseconds since 1970.
+NOW = 1_900_000_000_000_000
+
+REASON = ReasonRequest()
+
+
+def every_change(connection: Connection, pool: PoolRecord) -> list[ChangeRow]:
+    """Return all changes of a pool that readers see, by position and player."""
+    rows = connection.execute(select(*SHOWN).where(counts(pool))).all()
+    return sorted(map(change_row, rows), key=lambda row: (row.time, row.seq, row.player))
+
+
+def duel(match: str, winner: str, loser: str, time: int | str | None, **more: Any) -> MatchRequest:
+    """Return a duel as it is posted."""
+    teams = [TeamRequest([winner], 0), TeamRequest([loser], 1)]
+    return MatchRequest(match=match, teams=teams, time=time, **more)
+
+
+class Trial:
+    """A pool, and what is done to it."""
+
+    def __init__(self, store: Store, name: str = "trial", **settings: Any) -> None:
+        self.store, self.name = store, name
+        create_pool(store, name, PoolRequest(**{"system": "elo", **settings}), NOW)
+
+    def answer(self, *matches: MatchRequest, **more: Any) -> Answer:
+        """Post matches together and return the answer."""
+        (answer,) = post_matches(self.store, self.name, [Post(matches, **more)], NOW)
+        return answer
+
+    def post(self, *matches: MatchRequest) -> list[MatchMessage]:
+        """Post matches that must be recorded."""
+        answer = self.answer(*matches)
+        if isinstance(answer, EquipoiseError):
+            raise answer
+        assert isinstance(answer, list)
+        return answer
+
+    def refused(self, *matches: MatchRequest) -> EquipoiseError:
+        """Post matches that must be refused, and return why."""
+        answer = self.answer(*matches)
+        assert isinstance(answer, EquipoiseError), answer
+        return answer
+
+    def void(self, match: str, **more: Any) -> AmendmentMessage:
+        """Void a match."""
+        return self._amend(amending.void_match, match, REASON, more)
+
+    def restore(self, match: str, **more: Any) -> AmendmentMessage:
+        """Restore a match."""
+        return self._amend(amending.restore_match, match, REASON, more)
+
+    def correct(self, request: MatchRequest, **more: Any) -> AmendmentMessage:
+        """Correct a match."""
+        return self._amend(amending.correct_match, str(request.match), request, more)
+
+    def disqualify(
+        self, player: str, since: int | str | None = None, match: str | None = None, **more: Any
+    ) -> AmendmentMessage:
+        """Disqualify a player."""
+        request = DisqualifyRequest(since, match=match)
+        return self._amend(amending.disqualify, player, request, more)
+
+    def reinstate(
+        self, player: str, since: int | str | None = None, match: str | None = None, **more: Any
+    ) -> AmendmentMessage:
+        """Reinstate a player."""
+        request = DisqualifyRequest(since, match=match)
+        return self._amend(amending.reinstate, player, request, more)
+
+    def _amend(
+        self, how: Callable[..., AmendmentMessage], name: str, said: Any, more: Mapping[str, Any]
+    ) -> AmendmentMessage:
+        return how(self.store, self.name, name, said, **{"key": None, "now": NOW, **more})
+
+    def replay(self, owner: str = "tester", **more: Any) -> bool:
+        """Replay the pool, if it wants that."""
+        return replay_pool(self.store, self.name, owner=owner, **more)
+
+    def settle(self) -> None:
+        """Replay the pool until nothing waits, and clear out."""
+        while self.replay():
+            pass
+        assert collect_garbage(self.store, self.name)
+
+    def ratings(self) -> dict[str, float]:
+        """Return what the leaderboard shows of everybody."""
+        page = leaderboard(self.store, self.name, provisional=True, limit=1000)
+        return {row.player: row.rating for row in page.players}
+
+    def is_sound(self) -> bool:
+        """Return whether what is stored is what the log gives, to the bit."""
+        found = verify_pool(self.store, self.name)
+        assert found.identical, found.differences
+        return True
+
+
+def rated_alone(store: Store, matches: Sequence[MatchRequest], **settings: Any) -> dict[str, float]:
+    """Return the ratings of a new pool to which these matches alone are posted."""
+    alone = Trial(store, "alone", **settings)
+    alone.post(*matches)
+    return alone.ratings()

@@ -1,0 +1,246 @@
+"""What a writer remembers of players is what it would read, whatever else was written."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Connection
+
+import equipoise as eq
+from equipoise.errors import ConvergenceError, EquipoiseError
+from equipoise.messages.matches import MatchRequest
+from equipoise.messages.seasons import SeasonRequest
+from equipoise.pools.posting import posting, rating
+from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.posting.rating import PlayerStates, StateCache
+from equipoise.pools.replay.leaderboard import refresh_board
+from equipoise.pools.replay.replaying import rerate
+from equipoise.pools.seasons import end_season
+from equipoise.rating.classical.elo import Elo
+from equipoise.rating.player_state import pack_players
+from equipoise.rating.state import State
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord
+from pools.pool_trials import NOW, Trial, duel
+
+PLAYERS = [f"p{number}" for number in range(7)]
+
+
+class Watched(StateCache):
+    """Remembers, and compares what it remembers with what is stored; notes who was read."""
+
+    def __init__(self, *given: int) -> None:
+        super().__init__(*given)
+        self.read: list[set[str]] = []
+
+    def get(
+        self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]
+    ) -> PlayerStates:
+        """Return how players stand, after a look at the table."""
+        reading: set[str] = set()
+        read = rating._read
+
+        def noted(*given: Any) -> int:
+            reading.update(given[3][row] for row in given[4].tolist())
+            return read(*given)
+
+        rating._read = noted
+        try:
+            found = super().get(connection, pool, rules, players)
+        finally:
+            rating._read = read
+        stored = StateCache().get(connection, pool, rules, players)
+        assert pack_players(found.state) == pack_players(stored.state)
+        assert found.last_changes.time.tolist() == stored.last_changes.time.tolist()
+        assert found.last_changes.seq.tolist() == stored.last_changes.seq.tolist()
+        assert found.new == stored.new
+        assert found.state.shared.keys() == stored.state.shared.keys()
+        for name, values in stored.state.shared.items():
+            assert np.array_equal(found.state.shared[name], values, equal_nan=True)
+        self.read.append(reading)
+        return found
+
+
+class Written(Trial):
+    """A pool to which one writer posts, that remembers."""
+
+    def __init__(self, store: Store, states: StateCache, name: str = "trial", **more: Any) -> None:
+        super().__init__(store, name, **more)
+        self.states = states
+
+    def answer(self, *matches: MatchRequest, **more: Any) -> posting.Answer:
+        """Post matches together and return the answer."""
+        (answer,) = post_matches(self.store, self.name, [Post(matches, **more)], NOW, self.states)
+        return answer
+
+
+@pytest.mark.parametrize(
+    ("system", "more"),
+    [
+        ("elo", {}),
+        ("elo-mmr", {}),
+        ("glicko2", {"display_decay_per_day": 1.0, "display_decay_after_days": 0.0}),
+        ("team-glicko2", {"parameters": {"roles": True}}),
+    ],
+)
+def test_what_is_remembered_is_what_is_read(store: Store, system: str, more: Any) -> None:
+    """Through all that can happen to a pool between two posts; `Watched` compares."""
+    states = Watched()
+    pool = Written(store, states, system=system, late="replay", **more)
+    other = Trial.__new__(Trial)
+    other.store, other.name = store, pool.name
+    drawn = random.Random(system)
+    happened = [
+        lambda: None,
+        lambda: other.post(played("other", drawn, 50_000)),
+        lambda: pool.post(played("late", drawn, 1)),
+        pool.settle,
+        lambda: pool.void("m4"),
+        pool.replay,
+        lambda: refresh_board(store, pool.name),
+        lambda: pool.disqualify("p2"),
+        lambda: pool.post(duel("unrated", "p1", "new", 90_000, rated=False)),
+        lambda: pool.void("m11", preview=True),
+        lambda: rerate(store, pool.name),
+        pool.settle,
+        lambda: pool.reinstate("p2"),
+        lambda: pool.post(played("m2", random.Random("m2"), 86_400 * 3)),
+    ]
+    for number in range(45):
+        time = 86_400 * (number + 1)
+        if number == 2:
+            pool.post(played("m2", random.Random("m2"), 86_400 * 3))
+        else:
+            pool.post(played(f"m{number}", drawn, time))
+        if number % 3 == 2:
+            happened[number // 3 % len(happened)]()
+    pool.settle()
+    assert pool.is_sound()
+    assert sum(not reading for reading in states.read) > 10
+
+
+def played(match: str, drawn: random.Random, time: int | None) -> MatchRequest:
+    """Return a duel of two who are drawn."""
+    return duel(match, *drawn.sample(PLAYERS, 2), time)
+
+
+def test_who_was_rated_is_not_read_again(store: Store) -> None:
+    """Nor after posts that rate nobody; whoever joins is looked for."""
+    states = Watched()
+    pool = Written(store, states)
+    pool.post(duel("a", "ana", "bob", 1))
+    pool.post(duel("b", "bob", "ana", 2))
+    pool.post(duel("b", "bob", "ana", 2))
+    pool.post(duel("c", "bob", "ana", 3, rated=False))
+    pool.post(duel("d", "cyd", "ana", 4), duel("e", "ana", "bob", 5))
+    assert states.read == [{"ana", "bob"}, set(), {"cyd"}]
+    assert pool.is_sound()
+
+
+@pytest.mark.parametrize("what", ["another writer", "a replay", "an amendment", "a season"])
+def test_who_was_rated_is_read_again_after(store: Store, what: str) -> None:
+    """Whatever was written by others, even where it changed nobody."""
+    states = Watched()
+    pool = Written(store, states, late="replay")
+    pool.post(duel("a", "ana", "bob", 1), duel("b", "bob", "cyd", 2))
+    if what == "another writer":
+        post_matches(store, pool.name, [Post([duel("x", "dan", "eve", 3)])], NOW)
+    elif what == "a replay":
+        rerate(store, pool.name)
+        pool.settle()
+    elif what == "an amendment":
+        pool.disqualify("eve")
+    else:
+        end_season(store, pool.name, SeasonRequest(season="one", reset="soft"), key=None, now=NOW)
+    pool.post(duel("c", "bob", "ana", 4))
+    assert states.read == [{"ana", "bob", "cyd"}, {"ana", "bob"}]
+    assert pool.is_sound()
+
+
+def test_what_was_not_committed_is_not_remembered(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that fails after all is rated leaves what was known before."""
+    states = Watched()
+    pool = Written(store, states)
+    pool.post(duel("a", "ana", "bob", 1))
+    with monkeypatch.context() as patch:
+
+        def fails(*_: Any, **__: Any) -> None:
+            raise ZeroDivisionError
+
+        patch.setattr(posting, "change_pool", fails)
+        with pytest.raises(ZeroDivisionError):
+            pool.post(duel("b", "ana", "bob", 2))
+    pool.post(duel("c", "bob", "ana", 3), duel("b", "ana", "bob", 3))
+    assert states.read == [{"ana", "bob"}, set(), set()]
+    assert pool.is_sound()
+
+
+def test_a_commit_whose_answer_is_lost_is_seen(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the database although the writer was told that it failed."""
+    states = Watched()
+    pool = Written(store, states)
+    pool.post(duel("a", "ana", "bob", 1))
+    with monkeypatch.context() as patch:
+
+        def lost(*_: Any) -> None:
+            raise ConnectionError
+
+        patch.setattr(states, "update", lost)
+        with pytest.raises(ConnectionError):
+            pool.post(duel("b", "ana", "bob", 2))
+    pool.post(duel("c", "bob", "ana", 3))
+    assert states.read == [{"ana", "bob"}, set(), {"ana", "bob"}]
+    assert pool.is_sound()
+
+
+def test_a_post_that_cannot_be_rated_leaves_what_is_known(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The posts beside it are rated on it, and so are those after it."""
+    run = Elo.run
+
+    def failing(
+        self: Elo, state: State, history: eq.History, start: int, stop: int, *more: Any
+    ) -> None:
+        run(self, state, history, start, stop, *more)
+        if "hard" in history.match_ids[start:stop].tolist():
+            raise ConvergenceError("the rating of this match", 100, 0.5)
+
+    states = Watched()
+    pool = Written(store, states)
+    pool.post(duel("a", "ana", "bob", 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Elo, "run", failing)
+        posts = [Post([duel("hard", "ana", "bob", 2)]), Post([duel("good", "bob", "ana", 3)])]
+        answers = post_matches(store, pool.name, posts, NOW, states)
+    assert [isinstance(one, EquipoiseError) for one in answers] == [True, False]
+    pool.post(duel("c", "bob", "ana", 4))
+    assert not any(states.read[1:])
+    assert pool.is_sound()
+
+
+def test_memory_is_bounded(sqlite_store: Store) -> None:
+    """The pools that were written to longest ago are forgotten, the largest too if it must be."""
+    states = Watched(4_000)
+    pools = [Written(sqlite_store, states, name) for name in ("one", "two", "three")]
+    for turn in range(3):
+        for pool in pools:
+            pool.post(*(duel(f"{turn}-{n}", f"p{n}", f"p{n + 1}", None) for n in range(8)))
+            assert sum(one.size() for one in states._pools.values()) <= 4_000
+    assert 0 < len(states._pools) < 3
+    states.read.clear()
+    pools[2].post(duel("last", "p1", "p2", None))
+    assert states.read == [set()]
+    pools[2].post(*(duel(f"m{n}", f"q{n}", "p1", None) for n in range(60)))
+    assert sum(one.size() for one in states._pools.values()) <= 4_000
+    pools[2].post(duel("more", "p1", "p2", None))
+    assert all(pool.is_sound() for pool in pools)

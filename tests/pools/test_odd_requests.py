@@ -1,0 +1,110 @@
+"""Ids, cursors and times that nobody honest would send: refused in a sentence on every database."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.pools import amending
+from equipoise.pools.pool.pools import cursor_out, pool_message
+from equipoise.pools.reading import pool_reading
+from equipoise.store.connection import Store
+from pools.pool_trials import Trial, duel
+
+#: Names that are text, but could be taken for something else on the way to a database.
+ODD = [
+    "NULL",
+    "null",
+    '"',
+    "\\",
+    "{a,b}",
+    "x'; DROP TABLE log; --",
+    "%s",
+    ":wanted",
+    "🎉",
+    "e\u0301",
+    "\u00e9",
+    " ",
+    "a,b",
+    "\u2028",
+    "[1]",
+    "<b>",
+    "1.0",
+    "x" * 200,
+]
+
+
+def test_names_that_no_database_can_hold_are_not_found(store: Store) -> None:
+    """NUL characters and halves of surrogate pairs, wherever an id is asked for."""
+    pool = Trial(store)
+    pool.post(duel("first", "ada", "bob", 10))
+    for odd in ("ada\0", "\ud800", "\udfff\0"):
+        for ask in (
+            lambda: pool_message(store, odd),  # noqa: B023
+            lambda: pool_reading.player(store, pool.name, odd),  # noqa: B023
+            lambda: pool_reading.player_history(store, pool.name, odd),  # noqa: B023
+            lambda: pool_reading.match(store, pool.name, odd),  # noqa: B023
+            lambda: pool_reading.leaderboard(store, pool.name, around=odd),  # noqa: B023
+            lambda: pool.void(odd),  # noqa: B023
+        ):
+            with pytest.raises(NotFoundError, match="no "):
+                ask()
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**70), 10**30])
+def test_cursors_with_numbers_beyond_a_database_are_refused(store: Store, number: int) -> None:
+    """Whoever makes a cursor up is told so."""
+    pool = Trial(store)
+    pool.post(duel("first", "ada", "bob", 10))
+    for place in ((number, 1), (1, number)):
+        for ask in (pool_reading.player_history, pool_reading.matches):
+            names = (pool.name, "ada") if ask is pool_reading.player_history else (pool.name,)
+            with pytest.raises(InvalidParameterError, match="cursor must come from"):
+                ask(store, *names, cursor=cursor_out(place))  # type: ignore[operator]
+    with pytest.raises(InvalidParameterError, match="cursor must come from"):
+        amending.amendments(store, pool.name, cursor=cursor_out(number))
+    for place in ((False, 0.0, "ada", number), (False, 0.0, "a\0", 1)):
+        with pytest.raises(InvalidParameterError, match="cursor must come from"):
+            pool_reading.leaderboard(store, pool.name, cursor=cursor_out(place))
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "!!!", "é", "bnVsbA", "W10", "WzEsMl0gWzFd", "=" * 9])
+def test_cursors_that_are_none_are_refused(sqlite_store: Store, cursor: str) -> None:
+    """Of every kind of page."""
+    pool = Trial(sqlite_store)
+    pool.post(duel("first", "ada", "bob", 10))
+    for ask in (pool_reading.leaderboard, pool_reading.matches, amending.amendments):
+        with pytest.raises(InvalidParameterError, match="cursor must come from"):
+            ask(sqlite_store, pool.name, cursor=cursor)
+
+
+def test_names_come_back_as_they_were_posted(store: Store) -> None:
+    """Whatever they look like to SQL, JSON or an array of PostgreSQL; letters are not folded."""
+    pool = Trial(store, times="none")
+    teams = [TeamRequest([name], rank) for rank, name in enumerate(ODD)]
+    for name in ODD:
+        (seen,) = pool.post(MatchRequest(match=name, teams=teams))
+        assert seen.match == name
+        assert [team.players[0].player for team in seen.teams] == ODD
+    for name in ODD:
+        assert pool_reading.player(store, pool.name, name).matches == len(ODD)
+        assert pool_reading.match(store, pool.name, name).match == name
+        around = pool_reading.leaderboard(store, pool.name, around=name, limit=1)
+        assert [row.player for row in around.players] == [name]
+    pool.void("\\")
+    pool.settle()
+    assert pool.is_sound()
+    assert len(pool.ratings()) == len(ODD)
+
+
+def test_times_before_the_year_1_are_refused(store: Store) -> None:
+    """They could not be answered as dates."""
+    pool = Trial(store, times="datetime")
+    (problem,) = pool.refused(duel("first", "ada", "bob", -62_135_596_801)).problems  # type: ignore[attr-defined]
+    assert (problem.field, problem.rule) == ("time", "must not be before the year 1")
+    (seen,) = pool.post(duel("first", "ada", "bob", -62_135_596_800))
+    assert seen.time == "0001-01-01T00:00:00Z"
+    (seen,) = pool.post(duel("last", "ada", "bob", 100_000_000_000))
+    assert seen.time == "5138-11-16T09:46:40Z"
+    assert pool.is_sound()

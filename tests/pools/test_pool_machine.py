@@ -1,0 +1,462 @@
+"""A pool under everything that may be done to it, in any order, beside a plain list of matches."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import hypothesis.strategies as st
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+import equipoise as eq
+from equipoise.errors import ConflictError, InvalidDataError
+from equipoise.messages.matches import DifferenceMessage, MatchRequest, TeamRequest
+from equipoise.pools import amending
+from equipoise.pools.pool import deleting
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.reading.pool_reading import leaderboard, player_history
+from equipoise.pools.replay import replaying
+from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.replay.verifying import verify_pool
+from equipoise.rating.registry import make_system
+from equipoise.store import replays
+from equipoise.store.connection import Store
+from equipoise.store.pools import change_pool, get_pool
+from equipoise.store.sizes import Sizes
+from pools.pool_trials import Trial
+
+PLAYERS = ["ann", "bea", "cat", "dot", "eve"]
+
+#: Seconds after the start of the trial; few, so that many matches share one.
+TIMES = st.integers(0, 9)
+
+#: Who plays whom: an order of players, and which of them share a place with the one before.
+FIELDS = st.tuples(
+    st.permutations(PLAYERS), st.integers(2, 4), st.lists(st.booleans(), min_size=4, max_size=4)
+)
+
+
+def contest(match: str, drawn: Any, time: int | None, rated: bool = True) -> MatchRequest:
+    """Return a match of some players, each alone."""
+    order, size, tied = drawn
+    ranks = np.cumsum([0 if same else 1 for same in tied])
+    teams = [TeamRequest([order[place]], int(ranks[place])) for place in range(size)]
+    return MatchRequest(match=match, teams=teams, time=time, rated=rated)
+
+
+@dataclass
+class Known:
+    """What the plain list has of a match."""
+
+    seq: int
+    posted: MatchRequest
+    request: MatchRequest
+    time: int
+    void: bool = False
+
+
+@dataclass
+class Plain:
+    """A log without a database: what each match says now, and who was barred when."""
+
+    system: str
+    matches: dict[str, Known] = field(default_factory=dict)
+    turns: list[tuple[int, str, bool, int | None]] = field(default_factory=list)
+    seq: int = 0
+    last: int | None = None
+
+    def barred(self, player: str, seq: int, time: int) -> bool:
+        """Tell whether the last word about a player that holds for a match bars the player."""
+        state = False
+        for said, who, bars, since in self.turns:
+            holds = said < seq if since is None else since <= time
+            if who == player and holds:
+                state = bars
+        return state
+
+    def counted(self) -> list[tuple[int, int, list[tuple[str, int]]]]:
+        """Return (time, seq, players with ranks) of everything that counts, in order."""
+        found = []
+        for one in self.matches.values():
+            entered = [(str(team.players[0]), team.rank) for team in one.request.teams]
+            left = [(who, rank) for who, rank in entered if not self.barred(who, one.seq, one.time)]
+            if one.request.rated and not one.void and left:
+                found.append((one.time, one.seq, left))
+        return sorted(found)
+
+    def ratings(self) -> dict[str, float]:
+        """Return what the library makes of it, all at once."""
+        counted = self.counted()
+        if not counted:
+            return {}
+        names = sorted({who for _, _, entered in counted for who, _ in entered})
+        dense = [sorted({rank for _, rank in entered}) for _, _, entered in counted]
+        sizes = [len(entered) for _, _, entered in counted]
+        history = eq.History(
+            match_ids=np.arange(len(counted)),
+            player_ids=np.array(names, dtype=object),
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            player=np.array([names.index(who) for _, _, e in counted for who, _ in e], np.int64),
+            team=np.concatenate([np.arange(size) for size in sizes]).astype(np.int64),
+            rank=np.array(
+                [
+                    ranks.index(r)
+                    for ranks, (_, _, e) in zip(dense, counted, strict=True)
+                    for _, r in e
+                ],
+                np.int64,
+            ),
+            time=np.array([time * 1_000_000 for time, _, _ in counted], np.int64),
+        )
+        state = eq.replay(make_system(self.system, {}), history).state
+        numbers = state.system.at(state.state, np.arange(len(names)), None)["rating"].tolist()
+        return dict(zip(state.player_ids.tolist(), numbers, strict=True))
+
+
+class PoolMachine(RuleBasedStateMachine):
+    """A pool and the plain list beside it."""
+
+    store: Store
+    system: str
+    numbers: Iterator[int]
+
+    @initialize(late=st.sampled_from(["replay", "replay", "append", "reject"]))
+    def begin(self, late: str) -> None:
+        """Make a new pool with tiny checkpoints."""
+        name = f"trial{next(self.numbers)}"
+        self.late = late
+        self.pool = Trial(self.store, name, system=self.system, late=late)
+        self.plain = Plain(self.system)
+
+    # What is posted and amended.
+
+    @rule(drawn=FIELDS, time=TIMES, rated=st.sampled_from([True, True, True, False]))
+    def post(self, drawn: Any, time: int, rated: bool) -> None:
+        """Post a match, perhaps a late one."""
+        plain = self.plain
+        match = f"m{plain.seq + 1}"
+        request = contest(match, drawn, time, rated)
+        late = plain.last is not None and time < plain.last
+        if late and self.late == "reject":
+            assert isinstance(self.pool.answer(request), InvalidDataError)
+            return
+        (seen,) = self.pool.post(request)
+        counts_at = plain.last if late and self.late == "append" else time
+        assert counts_at is not None
+        plain.seq += 1
+        assert seen.seq == plain.seq
+        waits = late and self.late == "replay" and rated
+        assert seen.status == ("pending" if waits else "rated" if rated else "unrated")
+        plain.last = counts_at if plain.last is None else max(plain.last, counts_at)
+        plain.matches[match] = Known(plain.seq, request, request, counts_at)
+
+    @precondition(lambda self: self.plain.matches)
+    @rule(data=st.data())
+    def post_again(self, data: st.DataObject) -> None:
+        """Post what is there: nothing changes. Post it otherwise: it is refused."""
+        known = data.draw(st.sampled_from(list(self.plain.matches.values())))
+        before = pool_message(self.store, self.pool.name)
+        (seen,) = self.pool.post(known.posted)
+        assert seen.seq == known.seq
+        other = MatchRequest(
+            match=known.posted.match,
+            teams=known.posted.teams,
+            time=known.posted.time,
+            weight=2.0,
+        )
+        assert isinstance(self.pool.answer(other), ConflictError)
+        assert pool_message(self.store, self.pool.name) == before
+
+    @precondition(lambda self: self.plain.matches)
+    @rule(data=st.data(), asked_before=st.booleans())
+    def void_or_restore(self, data: st.DataObject, asked_before: bool) -> None:
+        """Void a match, or restore it if it is void; the other is refused."""
+        match = data.draw(st.sampled_from(sorted(self.plain.matches)))
+        known = self.plain.matches[match]
+        do, other = (
+            (self.pool.restore, self.pool.void)
+            if known.void
+            else (self.pool.void, self.pool.restore)
+        )
+        with pytest.raises(ConflictError):
+            other(match)
+        foreseen = do(match, preview=True) if asked_before else None
+        assert do(match).seq == self.plain.seq + 1
+        self.plain.seq += 1
+        known.void = not known.void
+        if foreseen is not None:
+            self._came_as(foreseen)
+
+    @precondition(lambda self: self.plain.matches)
+    @rule(
+        data=st.data(),
+        drawn=FIELDS,
+        time=st.none() | TIMES,
+        rated=st.sampled_from([True, True, False]),
+        asked_before=st.booleans(),
+    )
+    def correct(
+        self, data: st.DataObject, drawn: Any, time: int | None, rated: bool, asked_before: bool
+    ) -> None:
+        """Correct a match, perhaps its time too."""
+        match = data.draw(st.sampled_from(sorted(self.plain.matches)))
+        known = self.plain.matches[match]
+        request = contest(match, drawn, time, rated)
+        foreseen = self.pool.correct(request, preview=True) if asked_before else None
+        self.pool.correct(request)
+        self.plain.seq += 1
+        known.request = request
+        known.time = known.time if time is None else time
+        assert self.plain.last is not None
+        self.plain.last = max(self.plain.last, known.time)
+        if foreseen is not None:
+            self._came_as(foreseen)
+
+    @rule(player=st.sampled_from(PLAYERS), since=st.none() | TIMES, bars=st.booleans())
+    def bar(self, player: str, since: int | None, bars: bool) -> None:
+        """Disqualify or reinstate a player."""
+        how = self.pool.disqualify if bars else self.pool.reinstate
+        barred_now = next((t[2] for t in reversed(self.plain.turns) if t[1] == player), False)
+        if since is None and barred_now == bars:
+            with pytest.raises(ConflictError):
+                how(player)
+            return
+        how(player, since)
+        self.plain.seq += 1
+        self.plain.turns.append((self.plain.seq, player, bars, since))
+
+    # What is done in the background.
+
+    @rule()
+    def replay(self) -> None:
+        """Replay, and see that what is told of it is what happened."""
+        before, generation = self.pool.ratings(), self._generation()
+        if not self.pool.replay():
+            assert self.pool.ratings() == before
+            return
+        after = self.pool.ratings()
+        assert self._generation() > generation
+        with self.store.read() as connection:
+            record = get_pool(connection, self.pool.name)
+            last = replays.first_replay_with(connection, record.id, self.plain.seq)
+        if last is not None and last.generation == record.generation:
+            found = msgspec.json.decode(last.difference, type=DifferenceMessage)
+            assert self._told(found) == self._changed(before, after)
+            assert found.changed == len(found.players)
+
+    @rule(steps=st.integers(0, 8))
+    def replay_half(self, steps: int) -> None:
+        """Stop a replay on the way; readers see what they saw."""
+        before, left = self.pool.ratings(), [steps]
+
+        def stop() -> bool:
+            left[0] -= 1
+            assert self.pool.ratings() == before
+            return left[0] < 0
+
+        if not self.pool.replay(stop=stop):
+            assert self.pool.ratings() == before
+
+    @precondition(lambda self: self._pending())
+    @rule(steps=st.integers(0, 6), abandoned=st.booleans())
+    def replay_taken_over(self, steps: int, abandoned: bool) -> None:
+        """Let somebody else take a replay over whose owner was silent for too long.
+
+        abandoned : that one, too, stops on the way
+        """
+        left = [steps]
+
+        def stop() -> bool:
+            left[0] -= 1
+            if left[0] == -1:
+                with self.store.write() as connection:
+                    record = get_pool(connection, self.pool.name, lock=True)
+                    change_pool(connection, record.id, replay_until=0)
+                further = [3]
+
+                def stop_too() -> bool:
+                    further[0] -= 1
+                    return abandoned and further[0] < 0
+
+                self.pool.replay(owner="another", stop=stop_too)
+            return False
+
+        with contextlib.suppress(ConflictError):
+            self.pool.replay(stop=stop)
+
+    @precondition(lambda self: self._pending())
+    @rule(data=st.data(), steps=st.integers(0, 6))
+    def post_into_a_replay(self, data: st.DataObject, steps: int) -> None:
+        """Post and amend while a replay is under way."""
+        left = [steps]
+        doing: list[Callable[[], None]] = [
+            lambda: self.post(data.draw(FIELDS), data.draw(TIMES), True),
+            lambda: self.correct(data, data.draw(FIELDS), data.draw(TIMES), True, False),
+            lambda: self.void_or_restore(data, False),
+            lambda: self.bar("ann", data.draw(st.none() | TIMES), data.draw(st.booleans())),
+            lambda: replaying.rerate(self.store, self.pool.name),
+        ]
+        what = data.draw(st.lists(st.sampled_from(doing), min_size=1, max_size=2))
+
+        def stop() -> bool:
+            left[0] -= 1
+            if left[0] == -1 and self.plain.matches:
+                for one in what:
+                    one()
+            return False
+
+        self.pool.replay(stop=stop)
+
+    @rule()
+    def rerate(self) -> None:
+        """Ask for all of it anew."""
+        replaying.rerate(self.store, self.pool.name)
+
+    @rule(steps=st.integers(0, 3))
+    def clear_out(self, steps: int) -> None:
+        """Delete what nobody sees, perhaps not all of it."""
+        left = [steps]
+
+        def stop() -> bool:
+            left[0] -= 1
+            return left[0] < 0
+
+        deleting.collect_garbage(self.store, self.pool.name, stop=stop)
+
+    @rule()
+    def keep(self) -> None:
+        """Keep a checkpoint, if one is due."""
+        keep_checkpoints(self.store, self.pool.name)
+
+    # What holds throughout.
+
+    @invariant()
+    def is_sound(self) -> None:
+        """See that the log gives what readers see, replayed or not yet."""
+        found = verify_pool(self.store, self.pool.name)
+        assert found.identical, found.differences
+
+    @invariant()
+    def is_what_the_library_makes_of_it(self) -> None:
+        """See that nothing is missing once nothing waits."""
+        if not self._pending():
+            assert self.pool.ratings() == self.plain.ratings()
+
+    @invariant()
+    def pages_add_up(self) -> None:
+        """See that pages list every player once, best first, and histories every match.
+
+        Those who are disqualified come after all others.
+        """
+        rows, cursor = [], None
+        while True:
+            page = leaderboard(self.store, self.pool.name, cursor=cursor, limit=2)
+            rows += page.players
+            cursor = page.next
+            if cursor is None:
+                break
+        shown = [(row.disqualified, -row.rating, row.player) for row in rows]
+        assert shown == sorted(shown)
+        assert len({row.player for row in rows}) == len(rows)
+        for row in rows:
+            history = player_history(self.store, self.pool.name, row.player, limit=1000).matches
+            assert all(
+                one.rating_before + one.change == pytest.approx(one.rating) for one in history
+            )
+            ratings = [one.rating for one in history]
+            befores = [one.rating_before for one in history]
+            assert ratings[1:] == befores[:-1]
+            assert not ratings or ratings[0] == row.rating
+
+    def teardown(self) -> None:
+        """Replay what waits, and see that all of it counts."""
+        if not hasattr(self, "pool"):
+            return
+        with self.store.write() as connection:
+            record = get_pool(connection, self.pool.name, lock=True)
+            change_pool(connection, record.id, replay_until=None)
+        self.pool.settle()
+        self.is_sound()
+        assert self.pool.ratings() == self.plain.ratings()
+
+    def _pending(self) -> bool:
+        return pool_message(self.store, self.pool.name).pending
+
+    def _generation(self) -> int:
+        return pool_message(self.store, self.pool.name).generation
+
+    def _changed(
+        self, before: dict[str, float], after: dict[str, float]
+    ) -> dict[str, tuple[float | None, float | None]]:
+        """Return whose rating differs, as it was and as it is."""
+        return {
+            player: (before.get(player), after.get(player))
+            for player in {**before, **after}
+            if before.get(player) != after.get(player)
+        }
+
+    def _told(self, difference: DifferenceMessage) -> dict[str, tuple[float | None, float | None]]:
+        """Return whose rating is said to differ; of others only the deviation may."""
+        return {
+            one.player: (one.rating_before, one.rating)
+            for one in difference.players
+            if one.rating_before != one.rating
+        }
+
+    def _came_as(self, foreseen: Any) -> None:
+        """See that a replay changes what was foreseen."""
+        with self.store.read() as connection:
+            until = get_pool(connection, self.pool.name).replay_until
+        before, pending = self.pool.ratings(), self._pending()
+        if until is not None or not self.pool.replay():
+            assert pending or foreseen.difference.changed == 0
+            return
+        if amending.amendment(self.store, self.pool.name, self.plain.seq).difference.matches == 0:
+            # It changes nothing by itself, and what waited before was not asked for.
+            return
+        after = self.pool.ratings()
+        assert self._told(foreseen.difference) == self._changed(before, after)
+        found = amending.amendment(self.store, self.pool.name, self.plain.seq)
+        assert found.status == "done"
+        if found.difference is not None and found.difference.matches:
+            assert found.difference == foreseen.difference
+
+
+def test_a_pool_is_what_its_log_says(store: Store) -> None:
+    """Whatever was posted, amended, replayed, given up, taken over or cleared out, in any order."""
+    sizes = Sizes(matches=3, checkpoint_interval=5, checkpoints=4, rows=3, players_left=2)
+    store = Store(store.engine, sizes)
+    names = iter(range(1_000_000))
+
+    class Machine(PoolMachine):
+        pass
+
+    # One that remembers performances, and one whose ratings are all that it knows.
+    Machine.system = "elo-mmr" if store.is_sqlite else "elo"
+    Machine.store, Machine.numbers = store, names
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=STEPS,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+#: Enough to meet every rule, few enough for a loaded machine; raise them to look for more.
+EXAMPLES, STEPS = 4, 25

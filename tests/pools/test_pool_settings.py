@@ -1,0 +1,211 @@
+"""Settings of a pool are changed by records of the log, and hold from their place in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.errors import ConflictError, InvalidDataError
+from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
+from equipoise.pools.amending import amendment, amendments
+from equipoise.pools.exchange.exporting import export_file
+from equipoise.pools.exchange.importing import ImportRequest, import_pool
+from equipoise.pools.pool.access import audit_page
+from equipoise.pools.pool.pools import create_pool, pool_message
+from equipoise.pools.pool.settings import change_settings
+from equipoise.pools.reading.pool_reading import leaderboard
+from equipoise.pools.replay.replaying import maintain_pool, pending_pools, rerate
+from equipoise.store.connection import Store
+from equipoise.store.sizes import Sizes
+from pools.pool_trials import NOW, Trial, duel
+
+DAY = 86_400
+
+
+def change(trial: Trial, **settings: Any) -> PoolMessage:
+    """Change settings of a pool."""
+    return change_settings(trial.store, trial.name, PoolChange(**settings), NOW, key=7)
+
+
+def tended(trial: Trial) -> Trial:
+    """Return a pool once nothing waits in the background."""
+    while pending_pools(trial.store):
+        maintain_pool(trial.store, trial.name, owner="tester", stop=lambda: False)
+    return trial
+
+
+def imported(store: Store, path: Path, pool: str, **settings: object) -> Trial:
+    """Return the pool that a log makes."""
+    request = ImportRequest(
+        history=HistoryRequest(source=str(path)), create=True, settings=settings
+    )
+    import_pool(store, pool, request, NOW)
+    found = Trial.__new__(Trial)
+    found.store, found.name = store, pool
+    return found
+
+
+def test_late_holds_from_its_place_in_the_log(store: Store, tmp_path: Path) -> None:
+    """What was refused before is taken after, and an import takes each match as the pool did."""
+    pool = Trial(store)
+    pool.post(duel("a", "ana", "ben", 100))
+    assert isinstance(pool.refused(duel("b", "ben", "cyd", 50)), InvalidDataError)
+    assert change(pool, late="append", reason="slow uploads").late == "append"
+    (late,) = pool.post(duel("b", "ben", "cyd", 50))
+    assert (late.time, late.played) == (100, 50)
+    change(pool, late="replay")
+    assert pool.post(duel("c", "cyd", "ana", 60))[0].status == "pending"
+    change(pool, late="reject")
+    pool.refused(duel("d", "cyd", "ana", 60))
+    pool.settle()
+    assert pool.is_sound()
+    path = tmp_path / "log.ndjson"
+    export_file(store, pool.name, "log", str(path))
+    assert json.loads(path.read_text().splitlines()[0])["settings"]["late"] == "reject"
+    again = imported(store, path, "again")
+    assert again.is_sound()
+    assert again.ratings() == pool.ratings()
+    assert pool_message(store, "again").late == "reject"
+    export_file(store, "again", "log", str(tmp_path / "again.ndjson"))
+    lines = [path.read_text().splitlines()[1:] for path in sorted(tmp_path.glob("*.ndjson"))]
+    assert [json.loads(one) | {"key": None} for one in lines[0]] == [
+        json.loads(one) | {"key": None} for one in lines[1]
+    ]
+    # Run again, also with settings given on purpose, it finds all of it there.
+    imported(store, path, "again")
+    imported(store, path, "again", late="reject")
+    with pytest.raises(ConflictError, match="late is 'reject', you sent 'append'"):
+        imported(store, path, "again", late="append")
+    assert pool_message(store, "again").last_seq == pool_message(store, pool.name).last_seq
+
+
+def test_a_change_is_a_record_with_old_and_new(store: Store) -> None:
+    """In the log, in the audit log, and nowhere where nothing is changed."""
+    pool = Trial(store)
+    changed = change(pool, public=True, inactive_days=30, reason="open league")
+    assert (changed.public, changed.inactive_days, changed.last_seq) == (True, 30.0, 1)
+    told = amendment(store, pool.name, 1)
+    assert (told.kind, told.status, told.reason) == ("settings", "done", "open league")
+    assert told.settings == {"public": True, "inactive_days": 30.0}
+    assert told.settings_before == {"public": False, "inactive_days": None}
+    assert change(pool, public=True, late="reject", system="elo") == changed
+    assert len(amendments(store, pool.name).amendments) == 1
+    (entry, made) = audit_page(store, pool=pool.name).entries
+    assert (entry.what, entry.key, made.what) == ("pool.changed", 7, "pool.created")
+    assert entry.detail["settings"] == told.settings
+    assert change(pool, inactive_days=None).inactive_days is None
+    assert pool.is_sound()
+
+
+@pytest.mark.parametrize("piece", [3, 2_500])
+def test_the_board_follows_what_is_shown(store: Store, piece: int) -> None:
+    """Provisional players, shown ratings and decay, at once or in small steps, and back again."""
+    store = Store(store.engine, Sizes(board=piece))
+    pool = Trial(store, system="glicko")
+    names = ["ana", "ben", "cyd", "dee", "eve", "fay", "gus"]
+    for at in range(20):
+        pool.post(duel(f"m{at}", names[at % 7], names[(at + 1 + at % 3) % 7], at * DAY))
+    before = leaderboard(store, pool.name)
+    change(pool, placement_matches=6, display_deviations=2.0, display_floor=1000.0)
+    tended(pool)
+    assert pool.is_sound()
+    seen = leaderboard(store, pool.name, provisional=True)
+    assert {row.player: row.provisional for row in seen.players} == {
+        row.player: row.matches < 6 for row in before.players
+    }
+    for row in seen.players:
+        assert row.display == max(row.rating - 2.0 * (row.deviation or 0.0), 1000.0)
+    change(pool, display_decay_per_day=5.0, display_decay_after_days=1.0)
+    tended(pool)
+    decayed = leaderboard(store, pool.name, provisional=True)
+    assert decayed.players != seen.players
+    alike = Trial(
+        store,
+        "alike",
+        system="glicko",
+        placement_matches=6,
+        display_deviations=2.0,
+        display_floor=1000.0,
+        display_decay_per_day=5.0,
+        display_decay_after_days=1.0,
+    )
+    for at in range(20):
+        alike.post(duel(f"m{at}", names[at % 7], names[(at + 1 + at % 3) % 7], at * DAY))
+    tended(alike)
+    assert leaderboard(store, "alike", provisional=True).players == decayed.players
+    change(
+        pool, placement_matches=0, display_deviations=0.0, display_floor=None,
+        display_decay_per_day=0.0, display_decay_after_days=30.0,
+    )  # fmt: skip
+    tended(pool)
+    assert pool.is_sound()
+    assert leaderboard(store, pool.name).players == before.players
+
+
+def test_a_change_while_a_replay_is_under_way(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The replay writes ratings by the old settings; once it is in place they follow the new."""
+    from equipoise.pools.replay import replaying
+
+    pool = Trial(store)
+    for at in range(12):
+        pool.post(duel(f"m{at}", "ana", f"p{at % 4}", at))
+    rerate(store, pool.name)
+    swap = replaying._swap
+
+    def changed_first(replay: Any) -> None:
+        change(pool, placement_matches=5)
+        swap(replay)
+
+    monkeypatch.setattr(replaying, "_swap", changed_first)
+    assert pool.replay()
+    monkeypatch.undo()
+    tended(pool)
+    assert pool.is_sound()
+    assert [row.player for row in leaderboard(store, pool.name).players] == ["ana"]
+
+
+def test_what_the_system_reads_cannot_be_changed(store: Store) -> None:
+    """The sentence names what differs, and what to do instead."""
+    pool = Trial(store)
+    for settings, told in (
+        ({"system": "glicko2"}, "system is 'elo', you sent 'glicko2'"),
+        ({"parameters": {"k": 20.0}}, r"parameters\.k is 32\.0, you sent 20\.0"),
+        ({"statistics": {"kills": 1.0}}, r"statistics is \{\}, you sent \{\"kills\":1\.0\}"),
+        ({"times": "none"}, "times is 'seconds', you sent 'none'"),
+    ):
+        with pytest.raises(ConflictError, match=told) as refused:
+            change(pool, late="append", **settings)
+        assert "late" not in str(refused.value).partition("Its matches")[0]
+        assert "end the season" in str(refused.value)
+    assert pool_message(store, pool.name).late == "reject"
+    assert change(pool, times="datetime", parameters={"k": 32}).times == "datetime"
+    with pytest.raises(InvalidDataError):
+        change(pool, placement_matches=-1)
+    with pytest.raises(InvalidDataError):
+        change(pool, reason="x" * 2001)
+
+
+def test_making_a_pool_again_names_every_difference(store: Store) -> None:
+    """A parameter that is given as its default is no difference."""
+    create_pool(store, "x", PoolRequest(system="elo", placement_matches=3), NOW)
+    same = PoolRequest(system="elo", placement_matches=3, parameters={"k": 32.0})
+    assert create_pool(store, "x", same, NOW).pool == "x"
+    with pytest.raises(ConflictError) as refused:
+        create_pool(store, "x", PoolRequest(system="elo", late="append"), NOW)
+    assert str(refused.value) == (
+        "Pool 'x' already exists with different settings: late is 'reject', you sent 'append'; "
+        "placement_matches is 3, you sent 0. Use PATCH /v1/pools/x to change them."
+    )
+    with pytest.raises(ConflictError) as refused:
+        create_pool(store, "x", PoolRequest(system="glicko2", placement_matches=3), NOW)
+    assert str(refused.value) == (
+        "Pool 'x' already exists with different settings: system is 'elo', you sent 'glicko2'. "
+        "system cannot be changed: use another name, or end the season with other settings, "
+        "POST /v1/pools/x/seasons."
+    )

@@ -1,0 +1,427 @@
+"""Posting matches: what is recorded, what is refused, and why."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+
+import equipoise as eq
+from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
+from equipoise.messages.matches import (
+    MatchRequest,
+    ParticipationRequest,
+    PostedMessage,
+    TeamRequest,
+)
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading.pool_reading import match
+from equipoise.pools.reading.pool_reading import player as read_player
+from equipoise.rating.classical.elo import Elo
+from equipoise.rating.registry import SYSTEMS
+from equipoise.store.connection import Store
+from pools.pool_trials import NOW, Trial, duel, rated_alone
+
+
+def test_a_late_match_that_is_not_rated_wants_no_replay(store: Store) -> None:
+    """Nobody's rating could change; once corrected to one that counts, it does want one."""
+    pool = Trial(store, late="replay")
+    pool.post(duel("first", "ada", "bob", 10))
+    (seen,) = pool.post(duel("friendly", "ada", "cyd", 5, rated=False))
+    assert seen.status == "unrated"
+    assert not pool_message(store, pool.name).pending
+    assert pool.is_sound()
+    pool.correct(duel("friendly", "ada", "cyd", 5))
+    pool.settle()
+    assert pool.is_sound()
+    assert set(pool.ratings()) == {"ada", "bob", "cyd"}
+
+
+def test_the_same_again_changes_nothing_and_gets_the_same_answer(store: Store) -> None:
+    """In another post, in the same one, and with ids and times written in another way."""
+    pool = Trial(store)
+    first = duel("1", "7", "8", 1_600_000_000)
+    (seen,) = pool.post(first)
+    same = MatchRequest(
+        match=1,
+        time="2020-09-13T12:26:40Z",
+        teams=[TeamRequest([7], 0), TeamRequest([ParticipationRequest(player=8)], 1)],
+    )
+    assert pool.post(same, first, same) == [seen, seen, seen]
+    told = pool.answer(same, duel("2", "7", "8", 1_600_000_001), detailed=False)
+    assert told == PostedMessage(new=1, known=1, seq=2)
+    assert pool_message(store, pool.name).last_seq == 2
+    pool.post(duel("3", "7", "9", 1_600_000_001), duel("3", "7", "9", 1_600_000_001))
+    assert pool_message(store, pool.name).matches == 3
+    assert pool.is_sound()
+
+
+def test_what_is_known_comes_back_as_it_counts_now(store: Store) -> None:
+    """Void, or corrected; the answer to a post is what asking for the match gives."""
+    pool = Trial(store)
+    first, second = duel("first", "ada", "bob", 1), duel("second", "ada", "bob", 2)
+    pool.post(first, second)
+    pool.void("first")
+    pool.correct(duel("second", "bob", "ada", 2))
+    pool.settle()
+    again = pool.post(first, second)
+    assert [one.status for one in again] == ["void", "rated"]
+    assert [one.corrected for one in again] == [None, 4]
+    assert again == [match(store, pool.name, name) for name in ("first", "second")]
+    assert isinstance(pool.refused(duel("second", "bob", "ada", 2)), ConflictError)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        duel("first", "bob", "ada", 1),
+        duel("first", "ada", "bob", 2),
+        duel("first", "ada", "bob", None),
+        duel("first", "ada", "bob", 1, weight=2.0),
+        duel("first", "ada", "bob", 1, rated=False),
+        duel("first", "ada", "bob ", 1),
+    ],
+)
+def test_other_content_under_the_same_id_is_a_conflict(
+    sqlite_store: Store, other: MatchRequest
+) -> None:
+    """It is named, and nothing of the post is recorded."""
+    pool = Trial(sqlite_store)
+    pool.post(duel("first", "ada", "bob", 1))
+    refused = pool.refused(duel("new", "ada", "bob", 3), other)
+    assert isinstance(refused, ConflictError)
+    assert "first" in str(refused)
+    assert pool_message(sqlite_store, pool.name).matches == 1
+
+
+def test_a_post_that_is_refused_leaves_the_others_alone(store: Store) -> None:
+    """Posts of one transaction are taken in turn, each whole or not at all."""
+    pool = Trial(store)
+    good, bad = duel("a", "ada", "bob", 5), duel("b", "ada", "ada", 6)
+    posts = [
+        Post([good]),
+        Post([duel("c", "ada", "cyd", 7), bad], first_line=11),
+        Post([duel("a", "cyd", "bob", 5)]),
+        Post([duel("c", "cyd", "ada", 8), good], detailed=False),
+        Post([duel("d", "bob", "ada", 6)]),
+        Post([]),
+    ]
+    answers = post_matches(store, pool.name, posts, NOW)
+    assert [type(one) for one in answers] == [
+        list,
+        InvalidDataError,
+        ConflictError,
+        PostedMessage,
+        InvalidDataError,
+        list,
+    ]
+    assert answers[3] == PostedMessage(new=1, known=1, seq=2)
+    (problem,) = answers[1].problems  # type: ignore[union-attr]
+    assert (problem.line, problem.field, problem.got) == (12, "player", "ada")
+    assert pool.ratings() == rated_alone(store, [good, duel("c", "cyd", "ada", 8)])
+    assert pool.is_sound()
+
+
+def test_every_problem_of_a_post_is_told(sqlite_store: Store) -> None:
+    """By line, field, rule and what came."""
+    pool = Trial(sqlite_store, system="glicko2")
+    refused = pool.refused(
+        duel("fine", "ada", "bob", 1),
+        duel("", "ada", "bob\n", "soon"),
+        MatchRequest(match="x" * 201, time=10**12, weight=math.nan, teams=[]),
+        MatchRequest(
+            match="y",
+            time=1,
+            weight=-1.0,
+            performance_ceiling=math.inf,
+            teams=[
+                TeamRequest(["ada", "bob"], -1),
+                TeamRequest([], 2**40),
+                TeamRequest([ParticipationRequest("cyd", share=2.0, performance=math.nan)], 2),
+            ],
+        ),
+    )
+    assert isinstance(refused, InvalidDataError)
+    told = {(one.line, one.field) for one in refused.problems}
+    assert told == {
+        *((2, field) for field in ("match", "player", "time")),
+        *((3, field) for field in ("match", "weight", "teams", "time")),
+        *((4, field) for field in ("weight", "performance_ceiling", "rank", "players", "teams")),
+        *((4, field) for field in ("share", "performance")),
+    }
+    assert all(one.rule for one in refused.problems)
+    assert pool_message(sqlite_store, pool.name).last_seq == 0
+
+
+def test_a_late_match_is_refused_where_the_pool_says_so(store: Store) -> None:
+    """With the time of the last one; one that was there before is not late."""
+    pool = Trial(store, late="reject")
+    early = duel("early", "ada", "bob", 1)
+    pool.post(early, duel("last", "ada", "bob", 5))
+    refused = pool.refused(duel("late", "ada", "bob", 4), duel("later", "ada", "bob", 3))
+    assert isinstance(refused, InvalidDataError)
+    assert [(one.line, one.field, one.got) for one in refused.problems] == [
+        (1, "time", "4"),
+        (2, "time", "3"),
+    ]
+    assert "5" in refused.problems[0].rule
+    pool.post(early)
+    # In one post, too, order counts.
+    assert isinstance(
+        pool.refused(duel("x", "ada", "bob", 9), duel("y", "ada", "bob", 8)), InvalidDataError
+    )
+    assert pool_message(store, pool.name).matches == 2
+
+
+def test_a_late_match_counts_at_the_time_of_the_last_one(store: Store) -> None:
+    """Where the pool appends it; posted again it is still the same match."""
+    pool = Trial(store, late="append")
+    late = duel("late", "cyd", "ada", 2)
+    pool.post(duel("first", "ada", "bob", 5))
+    (seen,) = pool.post(late)
+    assert (seen.time, seen.status) == (5, "rated")
+    assert pool.post(late) == [seen]
+    order = [duel("first", "ada", "bob", 5), duel("late", "cyd", "ada", 5)]
+    assert pool.ratings() == rated_alone(store, order)
+    assert pool.is_sound()
+
+
+def test_a_late_match_is_put_in_its_place(store: Store) -> None:
+    """Where the pool replays it; until then it is pending and changes nothing."""
+    pool = Trial(store, late="replay")
+    first, late = duel("first", "ada", "bob", 5), duel("late", "bob", "ada", 2)
+    pool.post(first)
+    before = pool.ratings()
+    (seen,) = pool.post(late)
+    assert (seen.time, seen.status) == (2, "pending")
+    assert [team.players[0].counted for team in seen.teams] == [False, False]
+    assert pool.ratings() == before
+    assert match(store, pool.name, "late") == seen
+    assert pool.is_sound()
+    pool.settle()
+    assert match(store, pool.name, "late").status == "rated"
+    assert pool.ratings() == rated_alone(store, [late, first])
+    assert pool.is_sound()
+
+
+def test_a_match_without_a_time_took_place_when_it_was_received(store: Store) -> None:
+    """Or with the last one, where that is said to be later still."""
+    pool = Trial(store)
+    assert pool.post(duel("first", "ada", "bob", None))[0].time == NOW // 1_000_000
+    pool.post(duel("ahead", "ada", "bob", 2_000_000_000))
+    assert pool.post(duel("next", "ada", "bob", None))[0].time == 2_000_000_000
+    assert pool.is_sound()
+
+
+def test_a_match_that_cannot_be_rated_is_refused_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its post with it; the posts before and after it are rated as if it had not come."""
+    run = Elo.run
+
+    def failing(
+        self: Elo, state: object, history: eq.History, start: int, stop: int, *more: object
+    ) -> None:
+        run(self, state, history, start, stop, *more)  # type: ignore[arg-type]
+        if any(str(one).startswith("hard") for one in history.match_ids[start:stop]):
+            raise ConvergenceError("the rating of this match", 100, 0.5)
+
+    monkeypatch.setattr(Elo, "run", failing)
+    pool = Trial(store)
+    good = [duel(f"good{number}", "ada", "bob", number) for number in range(4)]
+    posts = [
+        Post(good[:1]),
+        Post([good[1], duel("hard1", "ada", "bob", 5)], first_line=7),
+        Post([duel("hard2", "ada", "bob", 6)]),
+        Post(good[2:]),
+    ]
+    answers = post_matches(store, pool.name, posts, NOW)
+    assert [isinstance(one, InvalidDataError) for one in answers] == [False, True, True, False]
+    (problem,) = answers[1].problems  # type: ignore[union-attr]
+    assert (problem.line, problem.field, problem.got) == (8, "match", "hard1")
+    assert "hard1 cannot be rated: " in str(answers[1])
+    assert pool_message(store, pool.name).last_seq == 3
+    assert pool.ratings() == rated_alone(store, [good[0], *good[2:]])
+    assert pool.is_sound()
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_no_weight_breaks_a_pool(sqlite_store: Store, name: str) -> None:
+    """It is rated, or refused in a sentence; what is shown are numbers."""
+    for number, weight in enumerate([5e-324, 1e-300, 1e300, 1.7e308]):
+        pool = Trial(sqlite_store, f"pool{number}", system=name, display_deviations=2.0)
+        for day in range(3):
+            answer = pool.answer(duel(f"m{day}", "ada", "bob", 86_400 * day, weight=weight))
+            assert isinstance(answer, list | InvalidDataError)
+        assert all(math.isfinite(rating) for rating in pool.ratings().values())
+        for player in pool.ratings():
+            shown = read_player(sqlite_store, pool.name, player, at=10_000_000)
+            assert math.isfinite(shown.display)
+        assert pool.is_sound()
+
+
+def test_minus_zero_is_zero(store: Store) -> None:
+    """SQLite keeps no sign of a zero, and both databases are to say the same."""
+    pool = Trial(store, system="team-glicko2")
+    teams = [TeamRequest([ParticipationRequest(name, performance=-0.0)], 0) for name in ("a", "b")]
+    (seen,) = pool.post(MatchRequest(match="first", time=1, teams=teams))
+    (again,) = pool.post(MatchRequest(match="first", time=1, teams=teams))
+    assert [str(team.players[0].performance) for team in seen.teams] == ["0.0", "0.0"]
+    assert again == seen
+    assert pool.is_sound()
+
+
+def scored(match: str, time: int, *scores: float, **more: object) -> MatchRequest:
+    """Return a match of players a, b, c, ... by their scores."""
+    teams = [
+        TeamRequest([name], score=score) for name, score in zip("abcdef", scores, strict=False)
+    ]
+    return MatchRequest(match=match, teams=teams, time=time, **more)  # type: ignore[arg-type]
+
+
+def ranked(match: str, time: int, *ranks: int) -> MatchRequest:
+    """Return a match of players a, b, c, ... by their ranks."""
+    teams = [TeamRequest([name], rank) for name, rank in zip("abcdef", ranks, strict=False)]
+    return MatchRequest(match=match, teams=teams, time=time)
+
+
+def test_scores_make_the_places(store: Store) -> None:
+    """The highest is first, and equal ones tie; ratings are those of the same places by rank."""
+    pool = Trial(store, late="replay")
+    posted = [scored("1", 10, 7, 9.5, 7, -2), scored("3", 30, 0, -0.0), ranked("4", 40, 2, 1, 2)]
+    seen = pool.post(*posted)
+    assert [[team.rank for team in one.teams] for one in seen] == [[2, 1, 2, 4], [1, 1], [2, 1, 2]]
+    pool.post(scored("2", 20, 1, 2, 3))
+    pool.settle()
+    assert pool.is_sound()
+    same = [ranked("1", 10, 2, 1, 2, 3), ranked("2", 20, 3, 2, 1), ranked("3", 30, 1, 1), posted[2]]
+    assert pool.ratings() == rated_alone(store, same)
+
+
+def test_the_same_scores_again_change_nothing(store: Store) -> None:
+    """Scores are kept as they were posted: other scores in the same order are other content."""
+    pool = Trial(store)
+    (seen,) = pool.post(scored("1", 10, 3, 1, 0))
+    assert pool.post(scored("1", 10, 3.0, 1.0, -0.0)) == [seen]
+    for other in (scored("1", 10, 4, 1, 0), ranked("1", 10, 1, 2, 3)):
+        assert isinstance(pool.refused(other), ConflictError)
+    pool.correct(scored("1", 10, 1, 3, 0))
+    pool.settle()
+    assert [team.rank for team in match(store, pool.name, "1").teams] == [2, 1, 3]
+    pool.disqualify("b")
+    pool.settle()
+    assert pool.is_sound()
+
+
+@pytest.mark.parametrize(
+    ("teams", "told"),
+    [
+        (
+            [TeamRequest(["a"], 1, score=2.0), TeamRequest(["b"], 2, score=1.0)],
+            [
+                ("score", "cannot be combined with rank", "score 2 and rank 1"),
+                ("score", "cannot be combined with rank", "score 1 and rank 2"),
+            ],
+        ),
+        (
+            [TeamRequest(["a"], 1), TeamRequest(["b"], score=1.0)],
+            [("score", "must be given for all teams of a match or for none", "a team with a rank")],
+        ),
+        (
+            [TeamRequest(["a"], score=2.0), TeamRequest(["b"])],
+            [("score", "must be given for all teams of a match", "1 of 2 teams with a score")],
+        ),
+        (
+            [TeamRequest(["a"], 1), TeamRequest(["b"])],
+            [("rank", "or score for all of them", "a team without a rank")],
+        ),
+        (
+            [TeamRequest(["a"], score=math.inf), TeamRequest(["b"], score=2.0**54)],
+            [("score", "from -2^53 to 2^53", "inf"), ("score", "from -2^53", str(2.0**54))],
+        ),
+    ],
+)
+def test_all_teams_have_a_rank_or_all_a_score(
+    sqlite_store: Store, teams: list[TeamRequest], told: list[tuple[str, str, str]]
+) -> None:
+    refused = Trial(sqlite_store).refused(MatchRequest("m", teams, time=1))
+    assert isinstance(refused, InvalidDataError)
+    for problem, (field, rule, got) in zip(refused.problems, told, strict=True):
+        assert (problem.field, problem.got) == (field, got)
+        assert rule in problem.rule
+
+
+def test_what_the_system_does_not_use_of_a_match_is_told(store: Store) -> None:
+    """With every answer about the match, in the order of the columns."""
+    pool = Trial(store, system="glicko")
+    teams = [
+        TeamRequest(
+            [ParticipationRequest("a", share=0.5, side="home", statistics={"kills": 3})], 0
+        ),
+        TeamRequest([ParticipationRequest("b", performance=2.0)], 1),
+    ]
+    odd = MatchRequest("odd", teams, time=1, weight=2.0, performance_ceiling=1500.0)
+    (seen,) = pool.post(odd)
+    unused = ["performance_ceiling", "performance", "share", "side", "statistics"]
+    assert seen.unused == unused
+    assert match(store, pool.name, "odd").unused == unused
+    plain = duel("plain", "a", "b", 2)
+    assert pool.answer(odd, plain, detailed=False) == PostedMessage(1, 1, 2, unused)
+    (seen,) = pool.post(plain)
+    assert seen.unused == []
+    assert b"unused" not in msgspec.json.encode(seen)
+
+
+def _told(name: str) -> ParticipationRequest:
+    return ParticipationRequest(name, statistics={"kills": 3.0}, share=0.5, role="tank")
+
+
+def test_a_match_of_which_all_is_used_says_nothing(store: Store) -> None:
+    pool = Trial(
+        store, system="team-glicko2", statistics={"kills": 1.0}, parameters={"roles": True}
+    )
+    teams = [TeamRequest([_told(name)], rank) for rank, name in enumerate("ab")]
+    (seen,) = pool.post(MatchRequest("m", teams, time=1, weight=0.5))
+    assert seen.unused == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "unused"),
+    [
+        (
+            {"system": "elo"},
+            [
+                "performance_ceiling",
+                "performance",
+                "share",
+                "role",
+                "side",
+                "at_home",
+                "statistics",
+            ],
+        ),
+        (
+            {"system": "elo", "parameters": {"home_advantage": 50}, "statistics": {"kills": 1.0}},
+            ["performance_ceiling", "performance", "share", "role", "statistics"],
+        ),
+        (
+            {"system": "elo-mmx", "parameters": {"rho": 0.5}},
+            ["performance", "share", "role", "side", "at_home", "statistics", "parameters.rho"],
+        ),
+        (
+            {
+                "system": "team-glicko2",
+                "statistics": {"kills": 1.0},
+                "parameters": {"roles": True},
+            },
+            ["performance_ceiling", "side", "at_home"],
+        ),
+    ],
+)
+def test_a_pool_says_what_it_does_not_use(
+    sqlite_store: Store, settings: dict[str, object], unused: list[str]
+) -> None:
+    pool = Trial(sqlite_store, **settings)
+    assert pool_message(sqlite_store, pool.name).unused == unused

@@ -1,0 +1,148 @@
+"""Pages are well formed, whole in themselves, safe from what users wrote, and can be navigated."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from equipoise.messages.errors import ProblemMessage
+from equipoise.report.backtest import BacktestReport, backtest_page
+from evaluate.backtest_by_hand import backtest_by_hand
+from report.report_by_hand import Balanced, history, problem, report, tree, words
+
+HOSTILE = """<script>alert("x")</script>&lt;'>--></style><svg onload=alert(1)>"""
+
+
+def reports() -> dict[str, BacktestReport]:
+    everything = history(
+        dropped_matches=["x"], dropped_rows=2, problems=[problem("must")], notes=["a note"]
+    )
+    some = {"brier": 0.2, "log_loss": 0.4}
+    return {
+        "two": report(history=everything),
+        "one": report("alone"),
+        "many": report(*(f"system {number}" for number in range(14))),
+        "no intervals": report(found=backtest_by_hand({"a": some, "b": some}, resamples=0)),
+        "hostile": report(HOSTILE, "<b>"),
+    }
+
+
+REPORTS = reports()
+
+
+@pytest.fixture(params=REPORTS)
+def page(request: pytest.FixtureRequest) -> str:
+    return backtest_page(REPORTS[request.param])
+
+
+def test_every_tag_is_closed_once_and_in_order(page: str) -> None:
+    """For a parser of HTML and for one of XML."""
+    Balanced(page)
+    tree(page)
+
+
+def test_the_same_report_gives_the_same_page(page: str) -> None:
+    """Also where it is made anew."""
+    assert page in {backtest_page(one) for one in reports().values()}
+
+
+def test_the_page_needs_nothing_beside_itself(page: str) -> None:
+    """No script, nothing fetched: no address, no import, no url(), and a policy that says so."""
+    found = Balanced(page)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base", "use", "image"} & {
+        tag for tag, _ in found.tags
+    }
+    for tag, attributes in found.tags:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), tag
+            assert name != "src"
+            assert name not in ("href", "xlink:href") or (value or "").startswith("#")
+            assert not re.search(r"(https?:)?//|url\(|javascript:|@import", value or "")
+    style = words(next(tree(page).iter("style")))
+    assert not re.search(r"//|url\(|@import", style)
+    policy = next(a for tag, a in found.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert (policy["content"] or "").startswith("default-src 'none'")
+
+
+def test_ids_are_unique_and_what_refers_to_them_finds_them(page: str) -> None:
+    """Several drawings on a page would get in each other's way otherwise."""
+    tags = Balanced(page).tags
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    referred = {
+        name
+        for _, attributes in tags
+        for key in ("aria-labelledby", "href")
+        for name in (attributes.get(key) or "").replace("#", "").split()
+    }
+    assert referred
+    assert referred <= set(ids)
+
+
+def test_the_page_has_a_language_and_headings_in_order(page: str) -> None:
+    """One of the first level, and no level left out."""
+    root = tree(page)
+    assert root.get("lang") == "en"
+    levels = [int(one.tag[1]) for one in root.iter() if re.fullmatch("h[1-6]", one.tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_tables_have_captions_and_their_heads_a_scope(page: str) -> None:
+    tables = list(tree(page).iter("table"))
+    assert len(tables) >= 5
+    for table in tables:
+        assert words(table.find("caption") or table)
+        assert all(head.get("scope") for head in table.iter("th"))
+        widths = {sum(int(cell.get("colspan") or 1) for cell in row) for row in table.iter("tr")}
+        assert len(widths) == 1
+
+
+def test_drawings_have_words_for_who_cannot_see_them(page: str) -> None:
+    for drawing in tree(page).iter("svg"):
+        if drawing.get("role") == "img":
+            assert drawing.findtext("title")
+            assert drawing.findtext("desc")
+        else:
+            assert drawing.get("aria-hidden") == "true"
+
+
+def test_whatever_users_wrote_is_text() -> None:
+    """Labels, names of files, parameters, notes, problems, matches, the command, the version."""
+    made = report(HOSTILE, "other")
+    read = history(
+        dropped_matches=[HOSTILE],
+        problems=[ProblemMessage(HOSTILE, 1, HOSTILE, HOSTILE, HOSTILE)],
+        notes=[HOSTILE],
+    )
+    page = backtest_page(
+        replace(
+            made,
+            source=HOSTILE,
+            command=HOSTILE,
+            version=HOSTILE,
+            period=(HOSTILE, HOSTILE),
+            history=read,
+            parameters={HOSTILE: {HOSTILE: HOSTILE}},
+            chosen={HOSTILE: {HOSTILE}},
+        )
+    )
+    found = Balanced(page)
+    assert page.count("<style>") == page.count("</style>") == 1
+    assert "<script" not in page
+    assert "<svg onload" not in page
+    shown = "".join(found.text)
+    assert shown.count(HOSTILE) > 30
+    tree(page)
+
+
+def test_letters_of_any_script_and_none_are_kept_or_replaced() -> None:
+    """The page can always be written as UTF-8."""
+    page = backtest_page(report("\u0643\u0631\u0629", "\U0001f3c6 \ud800\x00\u68cb"))
+    page.encode()
+    assert "\u0643\u0631\u0629" in page
+    assert "\U0001f3c6 \ufffd\ufffd\u68cb" in page

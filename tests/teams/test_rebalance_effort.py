@@ -1,0 +1,108 @@
+"""How much is looked at, what is said of the rest, and how long it takes (READINGS D9)."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import get_args
+
+import pytest
+
+from equipoise.data.rebalancing import Method
+from equipoise.teams.parties.rebalance import rebalance
+from teams.matches import in_words, large, request, solo
+
+METHODS: tuple[Method, ...] = get_args(Method)
+
+
+def test_the_list_ends_where_it_is_told_and_says_so() -> None:
+    found = rebalance(request((2, 2, 1, 6), [], solo(8)), candidates=True, max_sequences=100)
+    assert (len(found.candidates), found.sequences, found.truncated) == (100, 100, True)
+    assert "the list ends after 100 sequences: there are more" in found.notes
+    # The answer does not come from the list.
+    assert found.best == rebalance(request((2, 2, 1, 6), [], solo(8))).best
+
+
+def test_sequences_that_strand_somebody_are_counted_and_not_listed() -> None:
+    """Two of three into teams of three: if the single players come first, the pair has no room."""
+    asked = request((2, 2, 2, 3), [], ["A1 B1", "C1", "D1", "E1 F1"])
+    found = rebalance(asked, candidates=True)
+    assert found.sequences == 24
+    stranded = 24 - len(found.candidates)
+    assert stranded > 0
+    assert any(f"{stranded} sequences leave somebody without a place" in one for one in found.notes)
+
+
+def test_optimal_proves_or_says_how_far_it_may_be() -> None:
+    exact = rebalance(large(20, 4), method="optimal")
+    assert exact.optimum is not None
+    assert exact.optimum.proved
+    assert not exact.truncated
+    cut = rebalance(large(20, 4), method="optimal", nodes=1)
+    assert cut.optimum is not None
+    assert not cut.optimum.proved
+    assert cut.truncated
+    assert cut.optimum.bound_distance <= exact.distance <= cut.distance
+    assert cut.optimum.bound_difference == exact.member_count_difference == 0
+
+
+@pytest.mark.alone
+def test_a_time_limit_ends_the_search_with_what_it_has() -> None:
+    start = time.perf_counter()
+    found = rebalance(large(40, 4), method="optimal", nodes=10**9, time_limit=0.05)
+    assert time.perf_counter() - start < 5
+    assert found.truncated
+    assert found.optimum is not None
+    assert not found.optimum.proved
+
+
+def test_equal_players_have_more_ties_than_are_kept_and_still_the_last_is_found() -> None:
+    """Of 12 equal players every filling is as good: the last one of 924 is the answer."""
+    asked = request((2, 2, 6, 6), [], solo(12, values=[7]))
+    found = rebalance(asked, candidates=True)
+    assert found.best == found.candidates[-1]
+    six = rebalance(request((6, 6, 2, 2), [], solo(12, values=[7])))
+    assert not six.truncated
+    assert in_words(six.teams) == ["{K} {L}", "{I} {J}", "{G} {H}", "{E} {F}", "{C} {D}", "{A} {B}"]
+
+
+# Speed. Generous against the figures of the benchmark, as machines are shared.
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("teams", [2, 3, 4, 6])
+def test_twelve_solo_players_take_less_than_50_ms(teams: int) -> None:
+    times = []
+    for seed in range(5):
+        asked = request((1, teams, 1, 12 // teams), [], solo(12, seed))
+        start = time.perf_counter()
+        found = rebalance(asked)
+        times.append(time.perf_counter() - start)
+        assert found.method == "permutation"
+        assert found.sequences == math.factorial(12)
+        assert not found.truncated
+    assert min(times) < 0.05
+
+
+@pytest.mark.alone
+def test_200_players_in_20_teams_by_greedy_take_less_than_20_ms() -> None:
+    asked = large(200, 20)
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        found = rebalance(asked)
+        times.append(time.perf_counter() - start)
+        assert found.method == "greedy"
+        assert len(found.steps) == 200
+    assert min(times) < 0.02
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("players", "teams"), [(300, 30), (2000, 2), (1000, 1)])
+def test_large_matches_end_in_bounded_time(method: Method, players: int, teams: int) -> None:
+    """With an answer: parties of one to three leave room for one another."""
+    start = time.perf_counter()
+    found = rebalance(large(players, teams, sizes=(1, 2, 3)), method=method)
+    assert sum(len(party) for team in found.teams for party in team) == players
+    assert time.perf_counter() - start < 15

@@ -1,0 +1,340 @@
+"""Existence of finite ratings: against the document's own condition, and slow reachability."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.data.games import Games
+from equipoise.errors import InvalidParameterError
+from equipoise.tournament.existence.graph import Existence, existence
+from equipoise.tournament.pairs import gather_pairs
+from rating.histories import examples
+from reference import existence as slow
+from tournament.drawn_tournaments import pairs_of, palma_2017, tournaments, world_cup_2022
+
+COLUMNS = ("component", "class_of", "above", "below", "games")
+
+
+def found(players, results, **options) -> Existence:
+    return existence(pairs_of(players, results), players, **options)
+
+
+def sets(numbers) -> list[set[int]]:
+    """Return the rows that have each number from 0."""
+    return [set(np.flatnonzero(numbers == one).tolist()) for one in range(numbers.max() + 1)]
+
+
+def test_every_tournament_of_up_to_four_players() -> None:
+    """4,164 tournaments: each pair did not meet, was won, lost, or split. [PRE] Theorem 1."""
+    count = 0
+    for players in (2, 3, 4):
+        pairs = list(combinations(range(players), 2))
+        for points in product((None, 0.0, 1.0, 0.5), repeat=len(pairs)):
+            results = [
+                (i, j, 1.0, got)
+                for (i, j), got in zip(pairs, points, strict=True)
+                if got is not None
+            ]
+            count += 1
+            assert found(players, results).exists == slow.exists(players, results), results
+    assert count == 4 + 64 + 4096
+
+
+@examples(1500)
+@given(tournaments())
+def test_ratings_exist_exactly_without_dominance(tournament) -> None:
+    """[PRE] Theorem 1 over all subsets, with weights, draws, rematches and several components."""
+    players, results = tournament
+    assert found(players, results).exists == slow.exists(players, results)
+
+
+@examples(400)
+@given(tournaments(max_players=7))
+def test_sweeps_tell_exactly_the_cuts_at_which_non_dominance_fails(tournament) -> None:
+    """S sweeps the rest if and only if it holds whole classes, with all that stand above them.
+
+    And each sweep named is part of such a cut: that of the winners with all above them.
+    """
+    players, results = tournament
+    answer = found(players, results)
+    for component in slow.components(players, results):
+        numbers = sorted({int(answer.class_of[i]) for i in component})
+        closed = []
+        for size in range(1, len(numbers)):
+            for chosen in combinations(numbers, size):
+                ups = {a for a in numbers for b in chosen if answer.standing(a, b) == "above"}
+                if ups <= set(chosen):
+                    closed.append({i for i in component if answer.class_of[i] in chosen})
+        cuts = slow.dominated_cuts(component, results)
+        assert sorted(map(sorted, cuts)) == sorted(map(sorted, closed))
+        for a, b in zip(answer.above, answer.below, strict=True):
+            if a in numbers:
+                over = {i for i in component if answer.standing(answer.class_of[i], a) == "above"}
+                winners = over | set(answer.members(a).tolist())
+                assert winners in cuts
+                assert not winners & set(answer.members(b).tolist())
+
+
+@examples(500)
+@given(tournaments(max_players=9, max_results=22), st.data())
+def test_components_classes_and_sweeps_are_those_of_slow_reachability(tournament, data) -> None:
+    """With contracted players too: the reference calls all of them by one name."""
+    players, results = tournament
+    anchors = data.draw(st.lists(st.integers(0, players - 1), max_size=4))
+    contracted = np.array(anchors, dtype=np.int64)
+    answer = found(players, results, contracted=contracted)
+    renamed, node = slow.joined(results, anchors)
+    rows = np.array([node.get(i, i) for i in range(players)])
+    components = slow.components(players, renamed)
+    classes = slow.classes(players, renamed)
+    for numbers, parts in ((answer.component, components), (answer.class_of, classes)):
+        expected = [
+            next((k for k, part in enumerate(parts) if i in part), -1) for i in rows.tolist()
+        ]
+        assert numbers.tolist() == expected
+    assert (answer.components, answer.classes) == (len(components), len(classes))
+    arcs = zip(answer.above.tolist(), answer.below.tolist(), strict=True)
+    assert dict(zip(arcs, answer.games.tolist(), strict=True)) == slow.sweeps(players, renamed)
+    arcs = list(zip(answer.above.tolist(), answer.below.tolist(), strict=True))
+    assert arcs == sorted(arcs)
+    assert answer.exists == (not arcs)
+
+
+@examples(200)
+@given(tournaments(max_players=9, max_results=20))
+def test_the_partial_order_is_reachability(tournament) -> None:
+    """By the matrix, and by searching, as among very many classes."""
+    players, results = tournament
+    matrix, search = found(players, results), found(players, results)
+    arcs = slow.took_points(results)
+    searched = {
+        (a, b): search.standing(a, b, matrix_limit=0)
+        for a, b in product(range(search.classes), repeat=2)
+    }
+    apart = []
+    for (a, b), standing in searched.items():
+        first, second = int(matrix.members(a)[0]), int(matrix.members(b)[0])
+        down, up = second in slow.reachable(first, arcs), first in slow.reachable(second, arcs)
+        names = {(1, 1): "same", (1, 0): "above", (0, 1): "below", (0, 0): "incomparable"}
+        assert matrix.standing(a, b) == standing == names[down, up]
+        if a < b and not (down or up) and matrix.component[first] == matrix.component[second]:
+            apart.append([a, b])
+    assert matrix.incomparable_pairs().tolist() == apart
+
+
+def random_tournament(seed: int, players: int, results: int) -> Games:
+    rng = np.random.default_rng(seed)
+    white = rng.integers(0, players, results)
+    black = (white + rng.integers(1, players, results)) % players
+    weight = rng.choice([0.5, 1.0, 3.0], results)
+    better = (white < black) ^ (rng.random(results) < 0.1)
+    return Games(
+        player_ids=np.arange(players),
+        white=white,
+        black=black,
+        weight=weight,
+        points=weight * np.where(rng.random(results) < 0.05, 0.5, better),
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("contracted", [None, np.array([7, 2, 5, 11, 3])])
+def test_kernels_and_plain_python_give_the_same_numbers(seed, contracted) -> None:
+    """Of sizes from a dozen to two thousand players."""
+    players = (12, 40, 300, 2000)[seed % 4]
+    pairs = gather_pairs(random_tournament(seed, players, int(players * (0.7 + 0.3 * seed))))
+    plain = existence(pairs, players, contracted=contracted, plain=True)
+    compiled = existence(pairs, players, contracted=contracted, plain=False)
+    assert (plain.exists, plain.components, plain.classes) == (
+        compiled.exists,
+        compiled.components,
+        compiled.classes,
+    )
+    for name in COLUMNS:
+        one, other = getattr(plain, name), getattr(compiled, name)
+        assert one.dtype == other.dtype
+        assert np.array_equal(one, other)
+    assert np.all(plain.above < plain.below)
+    assert plain.classes > 1
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_long_chains_need_no_recursion(plain) -> None:
+    """Each of 5,000 players beat the next: 5,000 classes in a row; a last result closes a ring."""
+    players = 5_000
+    chain = [(i, i + 1, 1.0, 1.0) for i in range(players - 1)]
+    answer = found(players, chain, plain=plain)
+    assert answer.class_of.tolist() == list(range(players))
+    assert answer.standing(0, players - 1) == "above"
+    assert answer.standing(players - 1, 0) == "below"
+    ring = found(players, [*chain, (0, players - 1, 1.0, 0.0)], plain=plain)
+    assert (ring.exists, ring.classes) == (True, 1)
+
+
+def test_small_tournaments_do_not_load_a_compiler() -> None:
+    """A round robin of 500 players: 124,750 pairs."""
+    code = """
+import sys
+import numpy as np
+from equipoise.tournament.existence.graph import existence
+from equipoise.tournament.pairs import Pairs
+first, second = np.triu_indices(500, 1)
+ones = np.ones(len(first))
+pairs = Pairs(first.astype(np.int64), second.astype(np.int64), ones, ones / 2, ones)
+print(existence(pairs, 500).exists, "numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
+def test_how_few_points_were_taken_does_not_matter() -> None:
+    """A thousandth of a point is a point: the upper player is then not out of reach."""
+    assert not found(2, [(0, 1, 5.0, 5.0)]).exists
+    assert found(2, [(0, 1, 5.0, 4.999)]).exists
+
+
+def test_colours_kept_apart_change_nothing() -> None:
+    """A pair that met with both colours has two rows then."""
+    games = random_tournament(3, 30, 60)
+    together = existence(gather_pairs(games), games.players)
+    apart = existence(gather_pairs(games, coloured=True), games.players)
+    assert not together.exists
+    for name in COLUMNS:
+        assert np.array_equal(getattr(together, name), getattr(apart, name))
+
+
+def test_anchors_are_one_node() -> None:
+    """0 beat 1 and both are anchors: no obstacle. 2 and 3 meet one anchor each: one component."""
+    results = [(0, 1, 1.0, 1.0), (0, 2, 1.0, 0.5), (1, 3, 1.0, 0.5)]
+    assert not found(4, results).exists
+    assert found(4, results, contracted=np.array([1, 0])).exists
+    apart = [(0, 2, 1.0, 0.5), (1, 3, 1.0, 0.5)]
+    assert found(4, apart).components == 2
+    joined = found(4, apart, contracted=np.array([0, 1]))
+    assert (joined.exists, joined.components) == (True, 1)
+
+
+def test_anchors_without_games_stay_outside() -> None:
+    """Player 0 is anchored but did not play."""
+    answer = found(4, [(1, 2, 1.0, 0.5)], contracted=np.array([0, 1, 3]))
+    assert answer.component.tolist() == answer.class_of.tolist() == [-1, 0, 0, -1]
+
+
+def test_a_sweep_of_an_anchor_is_still_one() -> None:
+    """One who lost to anchors only has no finite rating; all anchors are the winners."""
+    answer = found(3, [(0, 2, 1.0, 1.0), (1, 2, 1.0, 1.0)], contracted=np.array([0, 1]))
+    assert [(one.winners, one.losers, one.games) for one in answer.sweeps_of(np.arange(3))] == [
+        ((0, 1), (2,), 2.0)
+    ]
+
+
+@pytest.mark.parametrize("rows", [[-1], [3]])
+def test_contracted_must_be_rows_of_players(rows) -> None:
+    with pytest.raises(InvalidParameterError, match="contracted must be rows of players"):
+        found(3, [(0, 1, 1.0, 1.0)], contracted=np.array(rows))
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("players", [0, 3])
+def test_a_tournament_without_games_has_no_components(players, plain) -> None:
+    """Nothing is in the way of ratings then."""
+    answer = found(players, [], plain=plain)
+    assert (answer.exists, answer.components, answer.classes) == (True, 0, 0)
+    assert answer.component.tolist() == answer.class_of.tolist() == [-1] * players
+    assert answer.sweeps_of(np.arange(players)) == ()
+
+
+def test_classes_are_numbered_from_the_top_by_first_player() -> None:
+    """1 beat 0 and 2, 2 beat 3; 4 and 5 drew: depths 0, 1, 1, 2, then the other component."""
+    results = [(1, 0, 1.0, 1.0), (1, 2, 1.0, 1.0), (2, 3, 1.0, 1.0), (4, 5, 1.0, 0.5)]
+    answer = found(6, results)
+    assert answer.class_of.tolist() == [1, 0, 2, 3, 4, 4]
+    assert answer.component.tolist() == [0, 0, 0, 0, 1, 1]
+    assert answer.sizes.tolist() == [1, 1, 1, 1, 2]
+    assert [answer.standing(1, 2), answer.standing(0, 4)] == ["incomparable"] * 2
+
+
+def test_sweeps_have_ids_in_the_order_of_rows_and_differences() -> None:
+    games = Games.from_arrays(["bo", "al", "cy", "bo"], ["al", "bo", "al", "cy"], [1, 1, 0, 1])
+    answer = existence(gather_pairs(games), games.players)
+    (sweep,) = answer.sweeps_of(games.player_ids, np.array([12.5]))
+    assert (sweep.winners, sweep.losers) == (("bo", "al"), ("cy",))
+    assert (sweep.games, sweep.difference) == (2.0, 12.5)
+    (plain,) = answer.sweeps_of(games.player_ids)
+    assert np.isnan(plain.difference)
+
+
+def test_swapping_points_turns_every_sweep_around() -> None:
+    """Who won is who lost; the classes are the same sets of players."""
+    games = random_tournament(5, 40, 50)
+    turned = Games(
+        player_ids=games.player_ids,
+        white=games.black,
+        black=games.white,
+        weight=games.weight,
+        points=games.points,
+    )
+    one, other = (existence(gather_pairs(each), 40) for each in (games, turned))
+    assert sorted(map(sorted, sets(one.class_of))) == sorted(map(sorted, sets(other.class_of)))
+    forth = {(s.winners, s.losers, s.games) for s in one.sweeps_of(games.player_ids)}
+    back = {(s.losers, s.winners, s.games) for s in other.sweeps_of(games.player_ids)}
+    assert forth == back
+    assert len(forth) > 5
+
+
+def test_players_in_another_order_give_the_same_sets() -> None:
+    games = random_tournament(8, 40, 60)
+    order = np.random.default_rng(1).permutation(40)
+    other = Games(
+        player_ids=np.argsort(order),
+        white=order[games.white],
+        black=order[games.black],
+        weight=games.weight,
+        points=games.points,
+    )
+    found = [
+        {
+            (frozenset(one.winners), frozenset(one.losers), one.games)
+            for one in existence(gather_pairs(each), 40).sweeps_of(each.player_ids)
+        }
+        for each in (games, other)
+    ]
+    assert found[0] == found[1]
+    assert found[0]
+
+
+def test_palma_2017_has_an_equilibrium() -> None:
+    """Of its 18 players nobody, and no group, took every point: Table 2 of [PRE] has them all."""
+    games = palma_2017()
+    assert (games.rows, games.players) == (81, 18)
+    assert existence(gather_pairs(games), games.players).exists
+
+
+def test_the_world_cup_of_2022_has_three_sweeps() -> None:
+    """Qatar and Canada lost all games, and one half of the field swept the other.
+
+    Teams of the groups A to D met those of E to H in both semi-finals only, before a final between
+    Argentina and France and a match for third place between Croatia and Morocco.
+    """
+    games = world_cup_2022()
+    answer = existence(gather_pairs(games), games.players)
+    assert (games.rows, games.players) == (64, 32)
+    assert (answer.exists, answer.components, answer.classes) == (False, 1, 4)
+    assert answer.sizes.tolist() == [15, 1, 15, 1]
+    sweeps = answer.sweeps_of(games.player_ids)
+    assert [(len(one.winners), len(one.losers), one.games) for one in sweeps] == [
+        (15, 1, 3.0),
+        (15, 15, 2.0),
+        (15, 1, 3.0),
+    ]
+    assert [sweeps[0].losers, sweeps[2].losers] == [("Qatar",), ("Canada",)]
+    assert {"Argentina", "France"} <= set(sweeps[1].winners)
+    assert {"Croatia", "Morocco"} <= set(sweeps[1].losers)
+    assert answer.incomparable_pairs().tolist() == [[1, 2], [1, 3]]

@@ -1,0 +1,130 @@
+"""The additive constant: [PRE]_ sec. 4 and READINGS C2."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from equipoise.data.games import Games
+from equipoise.errors import InvalidParameterError
+from equipoise.tournament.curves import EloCurve
+from equipoise.tournament.equilibrium.equilibrium import (
+    average_rating,
+    performance_equilibrium,
+    select_equilibrium,
+)
+from equipoise.tournament.equilibrium.solving import solve
+from equipoise.tournament.pairs import gather_pairs
+from reference.equilibrium import iterated
+from tournament.solved_tournaments import random_games, triples
+
+
+def rated(games: Games, rating: np.ndarray) -> Games:
+    """Return the games with ratings from before."""
+    return Games(
+        player_ids=games.player_ids,
+        white=games.white,
+        black=games.black,
+        points=games.points,
+        rating=rating,
+    )
+
+
+@pytest.mark.parametrize("select", ["document", "initial"])
+def test_the_constant_is_that_of_the_plain_iteration(select):
+    """Truth: 60 plain iterations in plain Python, from equal or from initial ratings."""
+    rating = np.array([2400.0, 2100.0, np.nan, 1800.0, 2000.0, 2250.0])
+    games = rated(random_games(6, 30, seed=8), rating)
+    average = np.nanmean(rating)
+    start = np.full(6, average) if select == "document" else np.nan_to_num(rating, nan=average)
+    slow = iterated(start.tolist(), triples(games), 60)[-1]
+    found = performance_equilibrium(games, select=select)
+    # About a millionth of a point a step is left after ten; from initial ratings it starts further.
+    assert np.allclose(found.rating, slow, rtol=0, atol=1e-4)
+    assert not found.relative
+    mean = performance_equilibrium(games, select="mean")
+    assert np.mean(mean.rating) == pytest.approx(average, abs=1e-9)
+    assert abs(np.mean(found.rating) - average) > 0.1  # they are different selections
+
+
+def test_where_two_teams_meet_the_iteration_swings_and_the_constant_is_there_all_the_same():
+    """Two players alone: x <- f(x) swaps their ratings for ever; symmetry says the mean stays."""
+    games = Games(player_ids=np.arange(2), white=[0], black=[1], points=[3], weight=[4])
+    places = iterated([1500.0, 1500.0], triples(games), 21)
+    assert np.allclose(places[20], [1500.0, 1500.0], rtol=0, atol=1e-6)
+    assert abs(places[21][0] - 1500.0) > 100
+    found = performance_equilibrium(games, anchor=1500.0)
+    half = 200 * np.log10(3)
+    assert np.allclose(found.rating, [1500 + half, 1500 - half], rtol=0, atol=1e-9)
+
+
+def test_an_anchor_is_an_average_and_moves_everyone():
+    """Instead of the initial ratings' average; the shape and the drift stay."""
+    games = rated(random_games(8, 40), np.full(8, 1700.0))
+    one = performance_equilibrium(games)
+    other = performance_equilibrium(games, anchor=2700.0)
+    assert np.allclose(other.rating, one.rating + 1000.0, rtol=0, atol=1e-6)
+
+
+def test_without_any_rating_ratings_are_relative():
+    """Mean 0 (READINGS C2), and said so; an anchor or a held player makes them absolute."""
+    games = random_games(8, 40)
+    found = performance_equilibrium(games)
+    assert found.relative
+    assert np.mean(found.rating) == pytest.approx(0.0, abs=1e-9)
+    assert not performance_equilibrium(games, anchor=1500.0).relative
+    assert not performance_equilibrium(games, anchors={3: 1500.0}).relative
+
+
+def test_averages_are_over_rated_players_of_the_component_each_once():
+    """By hand: players 0-2 and 3-4 and 5-6 are components; 7 plays nobody."""
+    initial = np.array([2000, np.nan, 2200, 1000, 1600, np.nan, np.nan, 9999])
+    component = np.array([0, 0, 0, 1, 1, 2, 2, -1])
+    average, relative = average_rating(initial, component)
+    assert average[:5].tolist() == [2100, 2100, 2100, 1300, 1300]
+    assert average[5:7].tolist() == [1700, 1700]  # of 2000, 2200, 1000, 1600
+    assert not relative
+    everyone, relative = average_rating(initial, component, 1500.0)
+    assert set(everyone) == {1500.0}
+    assert not relative
+    nobody, relative = average_rating(np.full(8, np.nan), component)
+    assert set(nobody) == {0.0}
+    assert relative
+
+
+def test_components_move_apart_from_each_other():
+    """Two tournaments at once are selected as each by itself."""
+    one, two = random_games(6, 30, 1), random_games(9, 50, 2)
+    first, second = np.full(6, 1500.0), np.full(9, 2400.0)
+    both = Games(
+        player_ids=np.arange(15),
+        white=np.concatenate([one.white, two.white + 6]),
+        black=np.concatenate([one.black, two.black + 6]),
+        points=np.concatenate([one.points, two.points]),
+        rating=np.concatenate([first, second]),
+    )
+    found = performance_equilibrium(both).rating
+    alone = [performance_equilibrium(rated(*each)).rating for each in ((one, first), (two, second))]
+    assert np.allclose(found, np.concatenate(alone), rtol=0, atol=2e-5)
+
+
+def test_a_part_of_the_players_can_be_selected():
+    """Players without a shape stay without: classes that are solved by themselves."""
+    games = random_games(6, 30, 1)
+    pairs, label = gather_pairs(games), np.array([0, 0, 0, 0, 0, 0, -1])
+    shape = solve(pairs, 7, label, curve=EloCurve()).ratings
+    found = select_equilibrium(
+        pairs,
+        shape,
+        label,
+        curve=EloCurve(),
+        average=np.full(7, 1500.0),
+        initial=np.full(7, np.nan),
+    )
+    assert np.isnan(found[6])
+    assert np.all(np.isfinite(found[:6]))
+
+
+def test_an_unknown_selection_is_refused():
+    with pytest.raises(InvalidParameterError, match="select must be document, mean or initial"):
+        performance_equilibrium(random_games(4, 9), select="median")

@@ -1,0 +1,260 @@
+"""The equilibrium: [PRE]_ sec. 2 and 3 as properties, and the slow reference."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.data.games import Games
+from equipoise.errors import ConvergenceError, InvalidParameterError
+from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve
+from equipoise.tournament.equilibrium.canonical import PerformanceFunction
+from equipoise.tournament.equilibrium.newton import DenseEngine, laplacian
+from equipoise.tournament.equilibrium.solving import solve
+from equipoise.tournament.pairs import Pairs, gather_pairs
+from reference import equilibrium as reference
+from tournament.solved_tournaments import (
+    examples,
+    one_component,
+    random_games,
+    round_robin,
+    tournaments,
+    triples,
+)
+
+ELO = EloCurve()
+
+
+def potential(x, pairs, scored):
+    """Return P(x) of [PRE]_, whose A(t) is the logarithm of 1 + 10^(t/400), scaled, less A(0)."""
+    t = (x[pairs.first] - x[pairs.second]) * math.log(10) / 400
+    a = (np.logaddexp(0, t) - math.log(2)) * 400 / math.log(10)
+    return scored @ x - np.sum(pairs.weight * (a + x[pairs.second]))
+
+
+@examples
+@given(games=tournaments())
+def test_expected_scores_are_the_scores(games):
+    """E(x*) = m, found by plain Python; the mean is 0."""
+    found = solve(*prepared(games), curve=ELO)
+    # 1e-9 for m - E, and as much again for the reference's own sums.
+    assert reference.residual(found.ratings.tolist(), triples(games)) < 2e-9
+    assert found.residual <= 1e-9
+    assert abs(np.mean(found.ratings)) < 1e-9
+
+
+def prepared(games):
+    """Return pairs, players, labels."""
+    pairs, label = one_component(games)
+    return pairs, games.players, label
+
+
+@settings(max_examples=10, deadline=None)
+@given(games=tournaments(max_players=4))
+@pytest.mark.parametrize("curve", ["elo", "normal"])
+def test_ratings_are_those_of_the_plain_iteration(games, curve):
+    """The reference halves every step of x <- f(x); it stops at changes of 1e-11."""
+    psi = getattr(reference, curve)
+    slow = reference.equilibrium(games.players, triples(games), psi, steps=150)
+    known = {"elo": ELO, "normal": NormalCurve()}
+    found = solve(*prepared(games), curve=known[curve]).ratings
+    if reference.residual(slow, triples(games), psi) < 1e-10:
+        assert np.allclose(found, slow, rtol=0, atol=1e-5)
+    else:  # a long ring: the plain iteration is not there yet, ours is
+        assert reference.residual(found.tolist(), triples(games), psi) < 2e-9
+
+
+@examples
+@given(games=tournaments(), seed=st.integers(0, 99))
+def test_gradient_and_hessian_are_those_of_the_potential(games, seed):
+    """[PRE]_ Prop. 2 and (4), by differences of P and of the gradient."""
+    pairs, label = one_component(games)
+    n, scored = games.players, games.scored()
+    x = np.random.default_rng(seed).normal(0, 300, n)
+    engine = DenseEngine(pairs, ELO, 0.0, np.zeros(n, dtype=bool), label)
+    gradient = engine.evaluate(x)
+    hessian = laplacian(pairs, pairs.weight * ELO.slope(x[pairs.first] - x[pairs.second]), n)
+    step = 1e-2 * np.eye(n)
+    by_differences = [
+        (potential(x + one, pairs, scored) - potential(x - one, pairs, scored)) / 2e-2
+        for one in step
+    ]
+    # P is of size 1e4, its differences lose 1e-12/2e-2.
+    assert np.allclose(gradient, by_differences, rtol=0, atol=1e-7)
+    columns = [(engine.evaluate(x + one) - engine.evaluate(x - one)) / 2e-2 for one in step]
+    assert np.allclose(-hessian, np.array(columns).T, rtol=0, atol=1e-9)
+    assert np.linalg.eigvalsh(hessian).min() > -1e-12  # P is concave
+
+
+@examples
+@given(games=tournaments(), seed=st.integers(0, 99))
+def test_the_equilibrium_is_one_but_for_a_constant(games, seed):
+    """[PRE]_ Theorem 2: any start leads to the same ratings."""
+    start = np.random.default_rng(seed).normal(0, 1500, games.players)
+    one = solve(*prepared(games), curve=ELO)
+    other = solve(*prepared(games), curve=ELO, start=start)
+    assert np.allclose(one.ratings, other.ratings, rtol=0, atol=1e-5)
+    assert other.residual <= 1e-9
+
+
+@examples
+@given(games=tournaments(), constant=st.floats(-3000, 3000))
+def test_moving_everyone_changes_no_performance_but_by_that(games, constant):
+    """f(x + c) = f(x) + c; and f(x*) = x*, the definition of the equilibrium."""
+    pairs, players, label = prepared(games)
+    x = solve(pairs, players, label, curve=ELO).ratings
+    here = PerformanceFunction(pairs, len(x), curve=ELO)(x)
+    there = PerformanceFunction(pairs, len(x), curve=ELO)(x + constant)
+    # A residual of 1e-9 is divided by the slope of a player's own expected score.
+    slope = pairs.weight * ELO.slope(x[pairs.first] - x[pairs.second])
+    close = 1e-8 + 2e-9 / np.min(pairs.summed(slope, slope, players))
+    assert np.allclose(here, x, rtol=0, atol=close)
+    assert np.allclose(there, here + constant, rtol=0, atol=close)
+
+
+@examples
+@given(
+    scores=st.integers(3, 7).flatmap(
+        lambda n: st.lists(
+            st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=n, max_size=n),
+            min_size=n,
+            max_size=n,
+        )
+    )
+)
+def test_in_a_round_robin_ratings_are_in_the_order_of_scores(scores):
+    """One equation for all: equal scores, equal ratings; a higher score, a higher rating."""
+    games = round_robin(scores)
+    # A drawn second half, so that nobody is swept.
+    both = Games(
+        player_ids=games.player_ids,
+        white=np.concatenate([games.white, games.white]),
+        black=np.concatenate([games.black, games.black]),
+        points=np.concatenate([games.points, np.full(games.rows, 0.5)]),
+    )
+    rating, scored = solve(*prepared(both), curve=ELO).ratings, both.scored()
+    order = np.argsort(scored, kind="stable")
+    rises = np.diff(rating[order])
+    assert np.all(rises[np.diff(scored[order]) > 0] > 1)
+    assert np.all(np.abs(rises[np.diff(scored[order]) == 0]) < 1e-6)
+
+
+def test_two_players_are_as_far_apart_as_their_score_says():
+    """By hand: 3 of 4 points is 400 log10 3 = 190.85 points, twice that at scale 2."""
+    games = Games(player_ids=np.arange(2), white=[0], black=[1], points=[3], weight=[4])
+    for scale in (1.0, 2.0):
+        found = solve(*prepared(games), curve=ELO, scale=scale).ratings
+        assert found[0] - found[1] == pytest.approx(scale * 400 * math.log10(3), abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-12, 1e-30])
+def test_nearly_all_won_is_far_and_finite(share):
+    """400 log10((1 - s)/s) for a share s: what is small keeps its digits."""
+    games = Games(player_ids=np.arange(2), white=[0], black=[1], points=[share])
+    found = solve(*prepared(games), curve=ELO).ratings
+    truth = 400 * (math.log10(share) - math.log10(1 - share))
+    assert found[0] - found[1] == pytest.approx(truth, rel=1e-9)
+
+
+@examples
+@given(games=tournaments(weighted=False), factor=st.sampled_from([1e-9, 0.3, 7.0, 1e6]))
+def test_only_proportions_of_weights_count(games, factor):
+    """w and y times a constant: the same ratings."""
+    pairs, players, label = prepared(games)
+    more = pairs._replace(weight=factor * pairs.weight, points=factor * pairs.points)
+    one = solve(pairs, players, label, curve=ELO).ratings
+    other = solve(more, players, label, curve=ELO).ratings
+    assert np.allclose(one, other, rtol=0, atol=1e-5)
+
+
+def test_components_are_solved_side_by_side():
+    """Three tournaments in one solve, and a player without games: as each by itself."""
+    parts = [random_games(7, 20, 1), random_games(4, 9, 2), random_games(12, 60, 3)]
+    offsets = [0, 8, 12]  # row 7 plays nobody
+    white = np.concatenate([one.white + at for one, at in zip(parts, offsets, strict=True)])
+    black = np.concatenate([one.black + at for one, at in zip(parts, offsets, strict=True)])
+    points = np.concatenate([one.points for one in parts])
+    games = Games(player_ids=np.arange(24), white=white, black=black, points=points)
+    label = np.repeat([2, -1, 0, 1], [7, 1, 4, 12])
+    found = solve(gather_pairs(games), 24, label, curve=ELO).ratings
+    assert math.isnan(found[7])
+    for one, at in zip(parts, offsets, strict=True):
+        alone = solve(*prepared(one), curve=ELO).ratings
+        assert np.allclose(found[at : at + one.players], alone, rtol=0, atol=1e-7)
+
+
+def test_one_player_who_is_held_only_moves_the_others():
+    """All equations hold, the held player's too."""
+    games = random_games(9, 40)
+    free = solve(*prepared(games), curve=ELO).ratings
+    fixed = np.full(9, np.nan)
+    fixed[4] = 2500.0
+    found = solve(*prepared(games), curve=ELO, fixed=fixed).ratings
+    assert found[4] == 2500.0
+    assert np.allclose(found - found[4], free - free[4], rtol=0, atol=1e-7)
+
+
+def test_several_players_who_are_held_leave_the_others_equations():
+    """By plain Python: the free players' scores are met, the held ratings are kept."""
+    games = random_games(9, 40)
+    fixed = np.full(9, np.nan)
+    fixed[[2, 7]] = 1900.0, 2300.0
+    found = solve(*prepared(games), curve=ELO, fixed=fixed)
+    assert np.array_equal(found.ratings[[2, 7]], [1900.0, 2300.0])
+    pairs = gather_pairs(games)
+    t = found.ratings[pairs.first] - found.ratings[pairs.second]
+    expected = pairs.summed(pairs.weight * ELO.expected(t), pairs.weight * ELO.expected(-t), 9)
+    free = np.isnan(fixed)
+    assert np.allclose(expected[free], games.scored()[free], rtol=0, atol=1e-9)
+    assert not np.allclose(expected[~free], games.scored()[~free], rtol=0, atol=0.01)
+
+
+def test_players_held_far_apart_are_believed():
+    """9,000 points between two who are held, and one who drew with both: in the middle."""
+    games = Games(player_ids=np.arange(3), white=[0, 1], black=[2, 2], points=[0.5, 0.5])
+    fixed = np.array([-4_500.0, 4_500.0, np.nan])
+    found = solve(*prepared(games), curve=ELO, fixed=fixed)
+    # Between 2,000 and -2,000 the slopes are 1e-6 of a point a point and less.
+    assert found.ratings[2] == pytest.approx(0.0, abs=1.0)
+
+
+@pytest.mark.parametrize("curve", [ELO, NormalCurve(), DavidsonCurve(1.5)])
+def test_an_advantage_goes_to_the_first_of_a_pair(curve):
+    """Scores made up so that known ratings and 40 points for white predict them."""
+    rng = np.random.default_rng(5)
+    rating = rng.normal(0, 150, 10)
+    rating -= rating.mean()
+    white, black = np.nonzero(~np.eye(10, dtype=bool))
+    points = curve.expected(rating[white] - rating[black] + 40.0)
+    games = Games(player_ids=np.arange(10), white=white, black=black, points=points, coloured=True)
+    pairs = gather_pairs(games, coloured=True)
+    found = solve(pairs, 10, np.zeros(10, dtype=int), curve=curve, advantage=40.0)
+    assert np.allclose(found.ratings, rating, rtol=0, atol=1e-6)
+
+
+def test_a_tournament_without_equilibrium_is_not_claimed_to_have_one():
+    """Somebody won everything: the caller should have asked; here it ends in an error."""
+    games = Games(
+        player_ids=np.arange(3), white=[0, 0, 1, 2], black=[1, 2, 2, 1], points=[1, 1, 0.5, 0.5]
+    )
+    pairs, players, label = prepared(games)
+    # What is left of the equation falls below any tolerance; the games between the groups tell.
+    with pytest.raises(ConvergenceError, match="the equilibrium of groups"):
+        solve(pairs, players, label, curve=ELO)
+
+
+def test_a_scale_of_400_is_refused():
+    """400 points are the curve's own; a scale of 400 would be 160,000 of them."""
+    with pytest.raises(InvalidParameterError, match=r"scale must be from 0\.001 to 20; got 400"):
+        solve(*prepared(random_games(3, 5)), curve=ELO, scale=400)
+
+
+def test_nobody_and_nothing():
+    """No players, or no games: no ratings, no failure."""
+    none = Pairs(*(np.empty(0, dtype=kind) for kind in (int, int, float, float, float)))
+    assert len(solve(none, 0, np.empty(0, dtype=int), curve=ELO).ratings) == 0
+    assert np.all(np.isnan(solve(none, 3, np.full(3, -1), curve=ELO).ratings))

@@ -1,0 +1,296 @@
+"""What a sweep says about ratings: closed forms, mpmath, plain bisection, and symmetries."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.data.games import Games
+from equipoise.errors import ConvergenceError, InvalidParameterError
+from equipoise.tournament.curves import EloCurve
+from equipoise.tournament.existence.graph import existence
+from equipoise.tournament.existence.sweep_bounds import (
+    differences,
+    one_sided_bounds,
+    sweep_differences,
+)
+from equipoise.tournament.pairs import gather_pairs
+from tournament.drawn_tournaments import pairs_of, tournaments, world_cup_2022
+
+ELO = EloCurve()
+
+
+class NormalLike:
+    """Another curve: Phi(t), for a scale of hundreds, so that t is of order 1."""
+
+    name = "test"
+
+    def expected(self, t):
+        return np.array([0.5 * math.erfc(-one / math.sqrt(2.0)) for one in np.ravel(t)])
+
+    def slope(self, t):
+        raise AssertionError("only psi is needed")
+
+    variance = slope
+
+
+class Never:
+    """Not a curve: the better player never gets more than nine points of ten."""
+
+    name = "never"
+
+    def expected(self, t):
+        return 0.5 + 0.4 * np.tanh(t / 400.0)
+
+    slope = variance = expected
+
+
+def sweep_difference(gaps, weight, curve, scale, confidence, **options) -> float:
+    """Return the difference that one sweep proves."""
+    group = np.zeros(len(gaps), dtype=np.int64)
+    return float(differences(gaps, weight, group, 1, curve, scale, confidence, **options)[0])
+
+
+def probability(gaps, weight, d, scale=1.0):
+    """Return the probability of winning all games, [PRE] (2), as it is written."""
+    return math.prod(
+        (1.0 / (1.0 + 10.0 ** (-(gap + d) / scale / 400.0))) ** count
+        for gap, count in zip(gaps, weight, strict=True)
+    )
+
+
+def by_bisection(gaps, weight, confidence, scale=1.0):
+    """Return the difference by halving [-20,000, 20,000] sixty times."""
+    low, high = -20_000.0, 20_000.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if probability(gaps, weight, middle, scale) < 1.0 - confidence:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.8, 0.95, 0.999999])
+@pytest.mark.parametrize("games", [1.0, 2.5, 9.0, 1e6])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 250.0])
+def test_equal_players_have_a_closed_form(confidence, games, scale) -> None:
+    """psi(d/scale)^w = 1 - c gives d = -400 scale log10((1 - c)^(-1/w) - 1)."""
+    d = sweep_difference(np.array([-30.0]), np.array([games]), ELO, scale, confidence)
+    odds = math.expm1(-math.log1p(-confidence) / games)
+    # The bracket, and the last digits of a large number.
+    expected = 30.0 - 400.0 * scale * math.log10(odds)
+    assert d == pytest.approx(expected, abs=1.1e-9, rel=1e-14)
+
+
+@pytest.mark.parametrize("confidence", [1e-9, 0.3, 0.95, 0.999999])
+def test_many_games_against_unequal_players_are_exact(confidence) -> None:
+    """50 digits: 400 pairs that met up to 50 times, gaps of up to 1,200 points."""
+    rng = np.random.default_rng(4)
+    gaps, weight = rng.normal(0.0, 400.0, 400), rng.integers(1, 50, 400).astype(float)
+    d = sweep_difference(gaps, weight, ELO, 1.0, confidence)
+    with mpmath.workdps(50):
+
+        def surprise(at):
+            terms = (
+                w * mpmath.log1p(mpmath.power(10, -(mpmath.mpf(gap) + at) / 400))
+                for gap, w in zip(gaps.tolist(), weight.tolist(), strict=True)
+            )
+            return mpmath.fsum(terms) + mpmath.log1p(-mpmath.mpf(confidence))
+
+        # Falls with the difference: of another sign on either side of the answer.
+        assert surprise(mpmath.mpf(d) - 2e-9) > 0 > surprise(mpmath.mpf(d) + 2e-9)
+
+
+def test_another_curve_and_scale() -> None:
+    """Three games between equals at 95 %: Phi(d/400)^3 = 0.05, d by the quantile in mpmath."""
+    d = sweep_difference(np.zeros(3), np.ones(3), NormalLike(), 400.0, 0.95)
+    quantile = mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.cbrt("0.05") - 1)
+    assert d == pytest.approx(float(400 * quantile), abs=2e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(-2500, 2500), st.sampled_from([0.5, 1.0, 4.0])), min_size=1, max_size=12
+    ),
+    st.floats(0.001, 0.999),
+)
+def test_the_difference_is_that_of_plain_bisection(games, confidence) -> None:
+    gaps, weight = map(np.array, zip(*games, strict=True))
+    d = sweep_difference(gaps, weight, ELO, 1.0, confidence)
+    # The product is exact to 1e-15 of itself; by its slope that may be 1e-9 points.
+    assert d == pytest.approx(by_bisection(gaps, weight, confidence), abs=1e-8)
+    more = sweep_difference(gaps, weight, ELO, 1.0, confidence + 0.0005)
+    assert more < d  # more certain, so less is claimed
+    assert sweep_difference(gaps + 40.0, weight, ELO, 1.0, confidence) == pytest.approx(
+        d - 40.0, abs=3e-9
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(tournaments(max_players=8), st.integers(0, 10**6))
+def test_all_sweeps_at_once_are_those_one_by_one(tournament, seed) -> None:
+    """And bounds are the level met plus or minus the difference, by plain loops."""
+    players, results = tournament
+    pairs = pairs_of(players, results)
+    answer = existence(pairs, players)
+    ratings = np.random.default_rng(seed).normal(1500.0, 200.0, players)
+    known = ratings.copy()
+    classes = [answer.members(number) for number in range(answer.classes)]
+    for members in classes:
+        if len(members) == 1 and seed % 3:
+            known[members] = np.nan
+    level = [known[members].mean() for members in classes]
+    position = {
+        i: 0.0 if len(members) == 1 else known[i] - level[number]
+        for number, members in enumerate(classes)
+        for i in members.tolist()
+    }
+    lower, upper = one_sided_bounds(answer, pairs, known, ELO, 1.0, 0.9)
+    found = sweep_differences(answer, pairs, known, ELO, 1.0, 0.9)
+    lowers: dict[int, list[float]] = {}
+    uppers: dict[int, list[float]] = {}
+    for arc, (a, b) in enumerate(zip(answer.above.tolist(), answer.below.tolist(), strict=True)):
+        games = [(i, j, w) for i, j, w, *_ in zip(*pairs, strict=True)]
+        met = [(i, j, w) if answer.class_of[i] == a else (j, i, w) for i, j, w in games]
+        met = [
+            (position[i] - position[j], w)
+            for i, j, w in met
+            if answer.class_of[i] == a and answer.class_of[j] == b
+        ]
+        gaps, weight = map(np.array, zip(*met, strict=True))
+        d = sweep_difference(gaps, weight, ELO, 1.0, 0.9)
+        assert found[arc] == pytest.approx(d, abs=2e-9)
+        assert found[arc] == pytest.approx(by_bisection(gaps, weight, 0.9), abs=1e-8)
+        for i in classes[a].tolist():
+            lowers.setdefault(i, []).append(position[i] + level[b] + d)
+        for j in classes[b].tolist():
+            uppers.setdefault(j, []).append(position[j] + level[a] - d)
+    for i in range(players):
+        least = [one for one in lowers.get(i, []) if not math.isnan(one)]
+        most = [one for one in uppers.get(i, []) if not math.isnan(one)]
+        expected = [max(least, default=math.nan), min(most, default=math.nan)]
+        assert [lower[i], upper[i]] == pytest.approx(expected, abs=3e-9, nan_ok=True)
+
+
+def swiss() -> Games:
+    """Return a tournament of six in which `zero` lost to the five others, who beat one another."""
+    ring = [("ann", "bob"), ("bob", "cyd"), ("cyd", "dan"), ("dan", "eve"), ("eve", "ann")]
+    pairs = [*ring, *((one, "zero") for one, _ in ring)]
+    return Games.from_arrays([a for a, _ in pairs], [b for _, b in pairs], [1.0] * 10)
+
+
+def test_who_lost_every_game_has_an_upper_bound_and_no_lower() -> None:
+    """prod psi(x_j - u) = 1 - confidence over his opponents: with a higher u, losing is rarer."""
+    games = swiss()
+    pairs = gather_pairs(games)
+    answer = existence(pairs, games.players)
+    ratings = np.array([1600.0, 1550.0, 1500.0, 1450.0, 1400.0, np.nan])
+    lower, upper = one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)
+    u = upper[5]
+    assert probability(ratings[:5], np.ones(5), -u) == pytest.approx(0.05, rel=1e-9)
+    assert probability(ratings[:5], np.ones(5), -(u + 10.0)) < 0.05
+    assert np.isnan(lower).all()  # nobody swept a class whose level is known
+    assert np.isnan(upper[:5]).all()
+
+
+def test_who_won_every_game_has_a_lower_bound() -> None:
+    """The same tournament with every result turned around."""
+    games = swiss()
+    turned = Games(
+        player_ids=games.player_ids, white=games.black, black=games.white, points=games.points
+    )
+    pairs = gather_pairs(turned)
+    answer = existence(pairs, turned.players)
+    ratings = np.array([1600.0, 1550.0, 1500.0, 1450.0, 1400.0, np.nan])
+    lower, upper = one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)
+    assert probability(-ratings[:5], np.ones(5), lower[5]) == pytest.approx(0.05, rel=1e-9)
+    assert np.isnan(upper).all()
+    assert np.isnan(lower[:5]).all()
+
+
+def test_between_groups_each_player_is_bounded_from_his_own_place() -> None:
+    """In 2022 the level of one half is at least d above the other: all bounds shift alike."""
+    games = world_cup_2022()
+    pairs = gather_pairs(games)
+    answer = existence(pairs, games.players)
+    ratings = np.random.default_rng(2).normal(0.0, 100.0, 32)
+    ratings[answer.sizes[answer.class_of] == 1] = np.nan
+    lower, upper = one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)
+    d = sweep_differences(answer, pairs, ratings, ELO, 1.0, 0.95)
+    top, half = answer.members(0), answer.members(2)
+    shift = ratings[half].mean() + d[1] - ratings[top].mean()
+    assert lower[top] == pytest.approx(ratings[top] + shift, abs=1e-9)
+    assert upper[half] == pytest.approx(ratings[half] - shift, abs=1e-9)
+    assert np.isnan(upper[top]).all()
+    assert np.isnan(lower[half]).all()  # they swept Canada, whose level nobody knows
+    ids = games.player_ids.tolist()
+    assert not np.isnan(upper[[ids.index("Qatar"), ids.index("Canada")]]).any()
+
+
+def test_a_level_that_is_unknown_bounds_nobody() -> None:
+    """Three players in a row, each alone: no bounds, though the differences are known."""
+    pairs = pairs_of(3, [(0, 1, 1.0, 1.0), (1, 2, 1.0, 1.0)])
+    answer = existence(pairs, 3)
+    nothing = np.full(3, np.nan)
+    assert np.isnan(one_sided_bounds(answer, pairs, nothing, ELO, 1.0, 0.95)).all()
+    differences = sweep_differences(answer, pairs, nothing, ELO, 1.0, 0.95)
+    # One game at 95 %: 400 log10(0.05/0.95) points.
+    assert differences == pytest.approx([400.0 * math.log10(0.05 / 0.95)] * 2, abs=1.1e-9)
+
+
+def test_a_class_without_ratings_gives_no_number() -> None:
+    """Two players who drew, of unknown ratings, beat a third: where they stand is not known."""
+    pairs = pairs_of(3, [(0, 1, 1.0, 0.5), (0, 2, 1.0, 1.0)])
+    answer = existence(pairs, 3)
+    ratings = np.array([np.nan, 1500.0, 1400.0])
+    assert np.isnan(sweep_differences(answer, pairs, ratings, ELO, 1.0, 0.95)).all()
+    assert np.isnan(one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)).all()
+
+
+def test_without_sweeps_there_is_nothing_to_bound() -> None:
+    """One draw, and a player without games."""
+    pairs = pairs_of(3, [(0, 1, 1.0, 0.5)])
+    answer = existence(pairs, 3)
+    ratings = np.array([1500.0, 1500.0, np.nan])
+    assert sweep_differences(answer, pairs, ratings, ELO, 1.0, 0.95).shape == (0,)
+    assert np.isnan(one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.95)).all()
+
+
+def test_the_level_of_a_class_of_one_may_be_known() -> None:
+    """An anchored player at 1800 who lost to one and beat another bounds both."""
+    pairs = pairs_of(3, [(0, 1, 1.0, 1.0), (1, 2, 1.0, 1.0)])
+    answer = existence(pairs, 3, contracted=np.array([1]))
+    ratings = np.array([np.nan, 1800.0, np.nan])
+    lower, upper = one_sided_bounds(answer, pairs, ratings, ELO, 1.0, 0.5)
+    assert lower == pytest.approx([1800.0, np.nan, np.nan], abs=1e-8, nan_ok=True)
+    assert upper == pytest.approx([np.nan, np.nan, 1800.0], abs=1e-8, nan_ok=True)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, math.nan])
+def test_confidence_is_between_0_and_1(confidence) -> None:
+    with pytest.raises(InvalidParameterError, match="confidence must be between 0 and 1"):
+        sweep_difference(np.zeros(1), np.ones(1), ELO, 1.0, confidence)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.inf, math.nan])
+def test_scale_is_positive(scale) -> None:
+    with pytest.raises(InvalidParameterError, match="scale must be positive"):
+        sweep_difference(np.zeros(1), np.ones(1), ELO, scale, 0.95)
+
+
+def test_a_curve_that_stays_below_1_is_refused() -> None:
+    """At 9 of 10 points at most, three wins never have probability 0.8."""
+    with pytest.raises(ConvergenceError, match="bracket"):
+        sweep_difference(np.zeros(3), np.ones(3), Never(), 1.0, 0.2)
+
+
+def test_running_out_of_steps_is_told() -> None:
+    with pytest.raises(ConvergenceError, match="difference of two classes did not converge"):
+        sweep_difference(np.array([0.0, 100.0]), np.ones(2), ELO, 1.0, 0.95, max_steps=2)

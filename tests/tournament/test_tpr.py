@@ -1,0 +1,239 @@
+"""The tournament performance rating."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.arrays import Floats
+from equipoise.data.games import Games
+from equipoise.errors import ConvergenceError, InvalidParameterError
+from equipoise.tournament.curves import EloCurve
+from equipoise.tournament.formulas import (
+    Results,
+    results_of,
+    results_of_player,
+    solve_tpr,
+    tournament_performance,
+)
+from reference import performance as slow
+from tournament.tournaments import PALMA_TPR, palma_2017, table_1, tournaments
+
+#: Points: both methods stop within 1e-10, and rounding of ratings about 2000 adds as much.
+CLOSE = {"rtol": 0, "atol": 2e-9}
+
+
+def of(opponents: list[float], points: list[float], **choices: object) -> float:
+    """Return the TPR of one player."""
+    found = tournament_performance(results_of_player(opponents, points), **choices)  # type: ignore[arg-type]
+    assert found.shape == (1,)
+    return float(found[0])
+
+
+def test_table_1_has_the_exact_numbers() -> None:
+    """READINGS C5 gives them for Tournament 1; [PRE]_ Table 1 prints Tournament 2 rounded."""
+    games = table_1(1)
+    assert games.player_ids.tolist() == ["C", "B", "A"]
+    found = tournament_performance(results_of(games))
+    assert found.round(2).tolist() == [2538.52, 2225.00, 1894.68]
+    second = tournament_performance(results_of(table_1(2)))
+    assert second.round().tolist() == [2305, 2325, 1961]
+
+
+def test_palma_2017_is_as_printed() -> None:
+    """[PRE]_ Table 2; 0.6 as print is rounded, and may have used slightly other ratings."""
+    games = palma_2017()
+    found = tournament_performance(results_of(games))
+    printed = np.array([PALMA_TPR[player] for player in games.player_ids.tolist()])
+    assert len(found) == 18
+    assert np.abs(found - printed).max() < 0.6
+
+
+def test_caruana_in_saint_louis_2014_is_as_reported() -> None:
+    """8.5 of 10 against 2802 on average: 3103 (Chess Life, November 2014)."""
+    assert round(of([2802.0] * 10, [1, 1, 1, 1, 1, 1, 1, 0.5, 0.5, 0.5])) == 3103
+
+
+def test_against_equals_it_is_the_curve_turned_round() -> None:
+    """R + 400 log10(m/(k - m))."""
+    assert of([1800] * 4, [1, 1, 1, 0]) == pytest.approx(1800 + 400 * np.log10(3), abs=1e-9)
+
+
+@pytest.mark.parametrize("points", [[0, 0], [1, 1]])
+def test_it_is_undefined_at_0_and_100_per_cent(points: list[float]) -> None:
+    """[PRE]_ sec. 2.1: Elo noted it."""
+    assert np.isnan(of([2000, 2100], points))
+
+
+def test_it_is_undefined_without_a_rated_opponent() -> None:
+    assert np.isnan(of([], []))
+    assert np.isnan(of([np.nan], [0.5]))
+
+
+def test_a_game_against_an_unrated_player_counts_for_neither_points_nor_games() -> None:
+    """As FIDE does; alone the unrated player still has a performance."""
+    games = Games.from_arrays(
+        ["a", "a", "a"], ["b", "c", "new"], [1, 0, 1], rating={"a": 2000, "b": 1900, "c": 2100}
+    )
+    found = dict(zip(games.player_ids, tournament_performance(results_of(games)), strict=True))
+    assert found["a"] == pytest.approx(2000, abs=1e-9)
+    assert np.isnan(found["new"])  # 0 %
+    assert of([2000, np.nan], [0.5, 0]) == pytest.approx(2000, abs=1e-9)
+
+
+def test_ratings_of_a_game_come_before_ratings_of_a_player() -> None:
+    games = Games.from_arrays(["a", "b"], ["b", "a"], [0.5, 0.5], rating={"a": 2000, "b": 2100})
+    given_once = dataclasses.replace(games, black_rating=np.array([2300, np.nan]))
+    found = tournament_performance(results_of(given_once))
+    # a met b at 2300, then at 2100; b met a at 2000 twice.
+    assert found == pytest.approx([2200, 2000], abs=1e-9)
+
+
+@given(tournaments(rated=False))
+def test_it_agrees_with_the_definition(games: Games) -> None:
+    found = tournament_performance(results_of(games))
+    for player in range(games.players):
+        opponents, weights, points = [], [], 0.0
+        for row in range(games.rows):
+            pair = int(games.white[row]), int(games.black[row])
+            if player not in pair or np.isnan(games.initial[pair[1 - pair.index(player)]]):
+                continue
+            opponents.append(float(games.initial[pair[1 - pair.index(player)]]))
+            weights.append(float(games.weights[row]))
+            got = float(games.points[row])
+            points += got if pair[0] == player else weights[-1] - got
+        if not 0 < points < sum(weights):
+            assert np.isnan(found[player])
+        else:
+            by_halving = slow.tournament_performance(opponents, points, weights)
+            assert found[player] == pytest.approx(by_halving, rel=0, abs=2e-9)
+
+
+@given(tournaments(rated=False))
+def test_one_player_is_as_all_players(games: Games) -> None:
+    results = results_of(games)
+    every = tournament_performance(results)
+    for player in range(games.players):
+        own = results.player == player
+        opponents, points, lost = (column[own] for column in results[1:4])
+        alone = tournament_performance(results_of_player(opponents, points, points + lost))
+        np.testing.assert_allclose(alone[0], every[player], **CLOSE)
+
+
+@given(tournaments(), st.integers(-3000, 3000))
+def test_it_moves_with_all_ratings(games: Games, by: int) -> None:
+    moved = dataclasses.replace(games, rating=games.initial + by)
+    before = tournament_performance(results_of(games))
+    np.testing.assert_allclose(tournament_performance(results_of(moved)), before + by, **CLOSE)
+
+
+@given(tournaments(), st.sampled_from([0.5, 2.0, 10.0]))
+def test_scale_stretches_it_with_the_ratings(games: Games, scale: float) -> None:
+    """Only difference/scale counts [PRE]_ Def. 3."""
+    wider = dataclasses.replace(games, rating=games.initial * scale)
+    before = tournament_performance(results_of(games))
+    after = tournament_performance(results_of(wider), scale=scale)
+    np.testing.assert_allclose(after, scale * before, rtol=0, atol=2e-8)
+
+
+@given(tournaments(), st.randoms(use_true_random=False))
+def test_order_of_games_and_players_does_not_matter(games: Games, random: object) -> None:
+    order = np.arange(games.rows)
+    random.shuffle(order)  # type: ignore[attr-defined]
+    number = np.arange(games.players)
+    random.shuffle(number)  # type: ignore[attr-defined]
+    rating = np.empty(games.players)
+    rating[number] = games.initial
+    mixed = Games(
+        player_ids=games.player_ids,
+        white=number[games.white[order]],
+        black=number[games.black[order]],
+        points=games.points[order],
+        weight=games.weights[order],
+        rating=rating,
+    )
+    before = tournament_performance(results_of(games))
+    np.testing.assert_allclose(tournament_performance(results_of(mixed))[number], before, **CLOSE)
+
+
+@given(tournaments())
+def test_weight_is_repetition(games: Games) -> None:
+    """Weights in quarters: four times the games, each of weight 1."""
+    times = (4 * games.weights).astype(np.int64)
+    repeated = Games(
+        player_ids=games.player_ids,
+        white=np.repeat(games.white, times),
+        black=np.repeat(games.black, times),
+        points=np.repeat(games.points / games.weights, times),
+        rating=games.rating,
+    )
+    before = tournament_performance(results_of(games))
+    np.testing.assert_allclose(tournament_performance(results_of(repeated)), before, **CLOSE)
+
+
+@given(
+    st.lists(st.floats(500, 3000), min_size=2, max_size=9),
+    st.floats(0.01, 0.98),
+    st.floats(0.005, 0.01),
+)
+def test_more_points_mean_more(opponents: list[float], share: float, more: float) -> None:
+    shares = [share] * len(opponents)
+    assert of(opponents, shares) < of(opponents, [share + more, *shares[1:]])
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9), st.floats(1e-9, 1 - 1e-9))
+def test_it_lies_where_it_must(opponents: list[float], share: float) -> None:
+    """Between what the weakest and what the strongest opponent alone would give."""
+    found = of(opponents, [share] * len(opponents))
+    shift = 400 * np.log10(share / (1 - share))
+    assert min(opponents) + shift - 1e-5 <= found <= max(opponents) + shift + 1e-5
+
+
+def test_a_long_way_from_half_it_is_still_exact() -> None:
+    """999.5 of 1000 against equals; a sum near 1000 would have lost three digits."""
+    points = [1.0] * 999 + [0.5]
+    assert of([2000.0] * 1000, points) == pytest.approx(2000 + 400 * np.log10(1999), abs=1e-9)
+
+
+def test_a_curve_with_heavy_tails_is_solved_too() -> None:
+    """Its logarithm is not concave, so Newton's method needs the bracket."""
+
+    class Cauchy(EloCurve):
+        def expected(self, t: Floats) -> Floats:
+            return 0.5 + np.arctan(t / 50) / np.pi
+
+        def slope(self, t: Floats) -> Floats:
+            return 1 / (50 * np.pi * (1 + (t / 50) ** 2))
+
+    opponents = [1000.0, 1400.0, 1410.0, 2600.0]
+    (found,) = solve_tpr(results_of_player(opponents, [1, 1, 1, 0.5]), Cauchy(), 1.0)
+    assert Cauchy().expected(found - np.array(opponents)).sum() == pytest.approx(3.5, abs=1e-12)
+
+
+def test_what_is_not_solved_is_an_error() -> None:
+    results = results_of_player([1000, 2600], [1, 0.2])
+    with pytest.raises(ConvergenceError, match="tournament performance"):
+        solve_tpr(results, EloCurve(), 1.0, most_steps=1)
+
+
+def test_many_players_at_once_are_as_one_by_one() -> None:
+    """Many players leave the iteration early; a sample of them is looked at."""
+    rng = np.random.default_rng(5)
+    opponent = rng.normal(1800, 300, 40_000)
+    points = rng.choice([0.0, 0.5, 1.0], 40_000)
+    player = rng.integers(0, 8000, 40_000)
+    every = tournament_performance(Results(player, opponent, points, 1 - points, 8000))
+    for row in range(0, 8000, 800):
+        own = player == row
+        alone = tournament_performance(results_of_player(opponent[own], points[own]))
+        np.testing.assert_allclose(alone[0], every[row], **CLOSE)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.inf, np.nan])
+def test_a_scale_out_of_range_is_refused(scale: float) -> None:
+    with pytest.raises(InvalidParameterError, match="scale must be a number above 0"):
+        of([2000], [0.5], scale=scale)
