@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from equipoise.web.api.endpoints import ENDPOINTS
-from equipoise.web.http.access import Remembered
+from equipoise.web.http.access import ExpiringCache
 from equipoise.web.http.endpoints import Endpoint
 from web.conftest import Serve, Served, duel
 
@@ -136,7 +136,7 @@ def test_trying_keys_is_slowed_down(serve: Serve) -> None:
 
 def test_what_is_remembered_is_forgotten_in_time() -> None:
     """After its time, and beyond the number that is kept."""
-    known: Remembered[int] = Remembered(1.0, most=2)
+    known: ExpiringCache[int] = ExpiringCache(1.0, most=2)
     known.put("a", 1, 0.0)
     assert known.get("a", 0.9) == 1
     assert known.get("a", 1.0) is None

@@ -22,7 +22,7 @@ from equipoise.web.http.errors import InternalError, MethodError, error_response
 from equipoise.web.http.middleware import RequestMiddleware, configure_logs
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import page_routes
-from equipoise.web.page.visit import PageState
+from equipoise.web.page.context import PageState
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
+from equipoise.messages.webhooks import WebhookTestMessage
+from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
 from equipoise.web.background import Background
-from equipoise.web.delivery import OutboxSender
+from equipoise.web.delivery import OutboxSender, send_test
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access
 from equipoise.web.http.errors import OverloadedError
@@ -140,3 +142,12 @@ class Service:
         self.access.forget()
         self.background.wake()
         return changed
+
+    async def test_webhook(self, pool: str, webhook: int) -> WebhookTestMessage:
+        """Send a webhook a test message and return the result.
+
+        Raises : NotFoundError, ConflictError if it is disabled
+        """
+        hook = await self.read(find_webhook, pool, webhook)
+        seconds = min(self.settings.webhook_seconds, 0.8 * self.settings.request_seconds)
+        return await send_test(hook, pool, seconds=seconds, private=self.settings.private_webhooks)

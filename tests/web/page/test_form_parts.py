@@ -8,10 +8,11 @@ import pytest
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.web.page.amendments import team_lines, with_places
 from equipoise.web.page.balancing import Row, lobby_of, request_of
+from equipoise.web.page.context import TaskCache
 from equipoise.web.page.forms import Form, _encoded, _multipart
-from equipoise.web.page.later import TaskCache
-from equipoise.web.page.matches import match_of_form, match_of_json, team_lines, with_places
+from equipoise.web.page.matches import match_of_form, match_of_json
 from equipoise.web.page.tournaments import guessed
 
 

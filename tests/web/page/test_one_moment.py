@@ -14,7 +14,7 @@ from equipoise.pools.reading import pool_reading
 from equipoise.pools.reading.explaining import explain_player
 from equipoise.pools.reading.pool_reading import rating_timeline, ratings_of_players
 from equipoise.store.connection import Store, open_store
-from equipoise.web.page.later import OverviewCache
+from equipoise.web.page.context import OverviewCache
 from pools.pool_trials import Trial, duel
 from web.page.invented import DAY, START
 from web.page.markup import Page

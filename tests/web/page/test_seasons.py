@@ -12,8 +12,8 @@ import pytest
 from equipoise.errors import InvalidDataError
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest
+from equipoise.web.page.administration import season_of
 from equipoise.web.page.forms import Form
-from equipoise.web.page.pools import season_of
 from web.page import invented
 from web.page.markup import Page
 from web.page.test_forms_at_work import token

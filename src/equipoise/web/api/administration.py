@@ -21,7 +21,6 @@ from equipoise.messages.webhooks import (
 )
 from equipoise.pools import webhooks
 from equipoise.pools.pool import access
-from equipoise.web import webhook_trial
 from equipoise.web.http.access import audited_pool
 from equipoise.web.http.endpoints import ApiRequest, Body, Cursor, Endpoint, IdText, Limit
 
@@ -153,7 +152,7 @@ async def disable_webhook(request: ApiRequest) -> WebhookMessage:
 
 async def try_webhook(request: ApiRequest) -> WebhookTestMessage:
     """Send a webhook a test message and return the result."""
-    return await webhook_trial.try_webhook(request.service, request.pool, _number(request))
+    return await request.service.test_webhook(request.pool, _number(request))
 
 
 def _number(request: ApiRequest) -> int:

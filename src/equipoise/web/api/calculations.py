@@ -23,7 +23,7 @@ from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.teams import RebalanceMessage, rebalance_message
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.errors import MalformedError, TooLargeError
-from equipoise.web.http.reading import read_body
+from equipoise.web.http.reading import compression_of, read_body
 
 #: Uploads are text; what unpacks to more than was sent is not taken.
 GamesFormat: TypeAlias = Literal[
@@ -32,7 +32,6 @@ GamesFormat: TypeAlias = Literal[
 _TEXTS: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=100)]
 #: Players that are compared with one another.
 _COMPARED = 100
-_PACKED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
 _SECONDS = 5.0
 #: A table of games that is larger is for the command line: nothing can end a calculation.
 _LINES = 20_000
@@ -106,9 +105,9 @@ async def performance(request: ApiRequest) -> PerformanceMessage:
     request.body = content
     if content.count(b"\n") > _LINES and query.format not in ("pgn", "trf"):
         raise TooLargeError(f"a table of games must have at most {_LINES} lines here")
-    for magic, name in _PACKED.items():
-        if content.startswith(magic):
-            raise MalformedError(f"the games must be uncompressed text; got {name}")
+    compression = compression_of(content)
+    if compression is not None:
+        raise MalformedError(f"the games must be uncompressed text; got {compression}")
     return await request.service.calculate(_rated, content, query)
 
 

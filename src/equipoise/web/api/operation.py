@@ -9,6 +9,7 @@ from starlette.responses import Response
 from equipoise.errors import NotFoundError
 from equipoise.store.connection import Store
 from equipoise.web.docs_page import docs_page
+from equipoise.web.http.access import MISSING_KEY
 from equipoise.web.http.endpoints import ApiRequest, Endpoint
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
@@ -55,7 +56,7 @@ async def metrics(request: ApiRequest) -> Response:
     if said == "key":
         request.key = await request.service.access.identify(request)
         if request.key is None:
-            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+            raise UnauthorisedError(MISSING_KEY)
         if request.key.pool is not None:
             raise ForbiddenError("this needs a key for all pools")
     page = await request.service.read(lambda _: request.service.metrics.page())

@@ -1,10 +1,8 @@
-"""Who may do what: keys, roles, pools, rates.
+"""Access control: keys, roles, pools and rate limits.
 
-The order of the checks keeps what a key may not see from being told apart: first the key itself
-(401), then its right (403), and only then whether the pool exists (404). A public pool may be read
-by anybody, but a key that is shown must be a valid one even there.
-
-How often one key, or one address, may ask: token buckets in bounded memory.
+The checks have an order: first the key itself (401), then its right (403), and only then whether
+the pool exists (404). So a key cannot find out which pools exist beyond its own. Anybody may read
+a public pool, but a key that is sent must be valid even there.
 """
 
 from __future__ import annotations
@@ -27,12 +25,12 @@ from equipoise.web.http.endpoints import ApiRequest
 from equipoise.web.http.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
 from equipoise.web.settings import ServiceSettings
 
-#: Buckets kept; beyond that the one that was longest not used is forgotten, as if it were full.
+#: Buckets kept. Beyond that, the one unused for the longest time is dropped, as if it were full.
 _BUCKETS = 20_000
 
 
 class RateLimiter:
-    """Buckets that fill with `rate` tokens a second up to `burst`; a rate of 0 limits nothing."""
+    """Token buckets that gain `rate` tokens a second up to `burst`; a rate of 0 limits nothing."""
 
     def __init__(self, rate: float, burst: float, buckets: int = _BUCKETS) -> None:
         self._rate = rate
@@ -44,7 +42,7 @@ class RateLimiter:
         return len(self._buckets)
 
     def take(self, who: Hashable, now: float) -> float:
-        """Take a token; return 0, or the seconds until there is one and take none.
+        """Take a token and return 0. If there is none, return the seconds until there is one.
 
         now : seconds of a clock that never goes back
         """
@@ -56,7 +54,7 @@ class RateLimiter:
         return missing / self._rate if missing > 0 else 0.0
 
     def missing(self, who: Hashable, now: float) -> float:
-        """Return the seconds until there is a token, 0 if there is one; take none."""
+        """Return the seconds until there is a token, 0 if there is one. Take none."""
         return max(0.0, (1.0 - self._filled(who, now)) / self._rate) if self._rate else 0.0
 
     def _filled(self, who: Hashable, now: float) -> float:
@@ -76,39 +74,41 @@ class RateLimiter:
 T = TypeVar("T")
 
 _RANK = {role: rank for rank, role in enumerate(get_args(Role))}
-#: Facts remembered of each kind.
-_REMEMBERED = 10_000
-#: A bearer token that is longer is none of ours.
-_LONGEST_SECRET = 512
+#: Values in a cache.
+_CACHED = 10_000
+INVALID_KEY = "invalid key: unknown, expired or revoked"
+MISSING_KEY = "missing key: send the header Authorization: Bearer KEY"
+#: A longer text is no key.
+LONGEST_SECRET = 512
 
 
-class Remembered(Generic[T]):
-    """Values by key for a short time, in bounded memory."""
+class ExpiringCache(Generic[T]):
+    """Values by key that expire after some seconds, in bounded memory."""
 
-    def __init__(self, seconds: float, most: int = _REMEMBERED) -> None:
+    def __init__(self, seconds: float, most: int = _CACHED) -> None:
         self._seconds = seconds
         self._most = most
         self._values: OrderedDict[object, tuple[float, T]] = OrderedDict()
 
     def get(self, key: object, now: float) -> T | None:
-        """Return the value, None where there is none or it is too old."""
+        """Return the value, None if there is none or it has expired."""
         found = self._values.get(key)
         return found[1] if found is not None and now < found[0] else None
 
     def put(self, key: object, value: T, now: float) -> None:
-        """Remember a value."""
+        """Store a value."""
         self._values[key] = (now + self._seconds, value)
         self._values.move_to_end(key)
         if len(self._values) > self._most:
             self._values.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all values."""
         self._values.clear()
 
 
 class _Pool(NamedTuple):
-    """A pool: who may read it, of which it is an archive, whether nobody becomes inactive in it."""
+    """What the checks need of a pool; lists_all : whether no player becomes inactive in it."""
 
     public: bool
     archive_of: str | None
@@ -116,7 +116,7 @@ class _Pool(NamedTuple):
 
 
 class Access:
-    """The checks that come before anything else is looked at."""
+    """The checks that come before anything else in a request."""
 
     def __init__(
         self,
@@ -128,25 +128,25 @@ class Access:
         self._store = store
         self._executor = executor
         self._clock = clock
-        self._keys: Remembered[KeyRecord] = Remembered(settings.key_seconds)
-        self._pools: Remembered[_Pool] = Remembered(settings.key_seconds)
+        self._keys: ExpiringCache[KeyRecord] = ExpiringCache(settings.key_seconds)
+        self._pools: ExpiringCache[_Pool] = ExpiringCache(settings.key_seconds)
         self._rates = RateLimiter(settings.rate_limit, settings.rate_burst)
         self._failures = RateLimiter(settings.failed_keys, 10 * settings.failed_keys)
         self._open_calculations = settings.calculations == "open"
 
     def forget(self) -> None:
-        """Look everything up anew: a key or a pool was changed."""
+        """Clear the caches, after a key or a pool was changed."""
         self._keys.clear()
         self._pools.clear()
 
     async def admit(self, request: ApiRequest) -> None:
-        """Let a request pass and note its key.
+        """Check whether a request is allowed, and set its key.
 
         Raises : UnauthorisedError, ForbiddenError, NotFoundError, TooManyRequestsError
         """
         endpoint = request.endpoint
         if endpoint.group == "Operation" and endpoint.right is None:
-            return  # monitoring is never refused
+            return  # Monitoring is never refused.
         request.key = await self.identify(request)
         self.check_rate(request.key, _address(request))
         if endpoint.of_pool:
@@ -169,7 +169,7 @@ class Access:
         seconds = self._failures.missing(_address(request), now)
         scheme, _, secret = header.partition(" ")
         secret = secret.strip()
-        if scheme.lower() == "bearer" and 0 < len(secret) <= _LONGEST_SECRET:
+        if scheme.lower() == "bearer" and 0 < len(secret) <= LONGEST_SECRET:
             digest = hashlib.sha256(secret.encode("latin-1")).digest()
             found = self._keys.get(digest, now)
             if found is None and not seconds:
@@ -181,17 +181,17 @@ class Access:
         if seconds:
             raise TooManyRequestsError("Too many attempts with invalid keys", seconds)
         self._failures.take(_address(request), now)
-        raise UnauthorisedError("invalid key: unknown, expired or revoked")
+        raise UnauthorisedError(INVALID_KEY)
 
     async def _admit_to_pool(self, request: ApiRequest) -> None:
         endpoint, key, pool = request.endpoint, request.key, request.pool
-        found = await self._known(pool)
+        found = await self._pool(pool)
         public, archive_of = (None, None) if found is None else (found.public, found.archive_of)
         request.lists_all = found is not None and found.lists_all
         if public and endpoint.right == "reader":
             return
         if key is None:
-            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+            raise UnauthorisedError(MISSING_KEY)
         if not is_key_of(key, pool, archive_of):
             raise ForbiddenError("the key is for another pool")
         _check_all_pools(request, key)
@@ -199,8 +199,8 @@ class Access:
         if public is None and not endpoint.new_pool:
             raise NotFoundError(f"no pool {pool!r}")
 
-    async def _known(self, pool: str) -> _Pool | None:
-        """Return what there is to know of a pool; None where there is none of this name."""
+    async def _pool(self, pool: str) -> _Pool | None:
+        """Return what the checks need of a pool, None if there is no pool of this name."""
         now = self._clock()
         found = self._pools.get(pool, now)
         if found is None:
@@ -217,13 +217,13 @@ class Access:
         if request.endpoint.group == "Calculations" and self._open_calculations:
             return
         if key is None:
-            raise UnauthorisedError("missing key: send the header Authorization: Bearer KEY")
+            raise UnauthorisedError(MISSING_KEY)
         _check_all_pools(request, key)
         _check_role(request, key)
 
 
 def valid_key(store: Store, secret: str) -> KeyRecord | None:
-    """Return the key of a secret and note its use; None if unknown, expired or revoked."""
+    """Return the key of a secret and record its use; None if unknown, expired or revoked."""
     at = now()
     found = find_key(store, secret, at)
     if found is not None:
@@ -232,17 +232,17 @@ def valid_key(store: Store, secret: str) -> KeyRecord | None:
 
 
 def has_role(key: KeyRecord | None, role: Role) -> bool:
-    """Return whether a key allows what a role may do, in whatever pool."""
+    """Return whether a key has a role, or one that includes it, in any pool."""
     return key is not None and _RANK[key.role] >= _RANK[role]
 
 
 def is_key_of(key: KeyRecord | None, pool: str, archive_of: str | None = None) -> bool:
-    """Return whether a key is for a pool; that of a pool is also for its earlier seasons."""
+    """Return whether a key is for a pool. A key for a pool is also for its past seasons."""
     return key is not None and key.pool in (None, pool, archive_of)
 
 
 def rules_all_pools(key: KeyRecord | None) -> bool:
-    """Return whether a key may make keys and pools."""
+    """Return whether a key may create keys and pools."""
     return key is not None and key.pool is None and key.role == "admin"
 
 
@@ -252,7 +252,7 @@ def may_read(key: KeyRecord | None, pool: PoolMessage) -> bool:
 
 
 def audited_pool(key: KeyRecord | None, pool: str | None) -> str | None:
-    """Return the pool whose audit log is shown for a request for `pool`, None for all pools.
+    """Return the pool whose audit log a request for `pool` gets, None for all pools.
 
     Raises : ForbiddenError if the key is for another pool
     """

@@ -25,6 +25,8 @@ _PARAMETERS = 1000
 #: What msgspec raises for what it cannot decode.
 JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
+
 
 class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The query of an endpoint that has none."""
@@ -93,6 +95,16 @@ def _types(shape: type[msgspec.Struct]) -> dict[str, Any]:
 def _bare(shape: Any) -> Any:
     """Return a type without what is said of it."""
     return get_args(shape)[0] if get_origin(shape) is Annotated else shape
+
+
+def whole_number(text: str, digits: int) -> int | None:
+    """Return a number written in at most so many decimal digits, None for any other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
+
+
+def compression_of(content: bytes) -> str | None:
+    """Return the name of the format in which bytes are compressed, None for plain content."""
+    return next((name for magic, name in _COMPRESSED.items() if content.startswith(magic)), None)
 
 
 async def read_body(request: ApiRequest, most: int) -> bytes:

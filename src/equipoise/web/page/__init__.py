@@ -1,5 +1,156 @@
-"""The page: what the service shows to people, rendered on the server."""
+"""The web pages, rendered on the server: their paths, and the error page.
 
-from equipoise.web.page.router import page_routes
+Each module has the pages of one topic. `context` is a request to a page, `forms` reads what was
+posted, `rendering` fills the templates, `figures` draws SVG.
+"""
 
-__all__ = ["page_routes"]
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from equipoise.errors import EquipoiseError
+from equipoise.web.http.errors import (
+    DATABASE_ERRORS,
+    TimedOutError,
+    UnauthorisedError,
+    UnavailableError,
+    http_status,
+)
+from equipoise.web.page import (
+    access,
+    administration,
+    amendments,
+    balancing,
+    matches,
+    players,
+    pools,
+    rebalancing,
+    tournaments,
+)
+from equipoise.web.page.context import PageContext, authenticate
+from equipoise.web.page.rendering import static_file
+from equipoise.web.page.wording import path
+
+View: TypeAlias = Callable[[PageContext], Awaitable[Response]]
+
+log = logging.getLogger(__name__)
+
+#: Headings of error pages.
+_TITLES = {
+    401: "Sign-in required",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    422: "Invalid input",
+    429: "Too many requests",
+    503: "Service unavailable",
+    504: "Timed out",
+}
+
+#: Ids come last, because they may contain slashes.
+_PAGES: tuple[tuple[str, str, View], ...] = (
+    ("GET", "/", pools.pools_page),
+    ("GET", "/pools/{pool}", pools.pool_page),
+    ("GET", "/pools/{pool}/leaderboard", players.leaderboard_page),
+    ("GET", "/pools/{pool}/names", players.names),
+    ("GET", "/pools/{pool}/players/{player:path}", players.player_page),
+    ("GET", "/pools/{pool}/course/{player:path}", players.player_timeline),
+    ("GET", "/pools/{pool}/matches", matches.matches_page),
+    ("GET", "/pools/{pool}/matches/{match:path}", matches.match_page),
+    ("GET", "/pools/{pool}/amendments", amendments.amendments_page),
+    ("GET", "/pools/{pool}/amendments/{seq}", amendments.amendment_page),
+    ("GET", "/pools/{pool}/balance", balancing.balance_page),
+    ("POST", "/pools/{pool}/balance", balancing.balance),
+    ("GET", "/pools/{pool}/admin", administration.admin_page),
+    ("GET", "/pools/{pool}/settings", administration.settings_page),
+    ("POST", "/pools/{pool}/settings", administration.save_settings),
+    ("POST", "/pools/{pool}/delete", administration.delete_pool),
+    ("GET", "/pools/{pool}/seasons", pools.seasons_page),
+    ("GET", "/pools/{pool}/seasons/end", administration.season_end_page),
+    ("POST", "/pools/{pool}/seasons/end", administration.end_season),
+    ("GET", "/pools/{pool}/webhooks", administration.webhooks_page),
+    ("POST", "/pools/{pool}/webhooks", administration.create_webhook),
+    ("POST", "/pools/{pool}/webhooks/disable", administration.disable_webhook),
+    ("POST", "/pools/{pool}/webhooks/test", administration.test_webhook),
+    ("GET", "/pools/{pool}/post", matches.post_page),
+    ("POST", "/pools/{pool}/post", matches.post_match),
+    *(
+        ("GET", f"/pools/{{pool}}/{action}/{{id:path}}", amendments.form_page)
+        for action in amendments.ACTIONS
+    ),
+    *(
+        ("POST", f"/pools/{{pool}}/{action}/{{id:path}}", amendments.perform)
+        for action in amendments.ACTIONS
+    ),
+    ("GET", "/rebalance", rebalancing.rebalance_page),
+    ("POST", "/rebalance", rebalancing.rebalance),
+    ("GET", "/tournament", tournaments.tournament_page),
+    ("POST", "/tournament", tournaments.tournament),
+    ("GET", "/audit", access.audit_page),
+    ("GET", "/keys", access.keys_page),
+    ("POST", "/keys", access.create_key),
+    ("POST", "/keys/revoke", access.revoke_key),
+    ("GET", "/sign-in", access.sign_in_page),
+    ("POST", "/sign-in", access.sign_in),
+    ("POST", "/sign-out", access.sign_out),
+    ("POST", "/theme", access.choose_theme),
+)
+
+
+def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint that answers with a view, or with an error page or the sign-in page."""
+
+    async def endpoint(request: Request) -> Response:
+        # Until the key is known, an error page is rendered as for a sender without a key.
+        context = PageContext(request, None)
+        try:
+            async with asyncio.timeout(context.service.settings.request_seconds):
+                context = await authenticate(request)
+                return await view(context)
+        except UnauthorisedError:
+            return context.redirect(path("sign-in", next=_wanted(request)))
+        except EquipoiseError as error:
+            return error_page(context, error)
+        except TimeoutError:
+            return error_page(context, TimedOutError("the request took too long"))
+        except DATABASE_ERRORS:
+            log.exception("the database does not answer")
+            return error_page(context, UnavailableError("the database does not answer"))
+
+    return endpoint
+
+
+def _wanted(request: Request) -> str:
+    """Return the path to go to after signing in: that of the requested page."""
+    if request.method != "GET":
+        return request.url.path
+    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+
+
+def error_page(context: PageContext, error: EquipoiseError) -> Response:
+    """Return the page for an error."""
+    status = http_status(error)
+    title = _TITLES.get(status, "Request failed" if status < 500 else "Server error")
+    answer = context.render("error.html", error, title=title)
+    seconds = getattr(error, "seconds", None)
+    if seconds is not None:
+        answer.headers["Retry-After"] = str(math.ceil(seconds))
+    return answer
+
+
+def page_routes() -> list[Route]:
+    """Return the routes of pages and static files."""
+    return [
+        *(Route(where, _guarded(view), methods=[method]) for method, where, view in _PAGES),
+        Route("/static/{version}/{name}", static_file, methods=["GET"]),
+    ]

@@ -20,10 +20,10 @@ from equipoise.messages.questions import BalancePlayer, BalanceRequest
 from equipoise.messages.teams import BalanceMessage, ConstraintMessage
 from equipoise.pools.reading.pool_reading import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool
-from equipoise.web.http.errors import ForbiddenError, http_status
+from equipoise.web.http.errors import ForbiddenError
+from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import picture
-from equipoise.web.page.forms import Form, problems_of
-from equipoise.web.page.visit import PageContext
+from equipoise.web.page.forms import Form
 
 #: Names of parties in the form.
 PARTIES = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -211,7 +211,7 @@ async def balance_page(context: PageContext) -> Response:
     """Return the form, with the players that the query names."""
     await context.pool()
     wanted = context.request.query_params.getlist("player")[:MOST_PLAYERS]
-    return _shown(context, LobbyForm(rows=[Row(one) for one in wanted if one]))
+    return _balance_form(context, LobbyForm(rows=[Row(one) for one in wanted if one]))
 
 
 async def balance(context: PageContext) -> Response:
@@ -220,7 +220,7 @@ async def balance(context: PageContext) -> Response:
     form: Form = await context.form()
     lobby = lobby_of(form)
     if form.text("do") == "rows":
-        return _shown(context, lobby)
+        return _balance_form(context, lobby)
     try:
         request = request_of(lobby)
         names = [row.player for row in lobby.rows]
@@ -234,27 +234,25 @@ async def balance(context: PageContext) -> Response:
     except ForbiddenError:
         raise
     except EquipoiseError as error:
-        return _shown(context, lobby, http_status(error), problems=problems_of(error))
-    return _shown(context, lobby, answer=answer_of(found, lobby, ratings))
+        return _balance_form(context, lobby, error)
+    return _balance_form(context, lobby, answer=answer_of(found, lobby, ratings))
 
 
-def _shown(
+def _balance_form(
     context: PageContext,
     lobby: LobbyForm,
-    status: int = 200,
+    error: EquipoiseError | None = None,
     *,
-    problems: Sequence[str] = (),
     answer: Answer | None = None,
 ) -> Response:
     return context.render(
         "balance.html",
-        status,
+        error,
         lobby=lobby,
         parties=PARTIES[:12],
         most_teams=MOST_TEAMS,
         most_alternatives=MOST_ALTERNATIVES,
         answer=answer,
-        problems=list(problems),
     )
 
 

@@ -1,10 +1,8 @@
-"""Forms as they are posted: fields by name, files with their names. Only the standard library.
-
-Texts of error pages: a heading for each status, a sentence for each problem.
-"""
+"""Forms: reading a posted form, its fields as values, and errors as sentences for the page."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,15 +11,16 @@ from email.policy import HTTP
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.web.http.errors import TooLargeError
+from equipoise.web.http.reading import whole_number
 
-#: Fields of one form.
-MOST_FIELDS = 5_000
-
+#: Maximum number of fields of a form, and of problems that a page lists.
+MOST_FIELDS, MOST_PROBLEMS = 5_000, 50
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -33,7 +32,7 @@ def wrong(field: str, rule: str, got: str) -> InvalidDataError:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that was chosen."""
+    """An uploaded file."""
 
     name: str
     content: bytes
@@ -41,7 +40,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Fields of a form, in the order they were sent."""
+    """The fields and files of a form by name, in the order in which they were sent."""
 
     fields: dict[str, list[str]] = field(default_factory=dict)
     files: dict[str, Upload] = field(default_factory=dict)
@@ -76,14 +75,21 @@ class Form:
         return value
 
     def whole(self, name: str) -> int:
-        """Return a field as the number of something. Raises : InvalidDataError."""
+        """Return a field as a whole number. Raises : InvalidDataError."""
         text = self.text(name)
-        if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        number = whole_number(text, 9)
+        if number is None:
             raise wrong(name, "must be a number", text[:50])
-        return int(text)
+        return number
+
+    def time(self, name: str) -> int | str | None:
+        """Return a field as a time: seconds since 1970, or text in ISO 8601; None if empty."""
+        text = self.text(name)
+        number = whole_number(text, 15)
+        return (text or None) if number is None else number
 
     def flag(self, name: str) -> bool:
-        """Return whether a box is ticked."""
+        """Return whether a checkbox is ticked."""
         return bool(self.text(name))
 
 
@@ -96,7 +102,7 @@ async def read_form(request: Request, limit: int) -> Form:
             raise TooLargeError(f"the form must have at most {limit:,} bytes")
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() == "multipart/form-data":
-        # Large uploads are taken apart without holding up others.
+        # Parsing a large upload would block the event loop.
         return await run_in_threadpool(_multipart, kind, bytes(body))
     return _encoded(bytes(body))
 
@@ -143,33 +149,19 @@ def _bad(rule: str, got: str) -> InvalidDataError:
     return InvalidDataError([Problem("", None, "", rule, got[:200])], "the form cannot be read")
 
 
-#: Problems that are listed.
-MOST = 50
-
-_TITLES = {
-    401: "Sign-in required",
-    403: "Not allowed",
-    404: "Not found",
-    405: "Method not allowed",
-    409: "Conflict",
-    413: "Too large",
-    422: "Invalid input",
-    429: "Too many requests",
-    503: "Service unavailable",
-    504: "Timed out",
-}
-
-
-def title_of(status: int) -> str:
-    """Return the heading of an error page."""
-    return _TITLES.get(status, "Request failed" if status < 500 else "Server error")
-
-
 def problems_of(error: EquipoiseError) -> list[str]:
     """Return what is wrong as sentences."""
     if isinstance(error, InvalidDataError) and error.problems:
         return [
             str(one).removeprefix("input").removeprefix(", ").removeprefix(": ")
-            for one in error.problems[:MOST]
+            for one in error.problems[:MOST_PROBLEMS]
         ]
     return [str(error)]
+
+
+def digest(*what: object) -> str:
+    """Return a hash of a request.
+
+    The button of a preview sends it back, so that only what the preview showed is carried out.
+    """
+    return hashlib.sha256(msgspec.json.encode(what)).hexdigest()

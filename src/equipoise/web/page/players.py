@@ -25,11 +25,11 @@ from equipoise.pools.reading.explaining import explain_player
 from equipoise.pools.reading.pool_reading import rating_timeline, ratings_of_players, search_players
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
+from equipoise.web.page.context import PageContext
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.figures import Interval, intervals, timeline_chart
 from equipoise.web.page.forms import problems_of
 from equipoise.web.page.rendering import HEADERS
-from equipoise.web.page.visit import PageContext
 from equipoise.web.page.wording import number, path
 from equipoise.wording import counted
 
@@ -132,7 +132,7 @@ async def _with_explanation(
     )
     if found is None:
         return None
-    context.show(found[0])
+    context.use_pool(found[0])
     return found[1]
 
 

@@ -12,9 +12,7 @@ from starlette.responses import Response
 from equipoise.data.rebalancing import Method
 from equipoise.errors import EquipoiseError
 from equipoise.messages.teams import ComparedMessage, RebalanceMessage, rebalance_message
-from equipoise.web.http.errors import http_status
-from equipoise.web.page.forms import problems_of
-from equipoise.web.page.visit import PageContext
+from equipoise.web.page.context import PageContext
 
 #: Seconds that a search may take, rows of a table, players whose values are looked up.
 _SECONDS, _ROWS = 5.0, 100
@@ -55,7 +53,7 @@ class PartyLine:
 async def rebalance_page(context: PageContext) -> Response:
     """Return the form."""
     context.need_calculations()
-    return _shown(context, json.dumps(EXAMPLE, indent=1))
+    return _rebalance_form(context, json.dumps(EXAMPLE, indent=1))
 
 
 async def rebalance(context: PageContext) -> Response:
@@ -69,16 +67,9 @@ async def rebalance(context: PageContext) -> Response:
             lambda: rebalanced(text.encode("utf-8", "replace"), chosen, form.flag("compare"))
         )
     except EquipoiseError as error:
-        return _shown(
-            context,
-            text,
-            http_status(error),
-            method=method,
-            compare=form.flag("compare"),
-            problems=problems_of(error),
-        )
+        return _rebalance_form(context, text, error, method=method, compare=form.flag("compare"))
     values = _values_of(text)
-    return _shown(
+    return _rebalance_form(
         context,
         text,
         method=method,
@@ -136,6 +127,8 @@ def _lines(
     ]
 
 
-def _shown(context: PageContext, text: str, status: int = 200, **more: Any) -> Response:
-    given = {"method": "", "compare": False, "found": None, "problems": [], "rows": [], **more}
-    return context.render("rebalance.html", status, request=text, methods=get_args(Method), **given)
+def _rebalance_form(
+    context: PageContext, text: str, error: EquipoiseError | None = None, **more: Any
+) -> Response:
+    given = {"method": "", "compare": False, "found": None, "rows": [], **more}
+    return context.render("rebalance.html", error, request=text, methods=get_args(Method), **given)

@@ -22,10 +22,10 @@ from equipoise.charts.markup import element
 from equipoise.data.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.http.errors import http_status
+from equipoise.web.http.reading import compression_of
+from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import bar, dot, picture
-from equipoise.web.page.forms import Form, problems_of, wrong
-from equipoise.web.page.visit import PageContext
+from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.wording import halves
 
 
@@ -113,7 +113,6 @@ FORMATS = {
     "json": "JSON",
 }
 _SUFFIXES = {"trfx": "trf", "trf16": "trf", "txt": "trf", "ndjson": "jsonl"}
-_PACKED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
 _HEIGHT = 20
 
 
@@ -166,7 +165,7 @@ class Table:
 async def tournament_page(context: PageContext) -> Response:
     """Return the form."""
     context.need_calculations()
-    return _shown(context, Form())
+    return _tournament_form(context, Form())
 
 
 async def tournament(context: PageContext) -> Response:
@@ -181,8 +180,8 @@ async def tournament(context: PageContext) -> Response:
             lambda: performance_of(content, kind, confidence, average)
         )
     except EquipoiseError as error:
-        return _shown(context, form, http_status(error), problems=problems_of(error))
-    return _shown(context, form, table=table_of(found), name=name)
+        return _tournament_form(context, form, error)
+    return _tournament_form(context, form, table=table_of(found), name=name)
 
 
 def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
@@ -213,9 +212,9 @@ def _games(form: Form) -> tuple[bytes, str, str]:
         name, content = upload.name, upload.content
     if not content.strip():
         raise wrong("games", "must be uploaded or pasted", "nothing")
-    for magic, packed in _PACKED.items():
-        if content.startswith(magic):
-            raise wrong("games", "must be uncompressed text", packed)
+    compression = compression_of(content)
+    if compression is not None:
+        raise wrong("games", "must be uncompressed text", compression)
     kind = form.choice("format", list(FORMATS)) if form.text("format") else ""
     return content, kind or guessed(name, content), name
 
@@ -323,16 +322,23 @@ def _axis(scale: Scale) -> Markup:
     return picture("axis", 16, names)
 
 
-def _shown(context: PageContext, form: Form, status: int = 200, **more: Any) -> Response:
-    given = {"table": None, "name": "", "problems": [], **more}
+def _tournament_form(
+    context: PageContext,
+    form: Form,
+    error: EquipoiseError | None = None,
+    *,
+    table: Table | None = None,
+    name: str = "",
+) -> Response:
     return context.render(
         "tournament.html",
-        status,
+        error,
         formats=FORMATS,
         most_crossed=MOST_IN_CROSS_TABLE,
         format=form.text("format"),
         games=form.fields.get("games", [""])[0][:200_000],
         confidence=form.text("confidence", "95"),
         average=form.text("average"),
-        **given,
+        table=table,
+        name=name,
     )

@@ -1,44 +1,125 @@
-"""A request to a page: who sends it, what that person may see, and how the answer is made."""
+"""A request to a page: its pool, its key, what the key may do, and how the page is rendered.
+
+`PageContext` is one request; `PageState` is what all requests share, among it two caches of slow
+answers.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
-from collections.abc import Callable
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.access import Role
+from equipoise.messages.players import OverviewMessage
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.reading import overview
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
-from equipoise.web.http.access import has_role, is_key_of, may_read, rules_all_pools, valid_key
-from equipoise.web.http.errors import ForbiddenError, UnauthorisedError
-from equipoise.web.page.forms import Form, read_form
-from equipoise.web.page.later import OverviewCache, TaskCache
+from equipoise.web.http.access import (
+    LONGEST_SECRET,
+    has_role,
+    is_key_of,
+    may_read,
+    rules_all_pools,
+    valid_key,
+)
+from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
+from equipoise.web.page.forms import Form, problems_of, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
 from equipoise.web.service import Service
 
 KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
-#: A longer text is no key.
-LONGEST_SECRET = 512
-#: Players' pages in the cache: one may hold thousands of matches.
+#: Players' pages in the cache; one may hold thousands of matches.
 _PLAYER_PAGES = 50
+#: Seconds for which an overview is shown although matches were posted since; pools in the cache.
+_FRESH, _POOLS = 10.0, 100
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class TaskCache(Generic[T]):
+    """Tasks by key. A request for a key whose task is running waits for that task."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tasks: OrderedDict[Hashable, asyncio.Task[T]] = OrderedDict()
+
+    async def get(
+        self, key: Hashable, make: Callable[[], Awaitable[T]], seconds: float
+    ) -> T | None:
+        """Return the answer, or None if it takes longer than `seconds`.
+
+        key : everything that the answer depends on
+        Raises : what `make` raises; the next call tries again
+        """
+        task = self._tasks.get(key)
+        if task is None:
+            task = asyncio.ensure_future(_made(make))
+            task.add_done_callback(lambda done: self._ended(key, done))
+            self._tasks[key] = task
+            while len(self._tasks) > self._most:
+                self._tasks.popitem(last=False)
+        await asyncio.wait({task}, timeout=seconds)
+        return task.result() if task.done() else None
+
+    def _ended(self, key: Hashable, task: asyncio.Task[T]) -> None:
+        """Forget a task that failed, so that the next call tries again."""
+        failed = task.cancelled() or task.exception() is not None
+        if failed and self._tasks.get(key) is task:
+            del self._tasks[key]
+
+
+async def _made(make: Callable[[], Awaitable[T]]) -> T:
+    return await make()
+
+
+class OverviewCache:
+    """The last overview of each pool. It takes long to make and changes slowly."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._made: OrderedDict[str, tuple[float, object, OverviewMessage]] = OrderedDict()
+
+    def get(self, store: Store, pool: str) -> OverviewMessage:
+        """Return the overview of a pool.
+
+        A cached one is not used after a replay, nor for a new pool with the same name.
+        """
+        message = pool_message(store, pool)
+        version = (message.created, message.generation)
+        with self._lock:
+            found = self._made.get(pool)
+        at = self._clock()
+        if found is not None and found[1] == version and at - found[0] < _FRESH:
+            return found[2]
+        made = overview.overview(store, pool)
+        with self._lock:
+            self._made[pool] = (at, version, made)
+            self._made.move_to_end(pool)
+            while len(self._made) > _POOLS:
+                self._made.popitem(last=False)
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What all pages of an application share; it is `app.state.page`."""
+    """What all requests to pages share; it is `app.state.page`."""
 
     service: Service
     overviews: OverviewCache = field(default_factory=OverviewCache)
@@ -46,7 +127,7 @@ class PageState:
 
 
 class PageContext:
-    """A request to a page, and the key of its sender."""
+    """One request to a page, and the key that it came with."""
 
     def __init__(self, request: Request, key: KeyRecord | None) -> None:
         self.request, self.key = request, key
@@ -67,7 +148,7 @@ class PageContext:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Return what a workflow reads of the pool of this page."""
+        """Return what a use case reads from the pool of this page."""
         return await self.service.read(workflow, (await self.pool()).pool, *args, **kwargs)
 
     async def write(
@@ -77,7 +158,7 @@ class PageContext:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Return the result of a workflow that changes the pool of this page."""
+        """Return the result of a use case that changes the pool of this page."""
         return await self.service.change(workflow, (await self.pool()).pool, *args, **kwargs)
 
     async def calculate(
@@ -87,21 +168,21 @@ class PageContext:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Return the result of a workflow that reads the pool of this page and takes long."""
+        """Return the result of a use case that reads the pool of this page and takes long."""
         pool = (await self.pool()).pool
         return await self.service.calculate(workflow, self.service.store, pool, *args, **kwargs)
 
     async def snapshot(
         self, read: Callable[[Store, PoolMessage], T], *, takes_long: bool = False
     ) -> T:
-        """Return what a function reads of the pool of this page in one transaction.
+        """Return what a function reads from the pool of this page in one transaction.
 
-        The page then shows the pool as it was in that transaction, too.
+        The rest of the page then shows the pool as it was in that transaction.
         """
 
         def in_one_transaction(store: Store) -> T:
             with store.moment() as moment:
-                # A page with an error also links to the pool.
+                # If `read` fails, the error page still links to the pool.
                 self._pool = self._readable_pool(moment)
                 return read(moment, self._pool)
 
@@ -110,16 +191,16 @@ class PageContext:
         return await self.service.read(in_one_transaction)
 
     async def pool(self) -> PoolMessage:
-        """Return the pool of this page, if the sender may read it.
+        """Return the pool of this page.
 
-        To others a private pool looks like one that does not exist.
+        A sender who may not read it gets the same error as for a pool that does not exist.
         """
         if self._pool is None:
             self._pool = await self.service.read(self._readable_pool)
         return self._pool
 
-    def show(self, pool: PoolMessage) -> None:
-        """Show the pool of this page as it was when the rest of the page was read."""
+    def use_pool(self, pool: PoolMessage) -> None:
+        """Set the pool of this page to the state in which the rest of the page was read."""
         if not may_read(self.key, pool):
             raise self._refused()
         self._pool = pool
@@ -176,12 +257,12 @@ class PageContext:
         return ForbiddenError(f"the key {self.key.name!r} does not allow this")
 
     async def form(self) -> Form:
-        """Return the form in the body, posted from a page of ours.
+        """Return the posted form.
 
-        Raises : ForbiddenError and others
+        Raises : ForbiddenError if it is not from one of our pages, and what `read_form` raises
         """
         if self._form is None:
-            check_origin(self.request)
+            _check_origin(self.request)
             form = await read_form(self.request, self.service.settings.body_bytes)
             if self.key is not None:
                 token = form.text("token").encode()
@@ -191,7 +272,7 @@ class PageContext:
         return self._form
 
     def token(self) -> str:
-        """Return what forms carry so that only our pages can post them; "" without a key."""
+        """Return the token that proves that a form is from one of our pages; "" without a key."""
         secret = self.request.cookies.get(KEY_COOKIE, "")
         if self.key is None:
             return ""
@@ -205,27 +286,20 @@ class PageContext:
         return str(found)
 
     def query(self, name: str, otherwise: str = "") -> str:
-        """Return a part of the query without blanks at its ends."""
+        """Return a parameter of the query without blanks at its ends."""
         return self.request.query_params.get(name, otherwise).strip()
 
-    def whole(self, name: str, otherwise: int, low: int, high: int) -> int:
-        """Return a whole number of the query. Raises : InvalidParameterError."""
-        text = self.query(name)
-        if not text:
-            return otherwise
-        if not text.isascii() or not text.isdigit() or not low <= int(text[:9]) <= high:
-            raise InvalidParameterError(f"{name} must be from {low} to {high}; got {text[:50]!r}")
-        return int(text)
-
-    def render(self, template: str, status: int = 200, **context: Any) -> Response:
-        """Return a page."""
+    def render(
+        self, template: str, error: EquipoiseError | None = None, **context: Any
+    ) -> Response:
+        """Return a page from a template; an error gives its status and its problems."""
         pool = self._pool
         theme = self.request.cookies.get(THEME_COOKIE, "")
         here = self.request.url.path
         query = self.request.url.query
         return rendered(
             template,
-            status,
+            200 if error is None else http_status(error),
             {
                 "key": self.key,
                 "is_admin": has_role(self.key, "admin"),
@@ -238,18 +312,18 @@ class PageContext:
                 "digits": 0 if pool is None else digits_of(pool),
                 "may_post": pool is not None and pool.closed is None and self.may("writer", pool),
                 "may_amend": pool is not None and pool.closed is None and self.may("admin", pool),
-                "problems": [],
+                "problems": [] if error is None else problems_of(error),
                 **context,
             },
         )
 
     def redirect(self, to: str) -> Response:
-        """Return a redirect to another page of ours."""
+        """Return a redirect to another of our pages."""
         return RedirectResponse(to, 303, headers=dict(HEADERS))
 
 
 async def authenticate(request: Request) -> PageContext:
-    """Return the context of a request; a key that is no longer valid counts as none.
+    """Return the context of a request. An invalid key counts as no key.
 
     Raises : TooManyRequestsError
     """
@@ -260,8 +334,8 @@ async def authenticate(request: Request) -> PageContext:
     return PageContext(request, key)
 
 
-def check_origin(request: Request) -> None:
-    """Refuse a form that was not posted from a page of ours. Raises : ForbiddenError."""
+def _check_origin(request: Request) -> None:
+    """Refuse a form that is not from one of our pages. Raises : ForbiddenError."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         if site in ("same-origin", "none"):
@@ -273,6 +347,6 @@ def check_origin(request: Request) -> None:
 
 
 def safe_target(text: str) -> str:
-    """Return a path of this site; "/" for everything else."""
+    """Return the text if it is a path of this site, else "/"."""
     good = text.startswith("/") and not text.startswith("//") and "\\" not in text
     return text if good and text.isprintable() else "/"
