@@ -1,7 +1,4 @@
-"""Shapes of keys of the service. A key's secret is shown once, when it is made.
-
-Shapes of the audit log: what was done with administrators' keys.
-"""
+"""Messages about access: keys of the service, and the audit log."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import msgspec
 
 from equipoise.messages.matches import Moment
 
-#: Each role may do what the one before it may: read; post matches; amend, make pools and keys.
+#: A reader reads, a writer also posts matches, an admin also amends and makes pools and keys.
 Role: TypeAlias = Literal["reader", "writer", "admin"]
 
 

@@ -1,8 +1,8 @@
-"""Messages made of values: field by field, by their names.
+"""Messages made from values, field by field, by the names of the fields.
 
-What JSON holds of a value is said here alone: a NaN is null, an array or a tuple is a list, and a
-value within a value becomes the message that its field asks for. This file imports no NumPy, as
-the client does not: arrays and their numbers say by themselves what they hold.
+The rules of JSON are here and nowhere else: NaN becomes null, an array or a tuple becomes a list,
+and a value inside a value becomes the message that the type of its field names. This file does not
+import NumPy, because the client does not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Message = TypeVar("_Message", bound=msgspec.Struct)
 
 
 def json_value(value: Any) -> Any:
-    """Return a value of Python for one of NumPy, and None for a number that is not known."""
+    """Return a Python value for a NumPy value, and None for NaN."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     return None if isinstance(value, float) and value != value else value
@@ -29,7 +29,7 @@ def to_message(kind: type[_Message], value: object, /, **others: object) -> _Mes
     """Return a message with the fields of a value, by their names.
 
     value : a dataclass, for instance; its properties count as fields
-    others : fields that it does not have, or not like this
+    others : fields that the value lacks, or has in another form
     """
     return kind(
         **{
@@ -42,8 +42,8 @@ def to_message(kind: type[_Message], value: object, /, **others: object) -> _Mes
 def to_messages(kind: type[_Message], value: object, /, **others: object) -> list[_Message]:
     """Return a message for every row of a table.
 
-    value, others : as in `to_message`, but its fields are columns: arrays or lists of one length.
-        The column of a field that nobody has is None
+    value, others : as in `to_message`, but the fields are columns: arrays or lists of one length.
+        None is a column of nulls
     """
     columns: dict[str, list[Any] | None] = {
         name: json_value(others[name] if name in others else getattr(value, name))
@@ -59,13 +59,13 @@ def to_messages(kind: type[_Message], value: object, /, **others: object) -> lis
 
 @cache
 def _converters(kind: type[msgspec.Struct]) -> dict[str, Callable[[Any], Any]]:
-    """Return for every field of a message what makes its value."""
+    """Return the function that converts each field of a message."""
     hints = typing.get_type_hints(kind)
     return {name: _converter(hints[name]) for name in kind.__struct_fields__}
 
 
 def _converter(hint: Any) -> Callable[[Any], Any]:
-    """Return what makes a value of this type."""
+    """Return the function that converts to a type."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         (kind, *others) = [one for one in inside if one is not type(None)]

@@ -1,4 +1,4 @@
-"""The one error shape of command line and HTTP."""
+"""The message of an error, the same on the command line and over HTTP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ErrorMessage(msgspec.Struct, frozen=True):
 
 
 def error_message(error: EquipoiseError) -> ErrorMessage:
-    """Return an error as it is shown to machines: the problems are listed, all of them."""
+    """Return the message of an error, with a list of all its problems."""
     problems: list[ProblemMessage] = []
     message = str(error)
     if isinstance(error, InvalidDataError):

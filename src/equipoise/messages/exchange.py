@@ -1,4 +1,4 @@
-"""Shapes of a pool's log as a file: a head, and then a line an entry."""
+"""Messages of the export and import of a log: a head, then one line for each record."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ LogKind: TypeAlias = Literal[
     "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
 ]
 
-#: Version of the shape; a reader refuses versions it does not know. Version 2 knows changed
-#: settings, and disqualifications from one match.
+#: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
+#: disqualifications from one match.
 LOG_VERSION = 2
 OLDEST_LOG_VERSION = 1
 
 
 class LogHead(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The first line: which pool this is, how it was set at first, and how many entries follow.
+    """The first line: the pool, its first settings, and the number of records that follow.
 
-    seed : packed state with which a season began, absent where it began with nobody
+    seed : packed state with which the season began, absent if it began without players
     """
 
     equipoise_log: int
@@ -34,11 +34,11 @@ class LogHead(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry of the log.
+    """A record of the log.
 
-    content : of a match or correction what was posted but its time, of others the reason; of
-        changed settings what was set, and what it was before
-    time : as it was posted, absent where there was none; of a disqualification from when it holds
+    content : of a match or correction, the posted content without its time; of changed settings,
+        the values after and before; of other records, the reason
+    time : as it was posted, absent if there was none; of a disqualification, its beginning
     received : ISO 8601
     key : number of the key that posted it
     """
@@ -54,11 +54,11 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ImportMessage(msgspec.Struct, frozen=True):
-    """What an import brought into a pool.
+    """What an import added to a pool.
 
-    matches, amendments : recorded now; known_matches, known_amendments : there before
-    pending : ratings await a replay, which somebody else is at
-    history : how a history was read, null for a log
+    matches, amendments : recorded now; known_matches, known_amendments : recorded before
+    pending : the ratings wait for a replay, which another process does
+    history : what was read of a history, null for a log
     """
 
     pool: str

@@ -1,14 +1,6 @@
-"""Shape of what a command says of the history that it read.
+"""Messages about histories: rating them, explaining a change, plots, simulations, the tour.
 
-Shapes of what rating a history answers.
-
-Shapes of why a match changed a rating.
-
-Shapes of the series that a chart shows.
-
-Shape of what simulating a history answers.
-
-Shapes of what the guided tour answers.
+Every command that reads a history answers with a `HistoryMessage` of what it read.
 """
 
 from __future__ import annotations
@@ -24,7 +16,7 @@ from equipoise.messages.errors import ProblemMessage
 class HistoryMessage(msgspec.Struct, frozen=True):
     """What was read and what was left out.
 
-    unrated : matches marked as not rated; filtered : matches outside what was asked for
+    unrated : matches marked as not rated; filtered : matches that the selection leaves out
     """
 
     matches: int
@@ -41,7 +33,7 @@ class HistoryMessage(msgspec.Struct, frozen=True):
 class RateSummary(msgspec.Struct, frozen=True):
     """What was read, left out and rated, and how long it took.
 
-    unused : columns and options that were given and that the system does not use
+    unused : given columns and options that the system does not use
     """
 
     system: str
@@ -73,7 +65,7 @@ class RateMessage(msgspec.Struct, frozen=True):
 class ParameterMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """A parameter of a system: its type and default, and what to know before setting it.
 
-    note : left out where there is nothing to know
+    note : absent if there is none
     """
 
     name: str
@@ -83,10 +75,10 @@ class ParameterMessage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SystemMessage(msgspec.Struct, frozen=True):
-    """A rating system: what it is for, what it can rate, its parameters.
+    """A rating system: its purpose, what it can rate, its parameters.
 
-    uses : columns of a history that change its ratings; needs : those that only count once a
-        parameter is set, by the name of that parameter
+    uses : columns of a history that change its ratings
+    needs : columns that count only with a certain parameter -> that parameter
     """
 
     name: str
@@ -173,7 +165,7 @@ class ExplainMessage(msgspec.Struct, frozen=True):
 
 
 class PointMessage(msgspec.Struct, frozen=True):
-    """A player after a match; null where the history has no times or the system no such number."""
+    """A player after a match; null if the history has no times or the system no such number."""
 
     match: int | str
     time: int | date | datetime | None
@@ -190,7 +182,7 @@ class SeriesMessage(msgspec.Struct, frozen=True):
 
 
 class BarMessage(msgspec.Struct, frozen=True, rename={"low": "from", "high": "to"}):
-    """How many players have a rating in [from, to)."""
+    """The number of players with a rating in [from, to)."""
 
     low: float
     high: float
@@ -198,7 +190,7 @@ class BarMessage(msgspec.Struct, frozen=True, rename={"low": "from", "high": "to
 
 
 class PlaceMessage(msgspec.Struct, frozen=True):
-    """Where a player stands in a pool; `above` is the share of players with a higher rating."""
+    """A player's place in a distribution; `above` is the share of players with a higher rating."""
 
     player: int | str
     rating: float
@@ -206,7 +198,7 @@ class PlaceMessage(msgspec.Struct, frozen=True):
 
 
 class DistributionMessage(msgspec.Struct, frozen=True):
-    """How the ratings of a pool are spread."""
+    """The distribution of the ratings of a pool."""
 
     players: int
     mean: float
@@ -226,7 +218,7 @@ class PlotMessage(msgspec.Struct, frozen=True):
 
 
 class SimulateMessage(msgspec.Struct, frozen=True):
-    """What was made, from which seed and parameters, and where it went."""
+    """The answer of `equipoise simulate --json`: what was made, how, and where it was written."""
 
     kind: str
     seed: int
@@ -240,7 +232,7 @@ class SimulateMessage(msgspec.Struct, frozen=True):
 
 
 class StepMessage(msgspec.Struct, frozen=True):
-    """A step of the tour: what it is about, what was typed and what came of it."""
+    """A step of the tour: a sentence about it, the command and its output."""
 
     words: str
     command: str

@@ -1,8 +1,7 @@
-"""Shapes of matches as they are posted to the service, and of what it says of them.
+"""Messages about matches and amendments: what is posted, and what the service answers.
 
-A stream makes millions of them; they cannot form cycles, so Python's collector need not look.
-
-Shapes of what is recorded after a match: voids, corrections, disqualifications.
+A stream makes millions of them. They cannot form reference cycles, so garbage collection skips them
+(gc=False).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-#: Ids and times as they may be posted; the service answers ids as text.
+#: Ids and times as they may be posted. In answers ids are text.
 Id: TypeAlias = str | int
 Moment: TypeAlias = int | str
 
@@ -54,7 +53,7 @@ class TeamRequest(
 
     @property
     def order(self) -> float:
-        """What puts the teams of a match in order: lower is better, equal is a tie."""
+        """Return the sort key of the team in its match: lower is better, equal is a tie."""
         if self.rank is not None:
             return self.rank
         return 0.0 if self.score is None else -self.score
@@ -80,7 +79,7 @@ class MatchRequest(
 
 
 def places_of(request: MatchRequest) -> list[int]:
-    """Return the place of every team from 1; teams that tie share the best of their places."""
+    """Return the place of each team, from 1. Tied teams share the best of their places."""
     ordered = sorted(team.order for team in request.teams)
     places = {order: place for place, order in reversed(list(enumerate(ordered, 1)))}
     return [places[team.order] for team in request.teams]

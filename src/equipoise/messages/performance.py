@@ -1,4 +1,4 @@
-"""Shapes of what a tournament's performance table answers."""
+"""Messages of the performance table of a tournament."""
 
 from __future__ import annotations
 

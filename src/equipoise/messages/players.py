@@ -1,6 +1,7 @@
-"""Shapes of a pool's players: the leaderboard, one player, and a player's matches.
+"""Messages about the players of a pool.
 
-Shapes of how a pool does as a whole, and of a player's timeline as columns for a chart.
+The leaderboard, one player, a player's matches; the overview of a pool and a player's timeline are
+for the charts of pages.
 """
 
 from __future__ import annotations
@@ -99,14 +100,14 @@ class PlayerHistory(msgspec.Struct, frozen=True):
 
 
 class ActivityBin(msgspec.Struct, frozen=True):
-    """Matches in one stretch of time; `start` in seconds since 1970."""
+    """Matches in one interval of time; `start` in seconds since 1970."""
 
     start: int
     matches: int
 
 
 class RatingBin(msgspec.Struct, frozen=True):
-    """Players whose rating lies in [low, high); the last bin holds its upper end too."""
+    """Players whose rating is in [low, high); the last bin includes its upper end."""
 
     low: float
     high: float
@@ -114,11 +115,11 @@ class RatingBin(msgspec.Struct, frozen=True):
 
 
 class MeanPoint(msgspec.Struct, frozen=True):
-    """Ratings of those who played in one stretch of time.
+    """Ratings of the players who played in one interval of time.
 
     start : seconds since 1970; null in pools without times, where `match` orders the points
-    match : numbers the points; in pools without times, the last entry of the log in it
-    mean : of the ratings after each match; lower, upper : a standard deviation below and above
+    match : number of the point; in pools without times, that of the last log record in it
+    mean : of the ratings after each match; lower, upper : one standard deviation below and above
     """
 
     start: int | None
@@ -130,14 +131,14 @@ class MeanPoint(msgspec.Struct, frozen=True):
 
 
 class OverviewMessage(msgspec.Struct, frozen=True):
-    """How a pool does.
+    """The overview of a pool.
 
-    unit : the stretch of `activity` and `drift`: "day", "week", ...; "matches" without times
-    activity, drift : oldest first, of the latest matches only where a pool has very many; drift
-        of some of the players, evenly drawn, where it has more than a thousand
-    ratings : of all players as they are shown, lowest first; median, mean of them
-    provisional : players with fewer matches than the pool asks for
-    covered : matches that `activity` and `drift` tell of
+    unit : interval of `activity` and `drift`: "day", "week", ...; "matches" without times
+    activity, drift : oldest first; of the latest matches only if the pool has very many. Drift is
+        that of an evenly drawn sample if the pool has more than a thousand players
+    ratings : ratings shown of all players, lowest first; median, mean : of the same
+    provisional : players with fewer matches than the placement matches
+    covered : number of matches that `activity` and `drift` cover
     """
 
     pool: str
@@ -154,9 +155,9 @@ class OverviewMessage(msgspec.Struct, frozen=True):
 class RatingTimeline(msgspec.Struct, frozen=True):
     """A player's timeline as columns, oldest match first.
 
-    times : at which they count, seconds since 1970, or null in pools without times
-    played : whether a time was posted with each; otherwise its time is that of its receipt
-    left_out : older matches, where a player has very many
+    times : times at which the matches count, seconds since 1970; null in pools without times
+    played : whether a time was posted with each match; if not, its time is that of its receipt
+    left_out : number of older matches that are left out, if a player has very many
     """
 
     player: str

@@ -1,4 +1,4 @@
-"""Shapes of pools: how they are made and changed, and how they stand."""
+"""Messages about pools: how one is created and changed, what it is now, how it was verified."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-#: What happens to a match older than the pool's last one.
+#: What happens to a late match, one older than the last match of the pool.
 LatePolicy: TypeAlias = Literal["reject", "append", "replay"]
-#: How a pool writes times; a pool with "none" rates in the order in which matches come.
+#: How a pool writes times. A pool with "none" rates matches in the order in which they arrive.
 PoolTimes: TypeAlias = Literal["seconds", "datetime", "none"]
 
 

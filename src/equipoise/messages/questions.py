@@ -1,7 +1,4 @@
-"""Shapes of questions to a pool of the service.
-
-Shapes of what predicting a match answers.
-"""
+"""Messages of predictions, and the requests for predictions and teams in a pool."""
 
 from __future__ import annotations
 

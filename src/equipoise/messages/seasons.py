@@ -1,4 +1,4 @@
-"""Shapes of seasons: how one ends, what the next begins with, and which there were."""
+"""Messages about seasons: how one ends, what the next one begins with, and the past ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from equipoise.messages.pools import LatePolicy, PoolTimes
 Reset: TypeAlias = Literal["hard", "soft"]
 #: The centre of a soft reset: the mean rating of the season, or that of a new player.
 Centre: TypeAlias = Literal["mean", "initial"]
-#: Whoever is disqualified at the end stays so, or returns.
+#: Whether players who are disqualified at the end stay so, or return.
 Disqualified: TypeAlias = Literal["stay", "return"]
 
 

@@ -1,10 +1,6 @@
-"""Shapes of what a backtest answers. What nothing could be said of is null.
+"""Messages of studies: backtests, searches for parameters, audits of drift and of incentives.
 
-Shapes of what a search for parameters answers. What nothing could be said of is null.
-
-Shapes of what an audit of drift answers. What nothing could be said of is null.
-
-Shapes of what an audit of incentives answers.
+A number that could not be computed is null.
 """
 
 from __future__ import annotations
@@ -28,14 +24,14 @@ class BinMessage(msgspec.Struct, frozen=True):
 
 
 class CalibrationMessage(msgspec.Struct, frozen=True):
-    """Expected scores held against observed ones; `error` is their mean distance."""
+    """Expected scores compared with observed ones; `error` is their mean distance."""
 
     error: float
     bins: list[BinMessage]
 
 
 class SliceMessage(msgspec.Struct, frozen=True):
-    """Metrics by earlier matches of the player or by size of the match, first to last."""
+    """Metrics of players with `first` to `last` earlier matches, or of matches of such sizes."""
 
     by: str
     first: int
@@ -50,8 +46,8 @@ class SliceMessage(msgspec.Struct, frozen=True):
 class SystemScoresMessage(msgspec.Struct, frozen=True):
     """How well a system predicted.
 
-    three_way : losses over win, draw and loss, where a system gives a draw a chance of its own
-    seconds : to rate and to score; null for the baseline
+    three_way : losses over win, draw and loss, if the system gives draws a probability
+    seconds : time to rate and to score; null for the baseline
     intervals : metric -> [lower, upper]
     """
 
@@ -75,11 +71,11 @@ class SystemScoresMessage(msgspec.Struct, frozen=True):
 
 
 class DifferenceMessage(msgspec.Struct, frozen=True):
-    """How far each metric of `first` is above that of `second`, on the same matches.
+    """Each metric of `first` minus that of `second`, on the same matches.
 
     judgements : of each metric "level", "no difference that matters" (less than
-        `scoring.least_differences`), "beyond noise", "within noise", or "not known" where nothing
-        was resampled
+        `scoring.least_differences`), "beyond noise", "within noise", or "not known" without
+        resampling
     """
 
     first: str
@@ -101,10 +97,10 @@ class GroupScoresMessage(msgspec.Struct, frozen=True):
 
 
 class GroupMessage(msgspec.Struct, frozen=True):
-    """Metrics of players with `first` to `last` earlier matches; `last` is null where it is open.
+    """Metrics of players with `first` to `last` earlier matches; null `last` means no limit.
 
-    Pairs by the less experienced of the two; rank deviation by player, places counted in the whole
-    field. Only from 5 on places are counted again among those who are in the group.
+    A pair belongs to the group of its less experienced player. Rank deviation is by player, with
+    places among all participants; only in the group from 5 on, with places within the group.
     """
 
     first: int
@@ -115,11 +111,11 @@ class GroupMessage(msgspec.Struct, frozen=True):
 
 
 class ScoringMessage(msgspec.Struct, frozen=True):
-    """How it was scored.
+    """How predictions were scored.
 
-    for_whom : whom `systems` and `differences` are about, in words
+    for_whom : the players whom `systems` and `differences` are about, in words
     learned : matches before the first that could be scored
-    undecided : matches, among those scored, that count for expected scores only
+    undecided : scored matches that count for expected scores only
     """
 
     for_whom: str
@@ -137,7 +133,7 @@ class ScoringMessage(msgspec.Struct, frozen=True):
 class BacktestMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise backtest --json`.
 
-    groups : the same by how many earlier matches players had: 0, 1 to 4, 5 or more, all
+    groups : the same by number of earlier matches: 0, 1 to 4, 5 or more, all
     """
 
     systems: list[SystemScoresMessage]
@@ -148,9 +144,9 @@ class BacktestMessage(msgspec.Struct, frozen=True):
 
 
 class ChoiceMessage(msgspec.Struct, frozen=True):
-    """What was tried of a parameter: `values` of a grid, or samples from `low` to `high`.
+    """The values tried of a parameter: `values` of a grid, or samples from `low` to `high`.
 
-    at_edge : whether the best value lies at the end of it, so that better ones may lie beyond
+    at_edge : whether the best value is at an end, so that better ones may lie beyond it
     """
 
     parameter: str
@@ -162,7 +158,7 @@ class ChoiceMessage(msgspec.Struct, frozen=True):
 
 
 class TrialMessage(msgspec.Struct, frozen=True):
-    """One set of parameters; `number` is null for those given, `value` is its metric."""
+    """One set of parameters and its metrics; `number` is null for the given parameters."""
 
     number: int | None
     parameters: dict[str, Any]
@@ -173,11 +169,11 @@ class TrialMessage(msgspec.Struct, frozen=True):
 
 
 class SearchMessage(msgspec.Struct, frozen=True):
-    """What was searched, and how; matches and participations are those that were scored.
+    """How the search was made; `matches` and `participations` count those that were scored.
 
-    first : matches that were searched on
-    seed : null for a grid; study : null where none is kept
-    recorded : trials that an earlier run had carried out
+    first : number of matches of the part that was searched
+    seed : null for a grid; study : null if none is kept
+    recorded : trials that an earlier run carried out
     """
 
     metric: str
@@ -196,13 +192,13 @@ class SearchMessage(msgspec.Struct, frozen=True):
 
 
 class HeldOutMessage(msgspec.Struct, frozen=True):
-    """Both sets of parameters, `tuned` and `given`, on the matches that were not searched on.
+    """Both sets of parameters, `tuned` and `given`, on the matches held out of the search.
 
-    verdict : on the players of `scoring.for_whom`: better, worse, open where the interval of the
-        difference includes 0, "no difference that matters" where the difference is smaller than
-        `scoring.least_differences`, or same where the parameters are
-    groups : the comparison by how many earlier matches players had; verdicts : of each of them,
-        null where the metric is none of theirs
+    verdict : for the players of `scoring.for_whom`: "better"; "worse"; "open" if the interval of
+        the difference includes 0; "no difference that matters" if the difference is less than
+        `scoring.least_differences`; "same" if the parameters are the same
+    groups : the comparison by number of earlier matches; verdicts : of each group, null if the
+        group does not have the metric
     """
 
     systems: list[SystemScoresMessage]
@@ -216,8 +212,8 @@ class HeldOutMessage(msgspec.Struct, frozen=True):
 class TuneMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise tune --json`.
 
-    parameters : all of the system as tuned; those given where no trial was better
-    improved : whether a trial was better than the parameters given, where it was searched
+    parameters : all tuned parameters of the system, or the given ones if no trial was better
+    improved : whether a trial was better than the given parameters on the searched matches
     """
 
     system: str
@@ -232,16 +228,17 @@ class TuneMessage(msgspec.Struct, frozen=True):
 
 
 class WindowMessage(msgspec.Struct, frozen=True):
-    """Active is who has a rated match in the last `length` days, or matches of the history."""
+    """A player is active with a rated match in the last `length` days (or matches)."""
 
     unit: str
     length: float
 
 
 class DriftPointMessage(msgspec.Struct, frozen=True):
-    """How things stand after so many matches.
+    """The state of the ratings after so many matches.
 
-    by_matches, by_entering, by_leaving, by_performance : what moved `rating` since the point before
+    by_matches, by_entering, by_leaving, by_performance : parts of the change of `rating` since the
+        point before
     """
 
     matches: int
@@ -268,7 +265,7 @@ class DriftPointMessage(msgspec.Struct, frozen=True):
 class DriftSystemMessage(msgspec.Struct, frozen=True):
     """The drift of one system; `start` is the mean rating of the first players before they played.
 
-    scales : whether it scales changes by performance; where not, those parts are null
+    scales : whether it scales changes by performance; if not, those parts are null
     """
 
     label: str
@@ -289,12 +286,12 @@ class DriftMessage(msgspec.Struct, frozen=True):
 
 
 class PlannedMatchMessage(msgspec.Struct, frozen=True):
-    """One of the matches considered.
+    """One of the matches of a plan.
 
-    place, tied : where the player's team came, from 1, and other teams in that place
-    planned_place, planned_tied : where it would have come by the plan
-    thrown : whether that is worse
-    honest, planned : rating after the match, as it was and by the plan
+    place, tied : place of the player's team, from 1, and number of other teams in that place
+    planned_place, planned_tied : the same by the plan
+    thrown : whether the planned place is worse
+    honest, planned : rating after the match, actual and by the plan
     """
 
     match: Any
@@ -312,12 +309,12 @@ class PlannedMatchMessage(msgspec.Struct, frozen=True):
 class IncentiveMessage(msgspec.Struct, frozen=True):
     """The best plan found for a player.
 
-    played : rated matches in all
-    before : rating before the first match considered
-    honest, planned, gain : last ratings, and their difference, 0 where no plan gains
-    gain_frozen : what the best plan gains while the others keep their ratings
-    plans, failed : plans tried, and those of them after which the system has no rating
-    complete : whether these are all there are
+    played : number of rated matches
+    before : rating before the first match of the plan
+    honest, planned, gain : last ratings, and their difference, 0 if no plan gains
+    gain_frozen : gain of the best plan while the other players keep their ratings
+    plans, failed : plans tried, and those among them after which the system has no rating
+    complete : whether all possible plans were tried
     """
 
     player: Any
@@ -335,7 +332,7 @@ class IncentiveMessage(msgspec.Struct, frozen=True):
 
 
 class IncentivesSystemMessage(msgspec.Struct, frozen=True):
-    """What one system gives players for doing worse."""
+    """The incentives that one system gives players to come in worse."""
 
     label: str
     system: str
@@ -348,7 +345,7 @@ class IncentivesMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise audit incentives --json`.
 
     others : "frozen" or "replayed"
-    last_matches, budget, replays, seed : how far was looked; replays is null while frozen
+    last_matches, budget, replays, seed : limits of the search; `replays` is null for "frozen"
     """
 
     systems: list[IncentivesSystemMessage]

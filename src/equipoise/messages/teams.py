@@ -1,7 +1,4 @@
-"""Shapes of what balancing a lobby answers.
-
-Shapes of what rebalancing answers.
-"""
+"""Messages about teams: a lobby that is split, and matched parties that are rebalanced."""
 
 from __future__ import annotations
 
@@ -133,10 +130,10 @@ class RebalanceMessage(msgspec.Struct, frozen=True):
 
 
 class ComparedMessage(msgspec.Struct, frozen=True):
-    """What one method came to; where it came to nothing, `note` says why and the rest is null.
+    """The result of one method. If it has none, `note` says why and the other fields are null.
 
-    The gaps are to the bound: 0 where no teams are more even. `objective` is J of `balance`, only
-    for two teams and the method "balance".
+    The gaps are to the bound; 0 means that no teams are more even. `objective` is J of `balance`,
+    for two teams and the method "balance" only.
     """
 
     method: str

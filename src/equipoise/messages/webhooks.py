@@ -1,4 +1,4 @@
-"""Shapes of webhooks, and of the messages that they are sent."""
+"""Messages about webhooks, and the events that are sent to them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-#: A match was rated, also one that had to wait for a replay; a replay has changed ratings, after
-#: amendments or because it was asked for; a season has ended.
+#: "match.rated": also for a match that waited for a replay. "ratings.corrected": a replay changed
+#: ratings, after amendments or because it was requested.
 EventKind: TypeAlias = Literal["match.rated", "ratings.corrected", "season.ended"]
 
 
@@ -75,8 +75,8 @@ class AmendmentLine(msgspec.Struct, frozen=True):
 class CorrectedMessage(msgspec.Struct, frozen=True):
     """The data of "ratings.corrected": a replay that was swapped in.
 
-    amendments : that it was the first to take into account, at most 100; `amended` counts all
-    matches : replayed; changed : players whose rating differs, null where that is not known
+    amendments : those that it took into account first, at most 100; `amended` counts all
+    matches : number of replayed matches; changed : players whose rating changed, null if unknown
     """
 
     generation: int
@@ -87,10 +87,10 @@ class CorrectedMessage(msgspec.Struct, frozen=True):
 
 
 class EventMessage(msgspec.Struct, frozen=True):
-    """What a webhook is sent.
+    """An event as it is sent to a webhook.
 
     type : an EventKind or "webhook.test"
-    timestamp : when it happened; pool : name of the pool it happened in, as it is now
+    timestamp : when it happened; pool : present name of the pool in which it happened
     data : MatchMessage, CorrectedMessage or SeasonMessage
     """
 
