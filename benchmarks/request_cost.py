@@ -34,11 +34,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from equipoise.analysis.clock import now
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
-from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.api import ENDPOINTS
 from equipoise.web.application import Application, create_application
 from equipoise.web.http.dispatch import Dispatcher, PathTable, sent_path
 from equipoise.web.http.endpoints import ApiRequest, Endpoint
-from equipoise.web.http.middleware import configure_logs
+from equipoise.web.monitoring import configure_logs
 from equipoise.web.settings import ServiceSettings
 from report import report
 

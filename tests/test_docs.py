@@ -178,7 +178,7 @@ def test_every_error_is_listed_with_its_code_and_exit_status(error: type[Equipoi
 
 def test_every_setting_and_metric_of_the_service_is_in_the_guide_to_production() -> None:
     settings = pytest.importorskip("equipoise.web.settings")
-    metrics = pytest.importorskip("equipoise.web.http.middleware")
+    metrics = pytest.importorskip("equipoise.web.monitoring")
     guide = page("guides/production.md")
     for name in settings.ServiceSettings.__struct_fields__:
         assert f"`{name}`" in guide

@@ -14,7 +14,7 @@ NOT_CLIENTS = {"/healthz", "/docs"}
 
 def test_the_client_has_a_method_for_every_endpoint() -> None:
     """And asks for nothing that the service does not have."""
-    from equipoise.web.api.endpoints import ENDPOINTS
+    from equipoise.web.api import ENDPOINTS
     from equipoise.web.http.dispatch import PathTable
 
     table = PathTable(ENDPOINTS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.endpoints import Endpoint
 from equipoise.web.settings import ServiceSettings
 

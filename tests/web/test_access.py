@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.access import ExpiringCache
 from equipoise.web.http.endpoints import Endpoint
 from web.conftest import Serve, Served, duel

@@ -13,7 +13,7 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.pools.replay import replaying
 from equipoise.web import background
 from equipoise.web.background import Background
-from equipoise.web.http.middleware import Metrics
+from equipoise.web.monitoring import Metrics
 
 
 class Work:

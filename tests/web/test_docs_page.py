@@ -7,7 +7,7 @@ import re
 from base64 import b64encode
 from xml.etree import ElementTree
 
-from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.api import ENDPOINTS
 from equipoise.web.docs_page import docs_page
 from equipoise.web.openapi import openapi_document
 

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.pools.reading import pool_reading
 from equipoise.web.application import create_application
-from equipoise.web.http.middleware import FIELDS
+from equipoise.web.monitoring import FIELDS
 from equipoise.web.settings import ServiceSettings
 from web.asking import Running
 from web.conftest import Serve, Served, duel

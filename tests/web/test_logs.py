@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 
-from equipoise.web.http.middleware import FIELDS, JsonFormatter
+from equipoise.web.monitoring import FIELDS, JsonFormatter
 from equipoise.wording import printable
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.errors import HTTP_STATUS
 from equipoise.web.http.reading import decode_body
 from equipoise.web.openapi import _RULES, ERRORS, described

@@ -12,7 +12,8 @@ from equipoise.errors import InvalidDataError
 from equipoise.messages.access import KeyRequest
 from equipoise.messages.matches import MatchRequest
 from equipoise.messages.pools import PoolRequest
-from equipoise.web.http.errors import MalformedError, refused_json
+from equipoise.web.http.errors import MalformedError
+from equipoise.web.http.reading import refused_json
 
 
 class Bounded(msgspec.Struct):

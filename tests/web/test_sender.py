@@ -31,7 +31,7 @@ from equipoise.store import webhooks
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.web.delivery import OutboxSender, backoff
-from equipoise.web.http.middleware import Metrics
+from equipoise.web.monitoring import Metrics
 from web.inbox import Inbox, Received, eventually
 
 NOW = 1_900_000_000_000_000

@@ -15,7 +15,7 @@ from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.posting import Post
 from equipoise.web.http.errors import InternalError, OverloadedError, UnavailableError
-from equipoise.web.http.middleware import Metrics
+from equipoise.web.monitoring import Metrics
 from equipoise.web.writer import Writer
 
 Batches = list[tuple[str, list[str]]]
@@ -144,8 +144,8 @@ def test_it_lives_on_after_a_fault(database: Database, make: Callable[..., Write
 
     async def go() -> Any:
         with pytest.raises(InternalError):
-            await writer.submit("a", post("poison"))
-        return await writer.submit("a", post("good"))
+            await writer.enqueue("a", post("poison"))
+        return await writer.enqueue("a", post("good"))
 
     assert asyncio.run(go()) == PostedMessage(1, 0, 1)
     assert writer.running
@@ -165,7 +165,7 @@ def test_too_much_is_refused_at_once(database: Database, make: Callable[..., Wri
             writer.enqueue("a", post())
         database.free.set()
         await asyncio.gather(first, second)
-        await writer.submit("a", post("7"))
+        await writer.enqueue("a", post("7"))
 
     asyncio.run(go())
     assert [name for _, names in database.batches for name in names] == list("123457")
@@ -199,7 +199,7 @@ def test_a_post_that_nobody_waits_for_is_committed_all_the_same(
         database.free.clear()
         writer.enqueue("a", post("1")).cancel()
         database.free.set()
-        await writer.submit("a", post("2"))
+        await writer.enqueue("a", post("2"))
 
     asyncio.run(go())
     assert [name for _, names in database.batches for name in names] == ["1", "2"]

@@ -15,11 +15,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from equipoise.errors import ApproximationWarning, EquipoiseError, NotFoundError
-from equipoise.web.api.endpoints import ENDPOINTS
+from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.dispatch import Dispatcher, PathTable, sent_path
 from equipoise.web.http.endpoints import Endpoint
 from equipoise.web.http.errors import InternalError, MethodError, error_response
-from equipoise.web.http.middleware import RequestMiddleware, configure_logs
+from equipoise.web.http.middleware import RequestMiddleware
+from equipoise.web.monitoring import configure_logs
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import page_routes
 from equipoise.web.page.context import PageState
@@ -28,10 +29,10 @@ from equipoise.web.settings import ServiceSettings, settings_from_environment
 
 
 class Application(Starlette):
-    """The service: Starlette routes the pages and unknown paths, our dispatcher the API.
+    """The service: our dispatcher routes the API, Starlette the pages and unknown paths.
 
-    The API needs none of Starlette's middleware, as the dispatcher answers all errors. That
-    middleware would cost as much as the rest of a request.
+    The API does not need Starlette's middleware, because the dispatcher answers all errors. That
+    middleware would take as long as the rest of a request.
     """
 
     def __init__(self, service: Service, endpoints: Sequence[Endpoint], **settings: Any) -> None:
@@ -42,7 +43,7 @@ class Application(Starlette):
         self._api = _layered(Dispatcher(service), service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or follow the lifespan."""
+        """Answer a request, or handle a message of the lifespan."""
         if scope["type"] == "http":
             found = self._paths.find(sent_path(scope))
             if found is not None:
@@ -52,13 +53,13 @@ class Application(Starlette):
         await super().__call__(scope, receive, send)
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Return what Starlette does with a request, behind the layers that all requests pass."""
+        """Return Starlette's own stack inside the middleware that all requests pass."""
         service: Service = self.state.service
         return _layered(super().build_middleware_stack(), service)
 
 
 def _layered(app: ASGIApp, service: Service) -> ASGIApp:
-    """Return an application behind the layers that all requests pass."""
+    """Return an application inside the middleware that all requests pass."""
     if service.settings.cors:
         app = _allow_origins(app, service.settings.cors)
     return RequestMiddleware(app, metrics=service.metrics)
@@ -93,27 +94,27 @@ def create_application(
             404: _unknown_path,
             405: _wrong_method,
             EquipoiseError: _page_error,
-            Exception: _fault,
+            Exception: _failed,
         },
     )
 
 
 def application_from_environment() -> Application:
-    """Return the application as environment variables set it; for server processes."""
+    """Return the application with settings from environment variables, for server processes."""
     settings = settings_from_environment()
     configure_logs(settings.log_level)
-    # Pools say it in their `notes`; standard error is for lines of JSON alone.
+    # Pools have it in their `notes`, and standard error is for lines of JSON only.
     warnings.simplefilter("ignore", ApproximationWarning)
     application = create_application(settings)
-    _spare_the_collector()
+    _tune_garbage_collection()
     return application
 
 
-def _spare_the_collector() -> None:
-    """Let Python's collector look less often, and not at what stays.
+def _tune_garbage_collection() -> None:
+    """Make garbage collection rarer, and exclude the objects that exist now.
 
-    A stream makes objects by the hundred thousand, nearly none of them in cycles; at the usual
-    thresholds a quarter of the time of a process goes into looking at them again and again.
+    A stream makes hundreds of thousands of objects, hardly any of them in cycles. With the default
+    thresholds a process spends a quarter of its time on collections.
     """
     gc.collect()
     gc.freeze()
@@ -121,7 +122,7 @@ def _spare_the_collector() -> None:
 
 
 def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
-    """Let pages of other origins call the service; keys go in a header, so no cookies."""
+    """Allow pages of these origins to call the API. Keys go in a header, so no cookies."""
     return CORSMiddleware(
         app,
         allow_origins=list(origins),
@@ -133,25 +134,25 @@ def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
 
 
 async def _unknown_path(request: Request, error: Exception) -> Response:
-    """Answer a path that no route has."""
+    """Answer an unknown path."""
     return error_response(NotFoundError("nothing is at this path"))
 
 
 async def _wrong_method(request: Request, error: Exception) -> Response:
-    """Answer a method that the route of a page does not take."""
+    """Answer a method that a page does not have."""
     headers = getattr(error, "headers", None) or {}
     allowed = tuple(headers.get("Allow", "GET").replace(" ", "").split(","))
     return error_response(MethodError(request.method[:20], allowed))
 
 
-async def _fault(request: Request, error: Exception) -> Response:
-    """Answer a fault of a page; the request middleware logs what happened."""
+async def _failed(request: Request, error: Exception) -> Response:
+    """Answer a failure in a page; the request middleware logs it."""
     identity = request.scope.get("equipoise.request", "")
     return error_response(InternalError(f"the service failed; its log has request {identity}"))
 
 
 async def _page_error(request: Request, error: Exception) -> Response:
-    """Answer an error of ours that a page did not answer itself."""
+    """Answer one of our errors that a page did not handle."""
     if not isinstance(error, EquipoiseError):
         raise error
     return error_response(error)

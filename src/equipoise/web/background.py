@@ -36,7 +36,7 @@ from equipoise.pools.pool.pools import create_pool, pool_messages
 from equipoise.pools.posting import posting
 from equipoise.pools.replay import replaying
 from equipoise.store.connection import Store, open_store
-from equipoise.web.http.middleware import Metrics
+from equipoise.web.monitoring import Metrics
 
 log = logging.getLogger(__name__)
 

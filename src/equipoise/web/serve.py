@@ -21,7 +21,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.connection import open_store
-from equipoise.web.http.middleware import FOLDER_VARIABLE, configure_logs
+from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
 from equipoise.web.settings import ServiceSettings, environment_of
 
 log = logging.getLogger(__name__)

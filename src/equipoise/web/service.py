@@ -15,7 +15,7 @@ from equipoise.web.delivery import OutboxSender, send_test
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access
 from equipoise.web.http.errors import OverloadedError
-from equipoise.web.http.middleware import Metrics
+from equipoise.web.monitoring import Metrics
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
 

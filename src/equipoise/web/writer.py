@@ -1,4 +1,4 @@
-"""The one thread that records matches; waiting posts are committed together, pool by pool."""
+"""The thread that records matches. It commits waiting posts together, pool by pool."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from equipoise.web.http.errors import (
     UnavailableError,
     without_lines,
 )
-from equipoise.web.http.middleware import Metrics
+from equipoise.web.monitoring import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ _Outcome: TypeAlias = "tuple[_Waiting, Recorded | EquipoiseError]"
 
 
 class Writer:
-    """Takes posts from the loop and commits them in a thread of its own."""
+    """Takes posts from the event loop and commits them in a thread of its own."""
 
     def __init__(
         self,
@@ -66,9 +66,9 @@ class Writer:
         self._most_matches = queued_matches
         self._most_posts = queued_posts
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        # Only touched in the thread.
+        # Used only in the thread.
         self._cache = StateCache()
-        # Both are only touched in the loop.
+        # Both are used only in the event loop.
         self._matches = 0
         self._posts = 0
         self._stopping = False
@@ -76,34 +76,27 @@ class Writer:
 
     @property
     def stopping(self) -> bool:
-        """Return whether posts are taken no more."""
+        """Return whether new posts are refused because the service stops."""
         return self._stopping
 
     @property
     def running(self) -> bool:
-        """Return whether posts are taken."""
+        """Return whether posts are accepted."""
         return self._thread.is_alive() and not self._stopping
 
     def start(self) -> None:
-        """Begin to commit."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Take no more posts; return when all that were taken are committed."""
+        """Refuse new posts; return when all accepted posts are committed."""
         self._stopping = True
         self._queue.put(None)
         if self._thread.is_alive():
             self._thread.join()
 
-    async def submit(self, pool: str, post: Post) -> Recorded:
-        """Return the answer to a post once its transaction is committed.
-
-        Raises : as `enqueue`, and what `post_matches` raises for the post
-        """
-        return await self.enqueue(pool, post)
-
     async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
-        """Return what one match did, once it is committed. Raises : as `submit`."""
+        """Return what one match changed, once it is committed. Raises : as `enqueue`."""
         try:
             answer = await self.enqueue(pool, Post([match], key, detailed=True))
         except InvalidDataError as error:
@@ -112,9 +105,11 @@ class Writer:
         return answer[0]
 
     def enqueue(self, pool: str, post: Post) -> asyncio.Future[Recorded]:
-        """Return what will be the answer to a post; it is committed whether or not it is awaited.
+        """Return a future with the answer to a post once its transaction is committed.
 
-        Raises : OverloadedError where too much waits already, and then nothing is recorded
+        The post is committed even if nobody awaits the future, which raises what `post_matches`
+        raises for the post.
+        Raises : OverloadedError if too many posts wait already; then nothing is recorded
         """
         if self._stopping:
             raise OverloadedError("the service is stopping; try again later", _RETRY)
@@ -136,7 +131,7 @@ class Writer:
             outcomes = list(self._committed(batch))
             self._metrics.batch.observe(sum(len(one.post.matches) for one in batch))
             self._metrics.commit.observe(time.perf_counter() - started)
-            # One call for all: waking the loop for each would cost more than the work.
+            # One call for all: waking the loop for each post would cost more than the commit.
             batch[0].loop.call_soon_threadsafe(self._resolve, outcomes)
 
     def _batches(self) -> Iterator[list[_Waiting]]:
@@ -178,7 +173,7 @@ class Writer:
             away = UnavailableError("the database does not answer; try again later", _RETRY)
             yield from ((one, away) for one in waiting)
         except Exception:
-            # One bad post must not take the others of its batch with it.
+            # One bad post must not fail the others of its batch.
             if len(waiting) > 1:
                 for one in waiting:
                     yield from self._commit(pool, [one])

@@ -1,9 +1,4 @@
-"""Keys: made, listed, revoked, with a key that rules all pools.
-
-The audit log, for administrators.
-
-Webhooks: made, listed, tried, disabled.
-"""
+"""Endpoints for administrators: keys, the audit log, webhooks."""
 
 from __future__ import annotations
 
@@ -23,27 +18,28 @@ from equipoise.pools import webhooks
 from equipoise.pools.pool import access
 from equipoise.web.http.access import audited_pool
 from equipoise.web.http.endpoints import ApiRequest, Body, Cursor, Endpoint, IdText, Limit
+from equipoise.web.http.reading import number_in_path
 
+#: Largest number of a key or webhook.
 _LARGEST = 2**31 - 1
 
 
-async def show_keys(request: ApiRequest) -> KeyList:
+async def list_keys(request: ApiRequest) -> KeyList:
     """Return all keys."""
     return await request.service.read(access.all_keys)
 
 
-async def make_key(request: ApiRequest) -> NewKeyMessage:
-    """Make a key."""
+async def create_key(request: ApiRequest) -> NewKeyMessage:
+    """Create a key."""
     body: KeyRequest = request.body
     return await request.service.change(access.make_key, body, now(), by=request.key_number)
 
 
-async def take_key(request: ApiRequest) -> KeyMessage:
+async def revoke_key(request: ApiRequest) -> KeyMessage:
     """Revoke a key."""
-    text = request.path["key"]
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
-    if not 0 < number <= _LARGEST:
-        raise NotFoundError(f"no key {text!r}")
+    number = number_in_path(request, "key", _LARGEST)
+    if number is None:
+        raise NotFoundError(f"no key {request.path['key']!r}")
     return await request.service.change(access.end_key, number, now(), by=request.key_number)
 
 
@@ -54,7 +50,7 @@ KEYS = (
         name="listKeys",
         group="Keys",
         summary="All keys, newest first",
-        handler=show_keys,
+        handler=list_keys,
         right="admin",
         all_pools=True,
         shape=KeyList,
@@ -66,7 +62,7 @@ KEYS = (
         group="Keys",
         summary="Make a key",
         description="The secret is in this answer and nowhere else.",
-        handler=make_key,
+        handler=create_key,
         right="admin",
         all_pools=True,
         body=Body(shape=KeyRequest, example={"name": "game server", "role": "writer"}),
@@ -79,7 +75,7 @@ KEYS = (
         name="revokeKey",
         group="Keys",
         summary="Revoke a key for good",
-        handler=take_key,
+        handler=revoke_key,
         right="admin",
         all_pools=True,
         shape=KeyMessage,
@@ -97,7 +93,7 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 async def list_audit(request: ApiRequest) -> AuditPage:
-    """Return a page of the audit log; the key of a pool sees what concerns that pool."""
+    """Return a page of the audit log. A key for one pool sees that pool only."""
     query: AuditQuery = request.query
     pool = audited_pool(request.key, query.pool)
     return await request.service.read(
@@ -124,8 +120,8 @@ AUDIT = (
 _HOOK = {"url": "https://example.org/hook", "events": ["match.rated"]}
 
 
-async def make_webhook(request: ApiRequest) -> NewWebhookMessage:
-    """Make a webhook."""
+async def create_webhook(request: ApiRequest) -> NewWebhookMessage:
+    """Create a webhook."""
     body: WebhookRequest = request.body
     private = request.service.settings.private_webhooks
     return await request.service.change(
@@ -150,17 +146,16 @@ async def disable_webhook(request: ApiRequest) -> WebhookMessage:
     )
 
 
-async def try_webhook(request: ApiRequest) -> WebhookTestMessage:
+async def test_webhook(request: ApiRequest) -> WebhookTestMessage:
     """Send a webhook a test message and return the result."""
     return await request.service.test_webhook(request.pool, _number(request))
 
 
 def _number(request: ApiRequest) -> int:
     """Return the number of the webhook. Raises : NotFoundError."""
-    text = request.path["webhook"]
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
-    if not 0 < number <= _LARGEST:
-        raise NotFoundError(f"no webhook {text!r}")
+    number = number_in_path(request, "webhook", _LARGEST)
+    if number is None:
+        raise NotFoundError(f"no webhook {request.path['webhook']!r}")
     return number
 
 
@@ -173,7 +168,7 @@ WEBHOOKS = (
         summary="Have an address told what happens in a pool",
         description="From now on, in order, at least once, signed as the Standard Webhooks "
         "specification says. The secret is in this answer and nowhere else.",
-        handler=make_webhook,
+        handler=create_webhook,
         right="admin",
         body=Body(shape=WebhookRequest, example=_HOOK),
         shape=NewWebhookMessage,
@@ -207,7 +202,7 @@ WEBHOOKS = (
         group="Webhooks",
         summary="Send a webhook a test message",
         description="Of the type `webhook.test`; the answer says what came of it.",
-        handler=try_webhook,
+        handler=test_webhook,
         right="admin",
         shape=WebhookTestMessage,
         errors=(409,),

@@ -1,4 +1,4 @@
-"""Calculations that need no pool: a tournament's performance table, a rebalanced session."""
+"""Endpoints that need no pool: the performance table of a tournament, rebalancing a session."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.errors import MalformedError, TooLargeError
 from equipoise.web.http.reading import compression_of, read_body
 
-#: Uploads are text; what unpacks to more than was sent is not taken.
+#: Uploads are text: a compressed file may be much larger than its upload.
 GamesFormat: TypeAlias = Literal[
     "pgn", "trf", "games", "pairs", "crosstable", "history", "csv", "tsv", "jsonl", "json"
 ]
 _TEXTS: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=100)]
-#: Players that are compared with one another.
+#: Maximum number of players that are compared with one another.
 _COMPARED = 100
+#: Time limit of branch and bound, seconds.
 _SECONDS = 5.0
-#: A table of games that is larger is for the command line: nothing can end a calculation.
+#: Maximum number of lines of a table of games. A calculation cannot be stopped, so larger tables
+#: are for the command line.
 _LINES = 20_000
 
 

@@ -1,6 +1,7 @@
-"""Matches: posted one by one, in lists and in streams; read.
+"""Endpoints for matches and amendments.
 
-Amendments: matches voided, restored, corrected; players disqualified and reinstated.
+Matches are posted one by one, in arrays or in streams. An amendment voids, restores or corrects a
+match, or disqualifies or reinstates a player.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from equipoise.pools.posting.posting import Post
 from equipoise.pools.reading import pool_reading
 from equipoise.web.http.endpoints import JSON, NDJSON, ApiRequest, Body, Endpoint, PageQuery
 from equipoise.web.http.errors import without_lines
-from equipoise.web.http.reading import check_media, decode_body, read_body
+from equipoise.web.http.reading import check_media, decode_body, number_in_path, read_body
 from equipoise.web.http.stream import LINE_MEDIA, take_stream
 
 MATCH = {
@@ -47,7 +48,7 @@ _BODY = Body(
 
 
 async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | None:
-    """Record what was posted, once it is committed."""
+    """Record the posted matches, and return when they are committed."""
     media = check_media(request)
     if media in LINE_MEDIA:
         await take_stream(request)
@@ -62,7 +63,7 @@ async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | No
                 f"more go in a stream, as {NDJSON}"
             )
         post = Post(posted, request.key_number, detailed=False)
-        answer: Any = await request.service.writer.submit(request.pool, post)
+        answer: Any = await request.service.writer.enqueue(request.pool, post)
         return answer  # type: ignore[no-any-return]
     return await request.service.writer.submit_match(request.pool, posted, request.key_number)
 
@@ -122,13 +123,13 @@ MATCHES = (
 )
 
 
-#: Seconds between two looks at whether a replay is done: short at first.
+#: Seconds between two checks whether a replay is done: the first, and the longest.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 _LARGEST_SEQ = 2**63 - 1
 
 
 class AmendQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How an amendment is to be carried out."""
+    """Whether an amendment is only previewed, and how long to wait for the replay."""
 
     preview: Annotated[
         bool, Meta(description="Only tell what it would change; nothing is recorded.")
@@ -145,12 +146,12 @@ async def void_match(request: ApiRequest) -> AmendmentMessage:
 
 
 async def restore_match(request: ApiRequest) -> AmendmentMessage:
-    """Let a voided match count again."""
+    """Restore a voided match."""
     return await _amend(request, amending.restore_match, "match")
 
 
 async def correct_match(request: ApiRequest) -> AmendmentMessage:
-    """Put another content in a match's place."""
+    """Replace the content of a match."""
     try:
         return await _amend(request, amending.correct_match, "match")
     except InvalidDataError as error:
@@ -158,30 +159,32 @@ async def correct_match(request: ApiRequest) -> AmendmentMessage:
 
 
 async def disqualify(request: ApiRequest) -> AmendmentMessage:
-    """Rate a player no longer from a time on."""
+    """Disqualify a player from a time on, or from one match."""
     return await _amend(request, amending.disqualify, "player")
 
 
 async def reinstate(request: ApiRequest) -> AmendmentMessage:
-    """Rate a player again from a time on."""
+    """Reinstate a player from a time on, or in one match."""
     return await _amend(request, amending.reinstate, "player")
 
 
 async def _amend(request: ApiRequest, workflow: Callable[..., Any], part: str) -> AmendmentMessage:
     service, query, key = request.service, request.query, request.key_number
-    about = (request.pool, request.path[part], request.body)
+    subject = (request.pool, request.path[part], request.body)
     if query.preview:
         shown: AmendmentMessage = await service.calculate(
-            workflow, service.store, *about, key=key, now=now(), preview=True
+            workflow, service.store, *subject, key=key, now=now(), preview=True
         )
         return shown
-    made: AmendmentMessage = await service.change(workflow, *about, key=key, now=now())
+    made: AmendmentMessage = await service.change(workflow, *subject, key=key, now=now())
     longest = min(service.settings.wait_seconds, 0.8 * service.settings.request_seconds)
-    return await _waited(request, made, min(query.wait, longest))
+    return await _when_replayed(request, made, min(query.wait, longest))
 
 
-async def _waited(request: ApiRequest, made: AmendmentMessage, seconds: float) -> AmendmentMessage:
-    """Return an amendment when its replay is done, or as it is when the time is over."""
+async def _when_replayed(
+    request: ApiRequest, made: AmendmentMessage, seconds: float
+) -> AmendmentMessage:
+    """Return an amendment when its replay is done, or when the time is over."""
     pause = _FIRST_PAUSE
     while seconds > 0 and made.status == "pending" and made.seq is not None:
         await asyncio.sleep(min(pause, seconds))
@@ -201,10 +204,9 @@ async def list_amendments(request: ApiRequest) -> AmendmentPage:
 
 async def show_amendment(request: ApiRequest) -> AmendmentMessage:
     """Return an amendment."""
-    text = request.path["seq"]
-    seq = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
-    if not 0 < seq <= _LARGEST_SEQ:
-        raise NotFoundError(f"no amendment {text!r} in pool {request.pool!r}")
+    seq = number_in_path(request, "seq", _LARGEST_SEQ)
+    if seq is None:
+        raise NotFoundError(f"no amendment {request.path['seq']!r} in pool {request.pool!r}")
     return await request.service.read(amending.amendment, request.pool, seq)
 
 

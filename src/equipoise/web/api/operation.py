@@ -1,4 +1,4 @@
-"""For operators: health, readiness, metrics and the description of the API."""
+"""Endpoints for operators: health, readiness, metrics and the description of the API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from equipoise.web.http.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from equipoise.web.http.middleware import MEDIA_TYPE
+from equipoise.web.monitoring import MEDIA_TYPE
 
 
 class HealthMessage(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class HealthMessage(msgspec.Struct, frozen=True):
 
 
 async def health(request: ApiRequest) -> HealthMessage:
-    """Return that the process answers, without a look at the database."""
+    """Return that the process answers. The database is not checked."""
     return HealthMessage("ok")
 
 
@@ -37,23 +37,23 @@ async def ready(request: ApiRequest) -> HealthMessage:
     if not request.service.running:
         raise OverloadedError("the service is starting or stopping")
     try:
-        await request.service.read(_reach)
+        await request.service.read(_query_database)
     except DATABASE_ERRORS:
         raise UnavailableError("the database does not answer") from None
     return HealthMessage("ready")
 
 
-def _reach(store: Store) -> None:
+def _query_database(store: Store) -> None:
     with store.read() as connection:
         connection.execute(text("SELECT 1"))
 
 
 async def metrics(request: ApiRequest) -> Response:
-    """Return the metrics, to whom the settings say."""
-    said = request.service.settings.metrics
-    if said == "off":
+    """Return the metrics, if the settings allow it."""
+    readers = request.service.settings.metrics
+    if readers == "off":
         raise NotFoundError("metrics are off")
-    if said == "key":
+    if readers == "key":
         request.key = await request.service.access.identify(request)
         if request.key is None:
             raise UnauthorisedError(MISSING_KEY)
@@ -69,7 +69,7 @@ async def openapi(request: ApiRequest) -> Response:
 
 
 async def docs(request: ApiRequest) -> Response:
-    """Return the description of the API for people."""
+    """Return the description of the API as a page."""
     page, policy = docs_page(request.service.description)
     headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
     return Response(page, media_type="text/html", headers=headers)

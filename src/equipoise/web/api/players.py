@@ -1,6 +1,7 @@
-"""Players: the leaderboard, one player, a player's matches, why a rating changed.
+"""Endpoints for players, and for predictions and teams from their ratings.
 
-Questions to a pool: what is expected of a match, how a lobby splits into fair teams.
+Players: the leaderboard, a player, the player's matches, why a match changed the rating. Questions:
+what is expected of a match, and how a lobby splits into fair teams.
 """
 
 from __future__ import annotations
@@ -55,18 +56,18 @@ class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class PlayerQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """For when a player's numbers are wanted."""
+    """The time for which a player's numbers are returned."""
 
     at: MomentText | None = None
 
 
 class ExplainQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which match is to be explained."""
+    """Which match is explained."""
 
     match: Annotated[IdText, Meta(description="Instead of the player's last one.")] | None = None
 
 
-#: Players of a page that is read without a thread.
+#: Players on a page that is read without a thread.
 _SHORT = 100
 
 
@@ -75,7 +76,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     query: LeaderboardQuery = request.query
     if query.cursor is not None and query.around is not None:
         raise InvalidParameterError("around cannot be combined with cursor")
-    # To count places, or to leave out many, takes longer than to go through an index.
+    # Counting places and leaving out players take longer than reading an index.
     listed = query.inactive or request.lists_all
     short = listed and query.around is None and query.limit <= _SHORT
     read = request.service.read_inline if short else request.service.read
@@ -188,7 +189,7 @@ async def predict(request: ApiRequest) -> PredictMessage:
 
 
 async def balance(request: ApiRequest) -> BalanceMessage:
-    """Return a lobby as fair teams."""
+    """Return fair teams of a lobby."""
     body: BalanceRequest = request.body
     return await request.service.calculate(
         questions.balance_in_pool, request.service.store, request.pool, body

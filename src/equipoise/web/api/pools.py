@@ -1,9 +1,4 @@
-"""Pools: made, read, changed, replayed, deleted.
-
-Seasons: one ends, the pool becomes an archive, and the next begins under its name.
-
-A pool as a file: what was posted and amended, how players stand, what every match changed.
-"""
+"""Endpoints for pools: their settings, their seasons, and their export as files."""
 
 from __future__ import annotations
 
@@ -21,9 +16,7 @@ from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview,
 from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.pool import deleting, pools, settings
-from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.replay import replaying
-from equipoise.pools.seasons import preview_season
 from equipoise.web.background import request_of
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import may_read
@@ -38,7 +31,7 @@ _POOL = {
 
 
 class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What shows that a pool is meant."""
+    """The name of the pool, repeated to confirm that it is to be deleted."""
 
     confirm: Annotated[str, Meta(description="The name of the pool once more.")]
 
@@ -50,17 +43,17 @@ async def list_pools(request: ApiRequest) -> PoolList:
 
 
 async def create_pool(request: ApiRequest) -> PoolMessage:
-    """Make a pool."""
+    """Create a pool."""
     body: PoolRequest = request.body
     made = await request.service.change(
         pools.create_pool, request.pool, body, now(), key=request.key_number
     )
-    await _precompiled(request, body)
+    await _wait_for_kernels(request, body)
     return made
 
 
-async def _precompiled(request: ApiRequest, body: PoolRequest) -> None:
-    """Wait until the first match need not wait for kernels to be compiled, but not for long."""
+async def _wait_for_kernels(request: ApiRequest, body: PoolRequest) -> None:
+    """Wait until the kernels of a new pool are compiled, but not for long."""
     with suppress(TimeoutError):
         async with asyncio.timeout(0.5 * request.service.settings.request_seconds):
             await asyncio.wrap_future(request.service.background.precompile(body))
@@ -88,7 +81,7 @@ async def delete_pool(request: ApiRequest) -> DeletedPool:
 
 
 async def replay_pool(request: ApiRequest) -> PoolMessage:
-    """Have the whole log rated again in the background."""
+    """Request a replay of the complete log."""
     await request.service.change(replaying.rerate, request.pool, key=request.key_number)
     return await request.service.read(pools.pool_message, request.pool)
 
@@ -181,7 +174,7 @@ _SEASON = {"season": "2025-1", "reset": "soft", "keep": 0.5, "widen": 100.0}
 
 
 class SeasonQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Whether the season is to end."""
+    """Whether the end of the season is only previewed."""
 
     preview: Annotated[
         bool,
@@ -190,12 +183,12 @@ class SeasonQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
-    """End a season, or say what that would do."""
+    """End a season, or preview its end."""
     body: SeasonRequest = request.body
     if request.query.preview:
         service = request.service
         shown: SeasonPreview = await service.calculate(
-            preview_season, service.store, request.pool, body
+            seasons.preview_season, service.store, request.pool, body
         )
         return shown
     ended = await request.service.change(
@@ -203,7 +196,7 @@ async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
     )
     if body.settings.system or body.settings.parameters:
         request.service.background.precompile(
-            request_of(await request.service.read(pool_message, request.pool))
+            request_of(await request.service.read(pools.pool_message, request.pool))
         )
     return ended
 
@@ -253,7 +246,7 @@ _MEDIA: dict[Format, str] = {
 
 
 class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is exported, and how."""
+    """What is exported, and in which format."""
 
     what: Annotated[
         What,
@@ -267,8 +260,8 @@ class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 async def export(request: ApiRequest) -> None:
     """Answer with a pool as a file, which is made while it is sent.
 
-    A moment of the database is held for so long, so only few do this at a time, and who does not
-    fetch what comes is not waited for.
+    The export keeps a snapshot of the database open. So only a few exports run at a time, and one
+    whose client stops reading is ended.
     """
     with request.service.exporting() as executor:
         await _send_pieces(request, executor)
@@ -280,7 +273,7 @@ async def _send_pieces(request: ApiRequest, executor: BoundedExecutor) -> None:
         export_bytes, request.service.store, request.pool, query.what, query.format
     )
     try:
-        # Whatever goes wrong before the first piece is there is still answered as an error.
+        # An error before the first piece is still answered as an error.
         piece = await executor.run(next, pieces, b"")
         await request.send(_start(request, query))
         while piece:
@@ -293,7 +286,7 @@ async def _send_pieces(request: ApiRequest, executor: BoundedExecutor) -> None:
 
 
 def _close(pieces: Iterator[bytes]) -> None:
-    """Let go of the moment of the database, also where not all pieces were fetched."""
+    """Release the snapshot of the database, even if not all pieces were fetched."""
     if isinstance(pieces, Generator):
         pieces.close()
 

@@ -1,41 +1,68 @@
-"""What a request says: its query and its body, checked against the shapes of its endpoint."""
+"""Reading a request: its query and body, checked against the shapes of the endpoint.
+
+The last part turns complaints of msgspec into our words: which field, and what must hold.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import ClientDisconnect
 
-from equipoise.errors import InvalidDataError, Problem
+from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.messages.access import Role
+from equipoise.messages.pools import LatePolicy, PoolTimes
 from equipoise.web.http.endpoints import ApiRequest, Body
 from equipoise.web.http.errors import (
     MalformedError,
     MediaTypeError,
     TooLargeError,
-    problem,
-    refused_json,
 )
 
-#: Parameters that a query may have.
+#: Maximum number of parameters of a query.
 _PARAMETERS = 1000
-#: What msgspec raises for what it cannot decode.
+#: Errors that msgspec raises for JSON that it cannot decode.
 JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
 
+_EXPECTED = re.compile(r"Expected `(?P<kind>[^`]*)`(?: (?P<rule>.*?))?(?:, got `(?P<got>[^`]*)`)?$")
+_RULES = (
+    (re.compile(r"of length (\S+) (\d+)$"), "must have {} {} characters or items"),
+    (re.compile(r"(>=|<=|>|<) (\S+)$"), "must be {} {}"),
+    (re.compile(r"matching regex '(.*)'$"), "must match {}"),
+)
+_COMPARED = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_FIELD = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<name>[^`]*)`")
+_CHOICE = re.compile(r"Invalid enum value '?(?P<got>.*?)'?$")
+#: Values of the fields that have a fixed set of them.
+_CHOICES = {"late": get_args(LatePolicy), "times": get_args(PoolTimes), "role": get_args(Role)}
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "an array",
+    "null": "null",
+}
+#: Characters of a wrong value that are shown.
+_SHOWN = 200
+
 
 class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The query of an endpoint that has none."""
+    """The query of an endpoint that takes no parameters."""
 
 
 def read_query(shape: type[msgspec.Struct] | None, sent: bytes) -> Any:
     """Return the query as its shape.
 
-    Raises : MalformedError     it is no query at all
+    Raises : MalformedError     it is not a query
     Raises : InvalidDataError   a parameter is unknown, is given twice or breaks its rule
     """
     shape = shape or NoQuery
@@ -93,7 +120,7 @@ def _types(shape: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _bare(shape: Any) -> Any:
-    """Return a type without what is said of it."""
+    """Return a type without its annotations."""
     return get_args(shape)[0] if get_origin(shape) is Annotated else shape
 
 
@@ -102,13 +129,19 @@ def whole_number(text: str, digits: int) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
 
 
+def number_in_path(request: ApiRequest, name: str, most: int) -> int | None:
+    """Return a part of the path that is a number from 1 to `most`, None if it is not."""
+    number = whole_number(request.path[name], len(str(most)))
+    return number if number is not None and 0 < number <= most else None
+
+
 def compression_of(content: bytes) -> str | None:
     """Return the name of the format in which bytes are compressed, None for plain content."""
     return next((name for magic, name in _COMPRESSED.items() if content.startswith(magic)), None)
 
 
 async def read_body(request: ApiRequest, most: int) -> bytes:
-    """Return the whole body.
+    """Return the complete body.
 
     Raises : MediaTypeError, TooLargeError, ClientDisconnect
     """
@@ -132,7 +165,7 @@ async def read_body(request: ApiRequest, most: int) -> bytes:
 
 
 def check_media(request: ApiRequest) -> str:
-    """Return the media type of the body, "" where none is said. Raises : MediaTypeError."""
+    """Return the media type of the body, "" if there is none. Raises : MediaTypeError."""
     encoding = request.header(b"content-encoding")
     if encoding is not None and encoding.strip().lower() != "identity":
         raise MediaTypeError(f"the body must not be compressed; got {encoding[:50]}")
@@ -144,15 +177,15 @@ def check_media(request: ApiRequest) -> str:
 
 
 def media_of(request: ApiRequest) -> str:
-    """Return the media type that a request says its body has, "" where it says none."""
-    said = request.header(b"content-type") or ""
-    return said.partition(";")[0].strip().lower()
+    """Return the media type in the header of a request, "" if there is none."""
+    header = request.header(b"content-type") or ""
+    return header.partition(";")[0].strip().lower()
 
 
 def decode_body(declared: Body, content: bytes) -> Any:
     """Return a body as its shape.
 
-    Raises : MalformedError     it is no JSON
+    Raises : MalformedError     it is not JSON
     Raises : InvalidDataError   it has another shape
     """
     if not content.strip():
@@ -167,5 +200,72 @@ def decode_body(declared: Body, content: bytes) -> Any:
 
 @cache
 def decoder(shape: Any) -> msgspec.json.Decoder[Any]:
-    """Return the decoder of a shape, which is made once."""
+    """Return the decoder of a shape."""
     return msgspec.json.Decoder(shape)
+
+
+class _Complaint(NamedTuple):
+    """What msgspec complains of, in our words."""
+
+    field: str
+    rule: str
+    got: str
+
+
+def refused_json(error: Exception, line: int | None = None) -> EquipoiseError:
+    """Return our error for JSON that msgspec refused.
+
+    line : number of the line, if the JSON is a line of a stream
+    """
+    if isinstance(error, msgspec.ValidationError):
+        return InvalidDataError([problem(error, line)])
+    where = "the body" if line is None else f"line {line}"
+    if isinstance(error, RecursionError):
+        return MalformedError(f"{where} is nested too deeply")
+    if isinstance(error, UnicodeDecodeError):
+        return MalformedError(f"{where} must be UTF-8")
+    reason = str(error).removeprefix("JSON is malformed: ")
+    if reason.startswith("Input data was truncated"):
+        reason = "it ends too early"
+    return MalformedError(f"{where} must be JSON: {reason}")
+
+
+def problem(error: msgspec.ValidationError, line: int | None = None) -> Problem:
+    """Return what is wrong with which field, by its path: teams[0].rank."""
+    text, _, path = str(error).partition(" - at ")
+    found = _complaint(text, path.strip("`").removeprefix("$").removeprefix("."))
+    return Problem("", line, found.field, found.rule, found.got[:_SHOWN])
+
+
+def _complaint(text: str, path: str) -> _Complaint:
+    found = _FIELD.match(text)
+    if found:
+        field = f"{path}.{found['name']}" if path else found["name"]
+        if found["what"] == "missing required":
+            return _Complaint(field, "must be given", "nothing")
+        return _Complaint(field, "unknown field", found["name"])
+    found = _CHOICE.match(text)
+    if found:
+        choices = _CHOICES.get(path.rpartition(".")[2])
+        rule = f"must be one of {', '.join(choices)}" if choices else "must be one of the choices"
+        return _Complaint(path, rule, found["got"])
+    found = _EXPECTED.match(text)
+    if found:
+        rule = _rule(found["kind"], found["rule"])
+        got = "another value" if found["got"] is None else _kinds(found["got"])
+        return _Complaint(path, rule, got)
+    if "out of range" in text:
+        return _Complaint(path, "must be a smaller number", "a larger one")
+    return _Complaint(path, "must be valid", text)
+
+
+def _rule(kind: str, rest: str | None) -> str:
+    for pattern, words in _RULES:
+        found = pattern.match(rest or "")
+        if found:
+            return words.format(*(_COMPARED.get(part, part) for part in found.groups()))
+    return f"must be {_kinds(kind)}"
+
+
+def _kinds(types: str) -> str:
+    return " or ".join(_KINDS.get(one, one) for one in types.split(" | "))

@@ -27,9 +27,8 @@ from equipoise.web.http.errors import (
     SlowRequestError,
     TooLargeError,
     error_body,
-    refused_json,
 )
-from equipoise.web.http.reading import JSON_ERRORS
+from equipoise.web.http.reading import JSON_ERRORS, refused_json
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Recorded
 
