@@ -1,4 +1,4 @@
-"""The client whose answers are awaited."""
+"""`AsyncClient`, whose calls are awaited."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ T = TypeVar("T")
 class AsyncClient(AsyncSender):
     """A client of the service for asyncio; tasks may share it.
 
-    url : of the service, with the path below which it is served, if any
-    key : secret of a key; without one only public pools can be read
-    timeout : seconds without a sign of the service after which a call fails
+    url : address of the service, with the path below which it is served, if any
+    key : secret of a key; None reads public pools only
+    timeout : seconds without data from the service after which a call fails
     retries : when a call is sent again
-    transport : of httpx, in place of the network
+    transport : transport of httpx to use instead of the network
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class AsyncClient(AsyncSender):
     async def stream_matches(
         self, pool: str, matches: Iterable[MatchRequest], *, batch: int = 5000
     ) -> AsyncIterator[StreamLine]:
-        """Post matches as they come; each line given tells that all up to it are recorded.
+        """Post matches as they come. Each line that is yielded confirms all matches up to it.
 
         Lines are counted over the whole stream, from 1. A batch is sent when the one before it is
-        answered. Raises : InvalidDataError for the first bad lines, with their numbers; what was
-        given before it stays recorded, and posting all again records nothing twice.
+        answered. Confirmed matches stay recorded, and posting all again records none twice.
+        Raises : InvalidDataError for the first bad lines, with their numbers
         """
         for before, part in batches(matches, batch):
             lines, error = await self.send(stream_batch(pool, part, before))
@@ -84,7 +84,7 @@ class AsyncClient(AsyncSender):
     async def export(self, pool: str, path: Path | str, what: What, format: Format) -> None:
         """Write the log, the ratings or the changes of a pool to a file.
 
-        The file is there when all of it has come, never in part.
+        The file appears when it is complete, never in part.
         """
 
         async def fetch(call: Call[Any]) -> Reply | Failure:

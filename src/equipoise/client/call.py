@@ -1,8 +1,6 @@
-"""What a call of the service is: method, path, query, body, and how its answer is read.
+"""One call of the service: the request, when it is sent again, and how the answer is read.
 
-What an answer of the service says: what was asked for, or one of our errors.
-
-When a call is sent again, and after how long.
+Nothing here sends anything: `Client` and `AsyncClient` do, by the same rules.
 """
 
 from __future__ import annotations
@@ -39,21 +37,28 @@ JSON = "application/json"
 NDJSON = "application/x-ndjson"
 
 Value: TypeAlias = str | int | float | bool | None
-#: Of a parameter of a query; several values are several parameters of that name.
+#: Values of a parameter of a query; a list repeats the parameter.
 Values: TypeAlias = Value | list[str] | tuple[str, ...]
 
-#: What reads answers, by their shape, each made when it is first needed.
+#: Statuses: the service rejected the request before doing anything.
+_REJECTED = frozenset({429})
+#: Statuses: the service was unreachable or busy; it may have carried out the request.
+_UNAVAILABLE = frozenset({502, 503, 504})
+#: Characters that are shown of an answer that is not JSON.
+_SHOWN = 200
+
+#: Decoders of answers by shape, each made at its first use.
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Generic[T]):
-    """One request, and how its answer is read.
+    """A request, and how its answer is read.
 
-    repeatable : the same request twice does what one does, so it may be sent again when no answer
-        came; others are sent again only where the service cannot have seen them
-    patience : seconds that the service may take on top of the timeout, as it was asked to wait
-    lines_before : lines of a stream that came before the body, which errors are counted from
+    repeatable : the request has the same effect if it is sent twice, so it is sent again when no
+        answer came. Others are sent again only if the service cannot have received them
+    patience : seconds that the service may take beyond the timeout, for a call that asks it to wait
+    lines_before : lines of the stream before the body; errors count lines from the first of them
     """
 
     method: str
@@ -68,7 +73,7 @@ class Call(Generic[T]):
 
     @property
     def target(self) -> str:
-        """Path and query as they go over the wire; what is None is left out."""
+        """Path and query as they are sent; None values are left out."""
         given = [
             f"{_quoted(name)}={_quoted(_word(one))}"
             for name, value in self.query.items()
@@ -78,11 +83,11 @@ class Call(Generic[T]):
         return f"{self.path}?{'&'.join(given)}" if given else self.path
 
     def page(self, cursor: str) -> Call[T]:
-        """Return the call for another page; where to start is said by the cursor alone."""
+        """Return the call for the page at a cursor, which replaces `around`."""
         return replace(self, query={**self.query, "around": None, "cursor": cursor})
 
 
-def ask(
+def json_call(
     method: str,
     path: str,
     answer: type[T],
@@ -91,7 +96,7 @@ def ask(
     query: Mapping[str, Values] | None = None,
     repeatable: bool = True,
 ) -> Call[T]:
-    """Return a call with JSON in its body, if anything, and JSON in its answer."""
+    """Return a call with an answer in JSON, and a body in JSON if there is content."""
     return Call(
         method=method,
         path=path,
@@ -103,7 +108,7 @@ def ask(
 
 
 def json_of(answer: type[T]) -> Callable[[bytes], T]:
-    """Return what reads an answer of this shape."""
+    """Return the function that reads an answer of this shape."""
     if answer not in _DECODERS:
         _DECODERS[answer] = msgspec.json.Decoder(answer)
     read: Callable[[bytes], T] = _DECODERS[answer].decode
@@ -116,10 +121,10 @@ def in_pool(pool: str, *parts: Id) -> str:
 
 
 def _segment(part: Id) -> str:
-    """Return an id as one segment of a path, whatever characters it has."""
+    """Return an id as one segment of a path."""
     text = str(part)
     require(bool(text), "an id", "at least one character long", text)
-    # "." and ".." are taken for steps in the path where they are not encoded.
+    # HTTP clients would resolve "." and ".." as steps in the path.
     return _quoted(text) if text.strip(".") else text.replace(".", "%2E")
 
 
@@ -134,15 +139,9 @@ def _word(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-#: The service has not taken up the request.
-_NOT_TAKEN_UP = frozenset({429})
-#: The service was away, or busy; it may have taken up the request.
-_AWAY = frozenset({502, 503, 504})
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the service answered, its content still as bytes."""
+    """An answer of the service, its content still as bytes."""
 
     status: int
     headers: Mapping[str, str]
@@ -151,7 +150,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """No answer came; `unseen`: the service cannot have seen the request."""
+    """No answer came; `unseen` : the service cannot have received the request."""
 
     reason: str
     unseen: bool
@@ -159,13 +158,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How often and how fast a call is repeated that found the service away or busy.
+    """How often and when a call is repeated if the service is unreachable or busy.
 
-    attempts : in all, 1 for none after the first
-    first, longest : seconds before the second attempt, doubled for each after it up to `longest`;
-        half of each is drawn by chance, so that many clients do not come back at once
-    patience : seconds that a service may ask to wait with Retry-After; where it asks for more,
-        the call fails at once
+    attempts : total number of attempts; 1 never repeats
+    first, longest : seconds before the second attempt, doubled for each further one up to
+        `longest`; each pause is random between half and all of it, so that many clients do not
+        return at once
+    patience : longest Retry-After in seconds that is waited for; with a longer one the call fails
+    chance : the random generator of the pauses
     """
 
     attempts: int = 6
@@ -181,45 +181,41 @@ class Retries:
         require(self.patience >= 0, "patience", "at least 0 seconds", self.patience)
 
     def pause(self, call: Call[Any], attempt: int, outcome: Reply | Failure) -> float | None:
-        """Return the seconds to wait before the call is sent again, None where it is not.
+        """Return the seconds until the call is sent again, None if it is not.
 
-        attempt : how often it was sent, from 1
+        attempt : number of times that it was sent
         """
         if attempt >= self.attempts or not _may_repeat(call, outcome):
             return None
         usual = min(self.longest, self.first * 2.0 ** (attempt - 1))
         usual *= self.chance.uniform(0.5, 1.0)
-        asked = _retry_after(outcome)
-        if asked is None:
+        wanted = _retry_after(outcome)
+        if wanted is None:
             return usual
-        return max(asked, usual) if asked <= self.patience else None
+        return max(wanted, usual) if wanted <= self.patience else None
 
 
 def _may_repeat(call: Call[Any], outcome: Reply | Failure) -> bool:
     if isinstance(outcome, Failure):
         return call.repeatable or outcome.unseen
-    return outcome.status in _NOT_TAKEN_UP or (call.repeatable and outcome.status in _AWAY)
+    return outcome.status in _REJECTED or (call.repeatable and outcome.status in _UNAVAILABLE)
 
 
 def _retry_after(outcome: Reply | Failure) -> float | None:
-    """Return what the service asked for, in seconds; it may have said a number or a time."""
+    """Return Retry-After in seconds, which may be a number or a time; None if there is none."""
     if isinstance(outcome, Failure):
         return None
-    said = outcome.headers.get("retry-after", "").strip()
-    if said.isdecimal() and said.isascii():
-        return float(said)
+    text = outcome.headers.get("retry-after", "").strip()
+    if text.isdecimal() and text.isascii():
+        return float(text)
     try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time())
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time())
     except ValueError:
         return None
 
 
-#: Characters of an answer that is no JSON which are shown.
-_SHOWN = 200
-
-
 def read_answer(call: Call[T], outcome: Reply | Failure) -> T:
-    """Return what the service answered. Raises : the error that it answered with."""
+    """Return the answer to a call. Raises : the error that the service answered with."""
     if isinstance(outcome, Failure):
         raise UnavailableError(f"{call.method} {call.path}: {outcome.reason}")
     if not 200 <= outcome.status < 300:
@@ -228,13 +224,12 @@ def read_answer(call: Call[T], outcome: Reply | Failure) -> T:
         return call.read(outcome.content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UnavailableError(
-            f"{call.method} {call.path} was answered with what this version of the client does "
-            f"not understand: {error}"
+            f"{call.method} {call.path}: this version of the client does not understand the answer: {error}"
         ) from error
 
 
 def error_of(reply: Reply, lines_before: int = 0) -> EquipoiseError:
-    """Return the error that an answer tells of."""
+    """Return the error in an answer."""
     try:
         body = msgspec.json.decode(reply.content, type=ErrorMessage).error
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -245,9 +240,9 @@ def error_of(reply: Reply, lines_before: int = 0) -> EquipoiseError:
 
 
 def error_from(body: ErrorBody, lines_before: int = 0) -> EquipoiseError:
-    """Return an error from how it is told in JSON.
+    """Return the error of a message.
 
-    lines_before : lines of a stream that came before those that the error counts
+    lines_before : lines of the stream before those that the error counts
     """
     if body.code == InvalidDataError.code:
         error: EquipoiseError = _invalid_data(body, lines_before)
@@ -255,7 +250,7 @@ def error_from(body: ErrorBody, lines_before: int = 0) -> EquipoiseError:
         error = _no_convergence(body)
     else:
         error = _KINDS.get(body.code, EquipoiseError)(body.message)
-    # The class groups what is dealt with alike; the code says which it was.
+    # One class may stand for several codes; the code names the error.
     error.code = body.code
     return error
 
@@ -263,9 +258,9 @@ def error_from(body: ErrorBody, lines_before: int = 0) -> EquipoiseError:
 def stream_lines(
     content: bytes, lines_before: int
 ) -> tuple[list[StreamLine], EquipoiseError | None]:
-    """Return what is recorded of a stream, and the error that ended it, if any.
+    """Return the answer to a batch of a stream, and the error that ended it, if any.
 
-    Lines are counted from the start of the whole stream, of which `lines_before` came before.
+    Lines are counted from the start of the stream, which has `lines_before` lines before the batch.
     """
     lines: list[StreamLine] = []
     for text in content.splitlines():
@@ -303,15 +298,15 @@ def _invalid_data(body: ErrorBody, lines_before: int) -> EquipoiseError:
 
 
 def _no_convergence(body: ErrorBody) -> EquipoiseError:
-    told = re.fullmatch(
+    found = re.fullmatch(
         r"(.*) did not converge in (\d+) iterations \(residual (\S+)\)", body.message
     )
-    if told is None:
+    if found is None:
         return EquipoiseError(body.message)
-    return ConvergenceError(told[1], int(told[2]), float(told[3]))
+    return ConvergenceError(found[1], int(found[2]), float(found[3]))
 
 
-#: What is raised for each code that is told by its message alone.
+#: Classes of the errors that consist of a code and a message.
 _KINDS: dict[str, type[EquipoiseError]] = {
     "conflict": ConflictError,
     "forbidden": AccessError,

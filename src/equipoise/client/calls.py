@@ -1,10 +1,7 @@
-"""Calls that make pools, post matches, and amend and read what was posted.
+"""All calls of the service: each function returns the request, and both clients send it.
 
-Calls for those who run a league: seasons, webhooks, the audit log.
-
-Calls that read ratings of a pool, and ask what follows from them.
-
-Calls that concern no pool, or the whole of one.
+In order: pools, matches, amendments, seasons, webhooks and the audit log, players and their
+ratings, calculations without a pool, keys, operation.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from equipoise.client.call import NDJSON, Call, Values, ask, in_pool, json_of, stream_lines
+from equipoise.client.call import NDJSON, Call, Values, in_pool, json_call, json_of, stream_lines
 from equipoise.errors import EquipoiseError
 from equipoise.messages.access import (
     AuditPage,
@@ -53,48 +50,63 @@ from equipoise.messages.webhooks import (
     WebhookTestMessage,
 )
 
+What: TypeAlias = Literal["log", "ratings", "changes"]
+Format: TypeAlias = Literal["parquet", "csv", "ndjson"]
+
 
 def create_pool(pool: str, request: PoolRequest) -> Call[PoolMessage]:
-    """Make a pool; again with the same content changes nothing."""
-    return ask("PUT", in_pool(pool), PoolMessage, request)
+    """Create a pool. The same request again changes nothing."""
+    return json_call("PUT", in_pool(pool), PoolMessage, request)
 
 
 def pool(pool: str) -> Call[PoolMessage]:
-    """Return a pool as it is set and as it stands."""
-    return ask("GET", in_pool(pool), PoolMessage)
+    """Return the settings and the present state of a pool."""
+    return json_call("GET", in_pool(pool), PoolMessage)
 
 
 def change_pool(pool: str, change: PoolChange) -> Call[PoolMessage]:
-    """Change settings of a pool; those that the change leaves out stay."""
-    return ask("PATCH", in_pool(pool), PoolMessage, change)
+    """Change settings of a pool. Those that the change leaves out stay as they are."""
+    return json_call("PATCH", in_pool(pool), PoolMessage, change)
 
 
 def delete_pool(pool: str, confirm: str) -> Call[DeletedPool]:
-    """Delete a pool for good; confirm : its name once more."""
-    return ask("DELETE", in_pool(pool), DeletedPool, query={"confirm": confirm}, repeatable=False)
+    """Delete a pool for good; confirm : its name, to confirm it."""
+    return json_call(
+        "DELETE", in_pool(pool), DeletedPool, query={"confirm": confirm}, repeatable=False
+    )
 
 
 def pools() -> Call[PoolList]:
     """Return the pools that the key may read."""
-    return ask("GET", "/v1/pools", PoolList)
+    return json_call("GET", "/v1/pools", PoolList)
+
+
+def export(pool: str, what: What, format: Format) -> Call[bytes]:
+    """Return the log, the ratings or the changes of a pool as a file."""
+    return Call(
+        method="GET",
+        path=in_pool(pool, "export"),
+        read=bytes,
+        query={"what": what, "format": format},
+    )
 
 
 def post_match(pool: str, match: MatchRequest) -> Call[MatchMessage]:
-    """Post one match, and return it with what it did to the ratings."""
-    return ask("POST", in_pool(pool, "matches"), MatchMessage, match)
+    """Post one match, and return it with the changes of ratings."""
+    return json_call("POST", in_pool(pool, "matches"), MatchMessage, match)
 
 
 def post_matches(pool: str, matches: Sequence[MatchRequest]) -> Call[PostedMessage]:
-    """Post many matches at once: all are recorded, or none."""
-    return ask("POST", in_pool(pool, "matches"), PostedMessage, list(matches))
+    """Post many matches at once. Either all are recorded or none."""
+    return json_call("POST", in_pool(pool, "matches"), PostedMessage, list(matches))
 
 
 def stream_batch(
     pool: str, matches: Sequence[MatchRequest], before: int
 ) -> Call[tuple[list[StreamLine], EquipoiseError | None]]:
-    """Post a batch of a stream, and return what is recorded and the error that ended it, if any.
+    """Post a batch of a stream, and return the answer and the error that ended it, if any.
 
-    before : matches of the stream that came before the batch
+    before : number of matches of the stream before the batch
     """
     return Call(
         method="POST",
@@ -108,18 +120,20 @@ def stream_batch(
 
 def match(pool: str, match: Id) -> Call[MatchMessage]:
     """Return a match as it counts now."""
-    return ask("GET", in_pool(pool, "matches", match), MatchMessage)
+    return json_call("GET", in_pool(pool, "matches", match), MatchMessage)
 
 
 def matches(pool: str, *, cursor: str | None = None, limit: int | None = None) -> Call[MatchPage]:
     """Return a page of the pool's matches, newest first."""
-    return ask("GET", in_pool(pool, "matches"), MatchPage, query={"cursor": cursor, "limit": limit})
+    return json_call(
+        "GET", in_pool(pool, "matches"), MatchPage, query={"cursor": cursor, "limit": limit}
+    )
 
 
 def correct_match(
     pool: str, match: Id, content: MatchRequest, *, preview: bool = False, wait: float | None = None
 ) -> Call[AmendmentMessage]:
-    """Put other content in a match's place; what was posted stays in the log."""
+    """Replace the content of a match; the log keeps the posted one."""
     return _amend("PUT", in_pool(pool, "matches", match), content, preview, wait)
 
 
@@ -128,7 +142,7 @@ def void_match(
 ) -> Call[AmendmentMessage]:
     """Void a match.
 
-    preview : only tell what it would change; wait : seconds to wait for the replay
+    preview : return what it would change, and change nothing; wait : seconds to wait for the replay
     """
     path = in_pool(pool, "matches", match, "void")
     return _amend("POST", path, ReasonRequest(reason), preview, wait)
@@ -137,7 +151,7 @@ def void_match(
 def restore_match(
     pool: str, match: Id, reason: str = "", *, preview: bool = False, wait: float | None = None
 ) -> Call[AmendmentMessage]:
-    """Let a match that was voided count again."""
+    """Restore a voided match."""
     path = in_pool(pool, "matches", match, "restore")
     return _amend("POST", path, ReasonRequest(reason), preview, wait)
 
@@ -152,9 +166,9 @@ def disqualify(
     preview: bool = False,
     wait: float | None = None,
 ) -> Call[AmendmentMessage]:
-    """Stop rating a player from a time on; without one, from now on.
+    """Disqualify a player from a time on; without one, from now on.
 
-    match : in this match only, instead
+    match : only from this match, instead
     """
     path = in_pool(pool, "players", player, "disqualify")
     return _amend("POST", path, DisqualifyRequest(since, reason, match), preview, wait)
@@ -170,34 +184,34 @@ def reinstate(
     preview: bool = False,
     wait: float | None = None,
 ) -> Call[AmendmentMessage]:
-    """Rate a disqualified player again from a time on; match : only in this one, instead."""
+    """Reinstate a player from a time on; match : only in this match, instead."""
     path = in_pool(pool, "players", player, "reinstate")
     return _amend("POST", path, DisqualifyRequest(since, reason, match), preview, wait)
 
 
 def amendment(pool: str, seq: int) -> Call[AmendmentMessage]:
-    """Return an amendment, with what it changed once it is done."""
-    return ask("GET", in_pool(pool, "amendments", seq), AmendmentMessage)
+    """Return an amendment, and once it is done, what it changed."""
+    return json_call("GET", in_pool(pool, "amendments", seq), AmendmentMessage)
 
 
 def amendments(
     pool: str, *, cursor: str | None = None, limit: int | None = None
 ) -> Call[AmendmentPage]:
     """Return a page of the pool's amendments, newest first."""
-    return ask(
+    return json_call(
         "GET", in_pool(pool, "amendments"), AmendmentPage, query={"cursor": cursor, "limit": limit}
     )
 
 
 def replay(pool: str) -> Call[PoolMessage]:
-    """Have the whole log of a pool rated again, in the background."""
-    return ask("POST", in_pool(pool, "replay"), PoolMessage)
+    """Request a replay of the complete log of a pool, in the background."""
+    return json_call("POST", in_pool(pool, "replay"), PoolMessage)
 
 
 def _amend(
     method: str, path: str, content: Any, preview: bool, wait: float | None
 ) -> Call[AmendmentMessage]:
-    """Return an amendment; asked for twice it would be recorded twice, or refused."""
+    """Return the call for an amendment, which sent twice would be recorded twice, or refused."""
     return Call(
         method=method,
         path=path,
@@ -210,50 +224,52 @@ def _amend(
 
 
 def end_season(pool: str, request: SeasonRequest) -> Call[SeasonMessage]:
-    """End a season: the pool becomes an archive, and a new one has its name."""
-    return ask("POST", in_pool(pool, "seasons"), SeasonMessage, request)
+    """End a season: the pool becomes an archive, and a new pool takes its name."""
+    return json_call("POST", in_pool(pool, "seasons"), SeasonMessage, request)
 
 
 def preview_season(pool: str, request: SeasonRequest) -> Call[SeasonPreview]:
-    """Return what the end of a season would do; the season goes on."""
+    """Return what the end of a season would do. The season does not end."""
     query = {"preview": True}
-    return ask("POST", in_pool(pool, "seasons"), SeasonPreview, request, query=query)
+    return json_call("POST", in_pool(pool, "seasons"), SeasonPreview, request, query=query)
 
 
 def seasons(pool: str) -> Call[SeasonList]:
     """Return the seasons of a pool that have ended, newest first."""
-    return ask("GET", in_pool(pool, "seasons"), SeasonList)
+    return json_call("GET", in_pool(pool, "seasons"), SeasonList)
 
 
 def webhooks(pool: str) -> Call[WebhookList]:
-    """Return the webhooks of a pool, and how they do."""
-    return ask("GET", in_pool(pool, "webhooks"), WebhookList)
+    """Return the webhooks of a pool, with the state of their deliveries."""
+    return json_call("GET", in_pool(pool, "webhooks"), WebhookList)
 
 
 def create_webhook(
     pool: str, url: str, events: Sequence[EventKind] = ()
 ) -> Call[NewWebhookMessage]:
-    """Have an address told what happens in a pool; the secret is never shown again."""
+    """Create a webhook. Its secret is in this answer only."""
     request = WebhookRequest(url=url, events=list(events))
-    return ask("POST", in_pool(pool, "webhooks"), NewWebhookMessage, request, repeatable=False)
+    return json_call(
+        "POST", in_pool(pool, "webhooks"), NewWebhookMessage, request, repeatable=False
+    )
 
 
 def disable_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
-    """Tell a webhook nothing more."""
-    return ask("DELETE", in_pool(pool, "webhooks", webhook), WebhookMessage)
+    """Disable a webhook."""
+    return json_call("DELETE", in_pool(pool, "webhooks", webhook), WebhookMessage)
 
 
 def test_webhook(pool: str, webhook: int) -> Call[WebhookTestMessage]:
-    """Send a webhook a test message, and return what came of it."""
-    return ask("POST", in_pool(pool, "webhooks", webhook, "test"), WebhookTestMessage)
+    """Send a webhook a test message, and return the result."""
+    return json_call("POST", in_pool(pool, "webhooks", webhook, "test"), WebhookTestMessage)
 
 
 def audit(
     pool: str | None = None, *, cursor: str | None = None, limit: int | None = None
 ) -> Call[AuditPage]:
-    """Return a page of what administrators did, newest first."""
+    """Return a page of the audit log, newest first."""
     query = {"pool": pool, "cursor": cursor, "limit": limit}
-    return ask("GET", "/v1/audit", AuditPage, query=query)
+    return json_call("GET", "/v1/audit", AuditPage, query=query)
 
 
 def leaderboard(
@@ -268,10 +284,10 @@ def leaderboard(
 ) -> Call[LeaderboardMessage]:
     """Return a page of the leaderboard.
 
-    provisional, inactive : list those players too; around : the page that has this player
+    provisional, inactive : include these players; around : return the page with this player
     disqualified : "last" lists them after all others, without a place; "ranked" by rating
     """
-    return ask(
+    return json_call(
         "GET",
         in_pool(pool, "leaderboard"),
         LeaderboardMessage,
@@ -287,8 +303,8 @@ def leaderboard(
 
 
 def player(pool: str, player: Id, at: Moment | None = None) -> Call[PlayerMessage]:
-    """Return a player of a pool; at : time for which the numbers hold."""
-    return ask("GET", in_pool(pool, "players", player), PlayerMessage, query={"at": at})
+    """Return a player of a pool; at : time for which the numbers are given."""
+    return json_call("GET", in_pool(pool, "players", player), PlayerMessage, query={"at": at})
 
 
 def player_history(
@@ -296,43 +312,39 @@ def player_history(
 ) -> Call[PlayerHistory]:
     """Return a page of a player's rated matches, newest first."""
     path = in_pool(pool, "players", player, "history")
-    return ask("GET", path, PlayerHistory, query={"cursor": cursor, "limit": limit})
+    return json_call("GET", path, PlayerHistory, query={"cursor": cursor, "limit": limit})
 
 
 def explain(pool: str, player: Id, match: Id | None = None) -> Call[ExplainMessage]:
-    """Return why a match, the last one unless named, changed a player's rating."""
-    return ask(
+    """Return why a match changed a player's rating; match : None for the last one."""
+    return json_call(
         "GET", in_pool(pool, "players", player, "explain"), ExplainMessage, query={"match": match}
     )
 
 
 def predict(pool: str, request: PredictRequest) -> Call[PredictMessage]:
-    """Return what is expected of a match to come."""
-    return ask("POST", in_pool(pool, "predict"), PredictMessage, request)
+    """Return the prediction of a match."""
+    return json_call("POST", in_pool(pool, "predict"), PredictMessage, request)
 
 
 def balance(pool: str, request: BalanceRequest) -> Call[BalanceMessage]:
-    """Return a lobby as fair teams."""
-    return ask("POST", in_pool(pool, "balance"), BalanceMessage, request)
-
-
-What: TypeAlias = Literal["log", "ratings", "changes"]
-Format: TypeAlias = Literal["parquet", "csv", "ndjson"]
+    """Return fair teams of a lobby."""
+    return json_call("POST", in_pool(pool, "balance"), BalanceMessage, request)
 
 
 def rebalance(request: Mapping[str, Any], **options: Values) -> Call[RebalanceMessage]:
-    """Return a session's teams with new parties placed.
+    """Return even teams of matched parties.
 
-    request : as `equipoise rebalance` reads it; options : as its options
+    request : as `equipoise rebalance` reads it; options : those of the command
     """
-    return ask("POST", "/v1/rebalance", RebalanceMessage, dict(request), query=options)
+    return json_call("POST", "/v1/rebalance", RebalanceMessage, dict(request), query=options)
 
 
 def performance(games: bytes, format: str, **options: Values) -> Call[PerformanceMessage]:
     """Return the performance table of a tournament.
 
-    games : content of a file; format : "pgn", "trf", "csv", ...; options : as those of
-        `equipoise performance`
+    games : content of a file; format : "pgn", "trf", "csv", ...
+    options : those of `equipoise performance`
     """
     return Call(
         method="POST",
@@ -346,42 +358,32 @@ def performance(games: bytes, format: str, **options: Values) -> Call[Performanc
 
 def keys() -> Call[KeyList]:
     """Return all keys, without their secrets."""
-    return ask("GET", "/v1/keys", KeyList)
+    return json_call("GET", "/v1/keys", KeyList)
 
 
 def create_key(
     name: str, role: Role, pool: str | None = None, expires: Moment | None = None
 ) -> Call[NewKeyMessage]:
-    """Make a key, and return it with its secret, which is never shown again."""
+    """Create a key. Its secret is in this answer only."""
     request = KeyRequest(name, role, pool, expires)
-    return ask("POST", "/v1/keys", NewKeyMessage, request, repeatable=False)
+    return json_call("POST", "/v1/keys", NewKeyMessage, request, repeatable=False)
 
 
 def revoke_key(key: int) -> Call[KeyMessage]:
-    """Take a key's rights away from now on."""
-    return ask("POST", f"/v1/keys/{key:d}/revoke", KeyMessage)
+    """Revoke a key for good."""
+    return json_call("POST", f"/v1/keys/{key:d}/revoke", KeyMessage)
 
 
 def metrics() -> Call[str]:
-    """Return the service's counters, as Prometheus reads them."""
+    """Return the metrics of the service, as Prometheus reads them."""
     return Call(method="GET", path="/metrics", read=bytes.decode)
 
 
 def openapi() -> Call[dict[str, Any]]:
-    """Return the description of the service's interface."""
+    """Return the description of the API as OpenAPI."""
     return Call(method="GET", path="/openapi.json", read=json_of(dict[str, Any]))
 
 
 def ready() -> Call[bool]:
-    """Return True; the call fails while the service cannot do its work."""
+    """Return True. The call fails while the service cannot do its work."""
     return Call(method="GET", path="/readyz", read=lambda _: True)
-
-
-def export(pool: str, what: What, format: Format) -> Call[bytes]:
-    """Return the log, the ratings or the changes of a pool as a file."""
-    return Call(
-        method="GET",
-        path=in_pool(pool, "export"),
-        read=bytes,
-        query={"what": what, "format": format},
-    )

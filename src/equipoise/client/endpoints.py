@@ -1,4 +1,4 @@
-"""The methods of both clients: each is a call, sent at once or to be awaited."""
+"""The methods of both clients: each makes a call and sends it, or awaits the answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 
 
 class _Page(Protocol):
-    """An answer that may go on."""
+    """An answer that is a page, with a cursor of the next one."""
 
     @property
     def next(self) -> str | None: ...
@@ -26,7 +26,7 @@ Page = TypeVar("Page", bound=_Page)
 
 
 class Endpoint(Generic[P, T]):
-    """A method that sends a call: the answer in `Client`, an awaitable one in `AsyncClient`."""
+    """A method that sends a call: returns the answer in `Client`, awaits it in `AsyncClient`."""
 
     def __init__(self, describe: Callable[P, Call[T]]) -> None:
         self._describe = describe
@@ -53,14 +53,16 @@ class Endpoint(Generic[P, T]):
 
 
 class Listing(Generic[P, Page, Item]):
-    """A method that gives all that is on a page and on those after it, as they are asked for."""
+    """A method that yields the items of a page and of all pages after it."""
 
     def __init__(
         self, describe: Callable[P, Call[Page]], items: Callable[[Page], Sequence[Item]]
     ) -> None:
         self._describe = describe
         self._items = items
-        self.__doc__ = f"{describe.__doc__}\n\nThis and all pages after it, one item at a time."
+        self.__doc__ = (
+            f"{describe.__doc__}\n\nYields the items of this page and of all pages after it."
+        )
 
     @overload
     def __get__(self, client: Sender, owner: type[Any]) -> Callable[P, Iterator[Item]]: ...
@@ -86,7 +88,7 @@ class Listing(Generic[P, Page, Item]):
 
 
 class Endpoints:
-    """What the service can be asked; the parameters are those of the calls of the same name."""
+    """The methods of both clients, with the parameters of the calls of the same name."""
 
     create_pool = Endpoint(calls.create_pool)
     pool = Endpoint(calls.pool)

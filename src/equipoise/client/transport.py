@@ -1,4 +1,4 @@
-"""What both clients say to httpx, and how they read what it says."""
+"""What both clients share around httpx: its settings, requests, answers, downloads."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ from equipoise.messages.matches import MatchRequest
 if TYPE_CHECKING:
     import httpx
 
-#: Seconds that an idle connection is kept: less than servers keep theirs (uvicorn: 5), so that no
-#: request is sent on a connection that is just being closed.
+#: Seconds that an idle connection is kept. Servers keep theirs longer (uvicorn: 5), so that no
+#: request is sent on a connection that the server is closing.
 _KEPT_IDLE = 4.0
 
 
 def load_httpx() -> Any:
-    """Return httpx. Raises : EquipoiseError where it is absent."""
+    """Return httpx. Raises : EquipoiseError if it is not installed."""
     try:
         import httpx
     except ImportError as error:
         raise EquipoiseError(
-            "the client speaks HTTP through httpx, which is not installed: "
-            "pip install 'equipoise[client]'"
+            "the client needs httpx, which is not installed: pip install 'equipoise[client]'"
         ) from error
     return httpx
 
 
 def settings(url: str, key: str | None, timeout: float, transport: Any) -> dict[str, Any]:
-    """Return what a client of httpx is made with."""
+    """Return the arguments of a client of httpx."""
     require(url.startswith(("http://", "https://")), "url", "http://... or https://...", url)
     require(timeout > 0, "timeout", "more than 0 seconds", timeout)
     headers = {"Accept": "application/json, application/x-ndjson;q=0.9, */*;q=0.1"}
     if key is not None:
         fits = key.isascii() and key.isprintable() and " " not in key and key != ""
-        # What came is not told: it may be nearly the secret.
+        # The message must not contain the key: it may be almost the secret.
         require(fits, "key", "the secret of a key, without spaces or line ends", "something else")
         headers["Authorization"] = f"Bearer {key}"
     httpx = load_httpx()
@@ -61,7 +60,7 @@ def settings(url: str, key: str | None, timeout: float, transport: Any) -> dict[
 
 
 def request_of(client: Any, call: Call[Any], timeout: float) -> httpx.Request:
-    """Return a call as httpx sends it."""
+    """Return the request of httpx for a call."""
     headers = {} if call.body is None else {"Content-Type": call.content_type}
     request: httpx.Request = client.build_request(
         call.method,
@@ -74,22 +73,22 @@ def request_of(client: Any, call: Call[Any], timeout: float) -> httpx.Request:
 
 
 def reply_of(response: httpx.Response) -> Reply:
-    """Return an answer that was read whole."""
+    """Return the reply in an answer that was read to its end."""
     return Reply(response.status_code, response.headers, response.content)
 
 
 def failure_of(error: httpx.RequestError) -> Failure:
-    """Return why no answer came."""
+    """Return the failure for an error of httpx."""
     httpx = load_httpx()
     unseen = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
-    told = str(error) or type(error).__name__
-    return Failure(f"no {'connection' if unseen else 'answer'} ({told})", unseen)
+    reason = str(error) or type(error).__name__
+    return Failure(f"no {'connection' if unseen else 'answer'} ({reason})", unseen)
 
 
 def batches(
     matches: Iterable[MatchRequest], batch: int
 ) -> Iterator[tuple[int, Sequence[MatchRequest]]]:
-    """Give matches in batches, each with how many came before it."""
+    """Yield matches in batches, each with the number of matches before it."""
     require(batch >= 1, "batch", "at least 1", batch)
     waiting = iter(matches)
     before = 0
@@ -99,7 +98,7 @@ def batches(
 
 
 class Download:
-    """A file that is either there whole or not at all."""
+    """A file that is written under another name until it is complete."""
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
