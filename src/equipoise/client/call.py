@@ -95,6 +95,7 @@ def json_call(
     *,
     query: Mapping[str, Values] | None = None,
     repeatable: bool = True,
+    patience: float = 0.0,
 ) -> Call[T]:
     """Return a call with an answer in JSON, and a body in JSON if there is content."""
     return Call(
@@ -104,6 +105,7 @@ def json_call(
         query=query or {},
         body=None if content is None else msgspec.json.encode(content),
         repeatable=repeatable,
+        patience=patience,
     )
 
 
@@ -224,7 +226,8 @@ def read_answer(call: Call[T], outcome: Reply | Failure) -> T:
         return call.read(outcome.content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UnavailableError(
-            f"{call.method} {call.path}: this version of the client does not understand the answer: {error}"
+            f"{call.method} {call.path}: this version of the client does not understand the "
+            f"answer: {error}"
         ) from error
 
 

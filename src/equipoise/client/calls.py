@@ -212,12 +212,12 @@ def _amend(
     method: str, path: str, content: Any, preview: bool, wait: float | None
 ) -> Call[AmendmentMessage]:
     """Return the call for an amendment, which sent twice would be recorded twice, or refused."""
-    return Call(
-        method=method,
-        path=path,
-        read=json_of(AmendmentMessage),
+    return json_call(
+        method,
+        path,
+        AmendmentMessage,
+        content,
         query={"preview": preview or None, "wait": wait},
-        body=msgspec.json.encode(content),
         repeatable=preview,
         patience=wait or 0.0,
     )

@@ -1,1 +1,1 @@
-"""The HTTP service: requests in, one workflow called, answers out. Loaded only to serve."""
+"""The HTTP service: reads requests, calls one use case for each, and answers."""

@@ -1,9 +1,8 @@
-"""Work between requests: replays, checkpoints, deletion of old rows.
+"""The background thread: replays, checkpoints, deletion of old rows, and compiling kernels.
 
-Compile the kernels of a system by rating a throw-away pool.
-
-Numba compiles a kernel at its first use. Without a cache on disk that takes seconds, for which the
-first match of a pool would wait.
+Numba compiles a kernel at its first use. Without a cache on disk that takes seconds, and the first
+match of a pool would wait. So the kernels of a system are compiled beforehand, by rating a
+throw-away pool.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ from equipoise.web.monitoring import Metrics
 
 log = logging.getLogger(__name__)
 
-_POOL = "warm"
+_POOL = "precompile"
 _NOW = 0
 
 
 def request_of(pool: PoolMessage) -> PoolRequest:
-    """Return the settings of a pool that decide which kernels it uses."""
+    """Return a request with the settings of a pool that decide which kernels it uses."""
     return PoolRequest(
         system=pool.system,
         parameters={name: value for name, value in pool.parameters.items() if value is not None},
@@ -54,10 +53,10 @@ def request_of(pool: PoolMessage) -> PoolRequest:
 
 
 def precompile(request: PoolRequest) -> bool:
-    """Rate, void and replay in a throw-away pool; return whether the system could do that."""
+    """Rate, void and replay in a throw-away pool; return whether the system can do that."""
     request = msgspec.structs.replace(request, statistics={}, late="reject")
-    with tempfile.TemporaryDirectory(prefix="equipoise-warm-") as folder:
-        store = open_store(f"sqlite:///{Path(folder) / 'warm.db'}")
+    with tempfile.TemporaryDirectory(prefix="equipoise-precompile-") as folder:
+        store = open_store(f"sqlite:///{Path(folder) / 'pools.db'}")
         try:
             create_pool(store, _POOL, request, _NOW)
             answers = posting.post_matches(store, _POOL, [posting.Post(_matches())], _NOW)
@@ -65,7 +64,7 @@ def precompile(request: PoolRequest) -> bool:
             if failed:
                 raise failed[0]
             amending.void_match(store, _POOL, "1", ReasonRequest(), key=None, now=_NOW)
-            replaying.maintain_pool(store, _POOL, owner="warm", stop=lambda: False)
+            replaying.maintain_pool(store, _POOL, owner="precompile", stop=lambda: False)
         except EquipoiseError as error:
             log.debug("%s could not be precompiled: %s", request.system, error)
             return False
@@ -75,7 +74,7 @@ def precompile(request: PoolRequest) -> bool:
 
 
 def _matches() -> list[MatchRequest]:
-    """Return two matches that every system can rate."""
+    """Return matches that every system can rate."""
 
     def team(player: str, rank: int) -> TeamRequest:
         return TeamRequest([ParticipationRequest(player, performance=2.0 - rank)], rank)
@@ -86,7 +85,7 @@ def _matches() -> list[MatchRequest]:
     ]
 
 
-#: Seconds between two looks for work, unless `wake` is called.
+#: Seconds between two searches for work, unless `wake` is called.
 PAUSE = 1.0
 #: The longest pause after failures of one pool, seconds.
 _LONGEST = 60.0
@@ -111,34 +110,34 @@ class Background:
 
     @property
     def running(self) -> bool:
-        """Return whether the thread lives."""
+        """Return whether the thread is alive."""
         return self._thread.is_alive()
 
     @property
     def ready(self) -> bool:
-        """Return whether the kernels of all pools present at the start are compiled."""
+        """Return whether the kernels of all pools that existed at the start are compiled."""
         return self._ready.is_set()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End; another process continues a replay under way."""
+        """Stop the thread. Another process continues an unfinished replay."""
         self._stop.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def precompile(self, request: PoolRequest) -> Future[None]:
-        """Compile the kernels of a new pool; the future tells when that is done."""
+        """Compile the kernels of a new pool; return a future that resolves when that is done."""
         done: Future[None] = Future()
         self._to_compile.put((request, done))
         self._wake.set()
         return done
 
     def wake(self) -> None:
-        """Look for work at once."""
+        """Search for work at once."""
         self._wake.set()
 
     def _run(self) -> None:
@@ -168,7 +167,7 @@ class Background:
             try:
                 self._precompile_one(request)
             finally:
-                # The request that waited for it may have ended and cancelled it.
+                # The request that waits for it may have timed out and cancelled it.
                 if done.set_running_or_notify_cancel():
                     done.set_result(None)
         pending = replaying.pending_pools(self._store)
@@ -193,7 +192,7 @@ class Background:
         except NotFoundError:
             if pool in {one.pool for one in pool_messages(self._store)}:
                 raise
-            log.info("pool %s was deleted while something was done for it", pool)
+            log.info("pool %s was deleted during its replay", pool)
 
     def _replay(self, pool: str) -> None:
         started = time.perf_counter()
@@ -205,7 +204,7 @@ class Background:
             self._wake.set()
 
     def _guarded(self, pool: str, work: Callable[[], object]) -> None:
-        """Run some work; after a failure, log it and try again after a growing pause."""
+        """Do some work. Log a failure, and try again after a pause that grows."""
         if time.monotonic() < self._not_before.get(pool, 0.0):
             return
         try:

@@ -1,4 +1,7 @@
-"""Delivery of events to webhooks: the outbox, and test messages."""
+"""Delivery of events to webhooks: the outbox, and test messages.
+
+The outbox is delivered in a thread with an event loop of its own.
+"""
 
 from __future__ import annotations
 
@@ -39,31 +42,31 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Seconds between two looks at the outbox, after a failure of the database, and between two
+#: Seconds between two reads of the outbox, after a failure of the database, and between two
 #: deletions of delivered events.
 _PAUSE, _LONG_PAUSE, _CLEARING = 0.5, 5.0, 10.0
-#: Webhooks delivered to at the same time; events read together.
+#: Webhooks with a delivery at the same time; events read together.
 _MOST, _BATCH = 64, 50
-#: Threads that ask the database.
+#: Threads that use the database.
 _THREADS = 2
-#: Length of the lease of a webhook, as a multiple of the time that one post may take.
+#: Length of the lease of a webhook, as a multiple of the time limit of a post.
 _LEASES = 3.0
-#: Seconds for one webhook before others that wait have their turn, and between two records of its
-#: progress: after a crash, events since the last record are sent again.
-_TURN, _NOTE = 20.0, 1.0
-#: Seconds after a first failure, and at most; each is twice the one before.
+#: Maximum seconds of one delivery while other webhooks wait, and seconds between two records of its
+#: progress. After a crash, events since the last record are sent again.
+_DELIVERY, _RECORD = 20.0, 1.0
+#: Seconds until the next attempt after a first failure, and at most; the pause doubles each time.
 _FIRST, _LONGEST = 1.0, 86_400.0
-#: Status of a receiver that wants no more events.
+#: Status with which a receiver asks for no more events.
 _GONE = 410
 
 
 class OutboxSender:
-    """Delivers the outbox: to each webhook its events in order, at least once.
+    """Delivers the outbox: the events of each webhook in order, at least once.
 
-    One process at a time delivers to a webhook; it holds a lease in its row. The progress of a
-    webhook moves on only after the receiver has answered 2xx.
+    One process at a time delivers to a webhook: the one with the lease in the webhook's row. An
+    event counts as delivered only after the receiver has answered 2xx.
 
-    seconds : that one post may take; private : whether addresses that are not public are allowed
+    seconds : time limit of a post; private : whether addresses that are not public are allowed
     first : seconds to wait after a first failure
     """
 
@@ -88,11 +91,11 @@ class OutboxSender:
         self._thread = threading.Thread(target=self._run, name="equipoise-sender")
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End when the posts under way are over; the next process delivers the rest."""
+        """Stop after the current posts. The next process delivers the rest."""
         self._stopping.set()
         self.wake()
         if self._thread.is_alive():
@@ -100,10 +103,10 @@ class OutboxSender:
         self._database.shutdown()
 
     def wake(self) -> None:
-        """Look at the outbox at once; from any thread."""
+        """Read the outbox at once. May be called from any thread."""
         loop, wake = self._loop, self._wake
         if loop is not None and wake is not None:
-            with suppress(RuntimeError):  # it has ended
+            with suppress(RuntimeError):  # The loop has ended.
                 loop.call_soon_threadsafe(wake.set)
 
     def _run(self) -> None:
@@ -125,7 +128,7 @@ class OutboxSender:
         await asyncio.gather(*self._under_way.values())
 
     async def _round(self) -> None:
-        """Start deliveries to webhooks with events, and delete delivered events now and then."""
+        """Start deliveries to webhooks with events, and sometimes delete delivered events."""
         under_way = {hook: task for hook, task in self._under_way.items() if not task.done()}
         self._under_way = under_way
         for hook in await self._in_database(self._due):
@@ -147,7 +150,7 @@ class OutboxSender:
             await asyncio.sleep(_LONG_PAUSE)
 
     async def _deliver(self, number: int) -> None:
-        """Deliver to a webhook the events that wait, for the time of its turn."""
+        """Deliver the waiting events of a webhook, for a limited time."""
         claimed = partial(
             webhooks.claim, number=number, owner=self._owner, now=now(), until=self._lease()
         )
@@ -165,12 +168,12 @@ class OutboxSender:
         return now() + int(_LEASES * self._seconds * 1e6)
 
     async def _in_database(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return what a function returns that uses the database, in a thread."""
+        """Run a function that uses the database in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._database, function, *arguments)
 
     async def _in_transaction(self, function: Callable[[Connection], T]) -> T:
-        """Return what a function returns that writes, in one transaction."""
+        """Run a function that writes in one transaction."""
 
         def transaction() -> T:
             with self._store.write() as connection:
@@ -180,20 +183,20 @@ class OutboxSender:
 
 
 class _Delivery:
-    """A delivery to one webhook: its progress, and how much of it is recorded."""
+    """A delivery to one webhook: its progress, and the part of it that is recorded."""
 
     def __init__(self, sender: OutboxSender, hook: WebhookRecord, receiver: Receiver) -> None:
         self.receiver = receiver
         self._sender, self._hook = sender, hook
-        self._delivered = self._noted_at = hook.delivered
+        self._delivered = self._recorded = hook.delivered
         self._last: int | None = None
-        self._noted = time.monotonic()
+        self._recorded_at = time.monotonic()
         self._failed = False
 
     async def run(self) -> None:
-        """Send events in order until none is left, one fails or the time is over."""
+        """Send events in order until none is left, one fails, or the time is over."""
         sender, hook = self._sender, self._hook
-        end = time.monotonic() + _TURN
+        end = time.monotonic() + _DELIVERY
         while time.monotonic() < end:
             batch = await sender._in_database(
                 outgoing, sender._store, hook.pool, self._delivered, hook.events, _BATCH, now()
@@ -203,7 +206,7 @@ class _Delivery:
             for event in batch:
                 if sender._stopping.is_set() or not await self._sent(event):
                     return
-                if time.monotonic() - self._noted > _NOTE and not await self.note(
+                if time.monotonic() - self._recorded_at > _RECORD and not await self.record(
                     lease_until=sender._lease()
                 ):
                     return
@@ -230,15 +233,15 @@ class _Delivery:
             await self._sender._in_database(self._disable)
         pause = max(backoff(failures, self._sender._first), min(outcome.after or 0.0, _LONGEST))
         self._failed = True
-        await self.note(
+        await self.record(
             failures=failures, failure=outcome.failure, next_attempt=now() + int(pause * 1e6)
         )
 
-    async def note(self, **columns: Any) -> bool:
+    async def record(self, **columns: Any) -> bool:
         """Record the progress of the webhook; return whether the lease is still ours."""
-        self._noted = time.monotonic()
-        if self._delivered != self._noted_at:
-            columns["delivered"] = self._noted_at = self._delivered
+        self._recorded_at = time.monotonic()
+        if self._delivered != self._recorded:
+            columns["delivered"] = self._recorded = self._delivered
         if self._last is not None:
             columns["last_delivery"] = self._last
             if not self._failed:
@@ -249,10 +252,10 @@ class _Delivery:
         )
 
     async def end(self) -> None:
-        """Record the progress and give up the lease."""
+        """Record the progress and release the lease."""
         # Webhooks that have waited longest come first.
         waiting = {} if self._failed else {"next_attempt": now()}
-        await self.note(lease_owner=None, lease_until=0, **waiting)
+        await self.record(lease_owner=None, lease_until=0, **waiting)
 
     def _disable(self) -> None:
         store = self._sender._store
@@ -264,7 +267,7 @@ class _Delivery:
 
 
 def backoff(failures: int, first: float = _FIRST) -> float:
-    """Return seconds until the next attempt: longer each time, and not the same for all."""
+    """Return the seconds until the next attempt, which grow with each failure and are random."""
     longest = min(first * 2.0 ** min(failures - 1, 30), _LONGEST)
     return longest * random.uniform(0.5, 1.0)
 

@@ -1,4 +1,4 @@
-"""The description of the API for people: a page made of the OpenAPI document, without a script."""
+"""The description of the API as a page, made from the OpenAPI document, without scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from equipoise.charts.markup import Content, element, lines
 from equipoise.report.document import Section, document, paragraph, table
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-#: Characters of a line of an example.
+#: Maximum length of a line of an example.
 _LINE = 76
 _CODE = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
 
@@ -88,7 +88,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterable[Ma
 
 
 def _body(body: dict[str, Any]) -> Iterable[Markup]:
-    """Yield what a body is, media types together that have the same example."""
+    """Yield the description of a body; media types with the same example come together."""
     kinds: dict[str, tuple[list[str], dict[str, Any]]] = {}
     for media, content in body["content"].items():
         if media != "*/*":
@@ -103,7 +103,7 @@ def _body(body: dict[str, Any]) -> Iterable[Markup]:
 
 
 def _written(value: Any, before: str = "") -> str:
-    """Return an example as JSON: what fits into a line stands in one."""
+    """Return an example as JSON, on one line if it fits."""
     line = value if isinstance(value, str) and not before else json.dumps(value)
     if len(line) + len(before) <= _LINE or not isinstance(value, list | dict):
         return line
@@ -135,7 +135,7 @@ def _answers(responses: dict[str, Any]) -> Markup:
 
 
 def _kind(schema: dict[str, Any]) -> list[Content]:
-    """Return what a schema is, with links to the shapes in it."""
+    """Return the type of a schema, with links to the shapes in it."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return [element("a", name, href=f"#shape-{name}")]
@@ -155,7 +155,7 @@ def _kind(schema: dict[str, Any]) -> list[Content]:
 
 
 def _rule(schema: dict[str, Any], required: bool) -> str:
-    """Return what must hold of a parameter, in short."""
+    """Return the rule of a parameter in short."""
     parts = ["".join(str(part) for part in _kind(schema) if not isinstance(part, Markup))]
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None or high is not None:

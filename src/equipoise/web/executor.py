@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class BoundedExecutor:
-    """A pool of threads; work beyond the bound of its queue is refused at once."""
+    """A pool of threads. Work beyond the bound of its queue is refused at once."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
         self._name = name
@@ -26,7 +26,7 @@ class BoundedExecutor:
         self._lock = threading.Lock()
 
     async def run(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a function returns that runs in one of the threads.
+        """Run a function in one of the threads.
 
         Raises : OverloadedError
         """
@@ -35,7 +35,7 @@ class BoundedExecutor:
                 raise OverloadedError(f"the queue for {self._name} is full; try again later")
             self._under_way += 1
         future = self._executor.submit(partial(function, *args, **kwargs))
-        # Counted until the thread is done with it, whether or not somebody still waits.
+        # It counts until the thread has finished it, even if nobody waits for it any more.
         future.add_done_callback(self._done)
         return await asyncio.wrap_future(future)
 
@@ -44,5 +44,5 @@ class BoundedExecutor:
             self._under_way -= 1
 
     def close(self) -> None:
-        """End the threads when what is under way is done; what waits is dropped."""
+        """End the threads after their current work; drop what waits."""
         self._executor.shutdown(wait=True, cancel_futures=True)

@@ -1,8 +1,6 @@
-"""The OpenAPI document: written from the declarations that the service itself works with.
+"""The OpenAPI document, made from the declarations of the endpoints.
 
-Parts of the OpenAPI document that no declaration of an endpoint holds.
-
-Rules of what is posted that the workflows check and no type tells, for the OpenAPI document.
+The rules of requests that use cases check and types do not express are added to the schemas.
 """
 
 from __future__ import annotations
@@ -19,15 +17,15 @@ from equipoise.web.http.endpoints import JSON, NDJSON, Endpoint, Group
 
 Json: TypeAlias = dict[str, Any]
 
-#: No control characters, those of C1 included.
+#: No control characters, neither C0 nor C1.
 _NO_CONTROL = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$"
 ID: Json = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": _NO_CONTROL}
 POOL_NAME: Json = {"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,62}$"}
 
-#: Fields of what is posted that hold ids.
+#: Fields of requests that hold ids.
 _IDS = frozenset({"match", "player", "players", "team", "teams", "party", "avoid", "what_if"})
 
-#: Shape and field -> the type that is meant, where there are several, and its rules.
+#: Shape and field -> the type to which the rules apply, and the rules.
 _RULES: dict[tuple[str, str], tuple[str, Json]] = {
     ("BalanceRequest", "alternatives"): ("integer", {"minimum": 0, "maximum": 100}),
     ("BalanceRequest", "players"): ("array", {"minItems": 2, "maxItems": 100}),
@@ -50,7 +48,7 @@ _RULES: dict[tuple[str, str], tuple[str, Json]] = {
 
 
 def with_rules(components: Json) -> None:
-    """Add to the shapes of what is posted what else must hold of their fields."""
+    """Add the rules of fields to the shapes of requests."""
     for shape, schema in components.items():
         if not shape.endswith(("Request", "BalancePlayer")):
             continue
@@ -60,12 +58,12 @@ def with_rules(components: Json) -> None:
             if (shape, name) in _RULES:
                 _restrict_own(field, *_RULES[shape, name])
         if shape == "TeamRequest":
-            # One of the two decides the places.
+            # Exactly one of the two gives the place.
             schema["oneOf"] = [{"required": ["rank"]}, {"required": ["score"]}]
 
 
 def _restrict(schema: Json, kind: str, rules: Json) -> None:
-    """Add rules wherever a type occurs, however deep in arrays."""
+    """Add rules to a type wherever it occurs in a schema, also inside arrays."""
     _restrict_own(schema, kind, rules)
     for one in (schema, *schema.get("anyOf", ())):
         if isinstance(one.get("items"), dict):
@@ -156,7 +154,7 @@ HEADERS = {
     "WWW-Authenticate": {"description": "`Bearer`.", "schema": {"type": "string"}},
 }
 
-#: Status of each error -> what it means, and the headers that come with it.
+#: Status of an error -> its meaning, and its headers.
 ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
     400: ("What was sent cannot be read at all.", ()),
     401: ("A key is missing, or not or no longer valid.", ("WWW-Authenticate",)),
@@ -174,7 +172,7 @@ ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
 
 
 def error_statuses(endpoint: Endpoint) -> list[int]:
-    """Return the statuses of the errors that an endpoint may answer with."""
+    """Return the error statuses of an endpoint."""
     if endpoint.group == "Operation":
         return sorted(endpoint.errors)
     found = {400, 401, 422, 429, 503, 504, *endpoint.errors}
@@ -223,7 +221,7 @@ def described(endpoints: Sequence[Endpoint]) -> Json:
 
 
 def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[int, Json], Json]:
-    """Return the schema of every shape by its id, and the components they refer to."""
+    """Return the schema of each shape by its id(), and the components that they refer to."""
     shapes: dict[int, Any] = {id(ErrorMessage): ErrorMessage, id(StreamLine): StreamLine}
     for endpoint in endpoints:
         for shape in _alternatives(endpoint.shape):
@@ -238,7 +236,7 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[int, Json], Json]:
 
 
 def _alternatives(shape: Any) -> tuple[Any, ...]:
-    """Return the shapes that an answer may be of."""
+    """Return the possible shapes of an answer."""
     if shape is None:
         return ()
     return shape if isinstance(shape, tuple) else (shape,)
@@ -273,7 +271,7 @@ def _description(endpoint: Endpoint) -> str:
 
 
 def _right(endpoint: Endpoint) -> str:
-    """Return the sentence that says who may do this."""
+    """Return the sentence about the key that an endpoint needs."""
     if endpoint.right is None:
         return ""
     if endpoint.group == "Calculations":
@@ -320,7 +318,7 @@ def _query_parameters(endpoint: Endpoint) -> list[Json]:
 
 
 def _without_null(schema: Json) -> Json:
-    """Return a schema without null, which a query cannot say: the parameter is left out."""
+    """Return a schema without null: a query leaves the parameter out instead."""
     shown = dict(schema)
     if shown.get("default", ...) is None:
         del shown["default"]

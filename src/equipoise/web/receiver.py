@@ -1,7 +1,7 @@
 """The receiver of a webhook: posts over HTTP/1.1 to an address outside.
 
-One deadline covers a whole post. Redirects are not followed, and addresses that are not public are
-refused.
+One deadline covers a complete post. Redirects are not followed, and addresses that are not public
+are refused unless the settings allow them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from equipoise.pools.webhooks import is_public
 
-#: Bytes of an answer's head, and of a body that is read so that the connection can be used again.
+#: Maximum bytes of the head of an answer, and of a body that is read to reuse the connection.
 _HEAD, _BODY = 16_384, 65_536
 
 _STATUS = re.compile(rb"HTTP/1\.([01]) (\d{3})(?: |\r)")
@@ -28,7 +28,7 @@ _STATUS = re.compile(rb"HTTP/1\.([01]) (\d{3})(?: |\r)")
 #: The status of an answer that has no body.
 _NO_CONTENT = 204
 
-#: Answers that only say that another one follows.
+#: Maximum number of interim answers (1xx) before the final one.
 _INTERIM = 5
 
 
@@ -36,8 +36,8 @@ _INTERIM = 5
 class Outcome:
     """Result of a post.
 
-    status : of the answer, None where there was none; failure : why it did not arrive
-    after : seconds that the receiver wants to be left alone
+    status : of the answer, None if there was none; failure : why it did not arrive
+    after : seconds until the next attempt, if the receiver asked for a pause
     """
 
     status: int | None
@@ -47,23 +47,23 @@ class Outcome:
 
     @property
     def arrived(self) -> bool:
-        """Return whether the receiver has taken it."""
+        """Return whether the receiver accepted the post."""
         return self.failure is None
 
 
 class _RefusedError(Exception):
-    """The receiver cannot be posted to, or answers no HTTP."""
+    """The address is refused, or the answer is not HTTP."""
 
 
-#: What may go wrong on the way; a head that is too long is a LimitOverrunError.
+#: Errors of a post; a head that is too long is a LimitOverrunError.
 _FAILURES = (_RefusedError, OSError, EOFError, ValueError, asyncio.LimitOverrunError)
 
 
 class Receiver:
-    """An address, and the connection to it while that lasts.
+    """An address, and the connection to it if it is still open.
 
-    seconds : that one post may take, whatever the receiver does
-    private : addresses that are not public may be posted to
+    seconds : time limit of one post
+    private : whether addresses that are not public are allowed
     """
 
     def __init__(self, url: str, seconds: float, private: bool) -> None:
@@ -78,7 +78,7 @@ class Receiver:
         self._writer: asyncio.StreamWriter | None = None
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Outcome:
-        """Post JSON and return the result; nothing is raised."""
+        """Post JSON and return the result. Nothing is raised."""
         started = time.monotonic()
         status, after, failure = None, None, None
         try:
@@ -101,15 +101,15 @@ class Receiver:
         self._reader = self._writer = None
 
     async def _exchanged(self, headers: Mapping[str, str], body: bytes) -> tuple[int, float | None]:
-        """Return status and Retry-After of the answer; a connection that was kept may be gone."""
+        """Return status and Retry-After of the answer. The open connection may have been closed."""
         sent = self._request(headers, body)
         if self._reader is not None and self._writer is not None:
             try:
-                return await self._asked(self._reader, self._writer, sent)
+                return await self._send(self._reader, self._writer, sent)
             except (ConnectionError, EOFError):
                 self.close()
         self._reader, self._writer = await self._connected()
-        return await self._asked(self._reader, self._writer, sent)
+        return await self._send(self._reader, self._writer, sent)
 
     def _request(self, headers: Mapping[str, str], body: bytes) -> bytes:
         lines = {
@@ -122,7 +122,7 @@ class Receiver:
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         return f"POST {self._target} HTTP/1.1\r\n{head}\r\n".encode("ascii") + body
 
-    async def _asked(
+    async def _send(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes
     ) -> tuple[int, float | None]:
         writer.write(sent)
@@ -143,7 +143,7 @@ class Receiver:
         return status, _seconds_of(headers.get("retry-after", ""))
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Return a connection to the address that was checked, not to what its name is next."""
+        """Return a connection to an address that was checked, whatever its name means later."""
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
@@ -170,9 +170,9 @@ def _tls() -> ssl.SSLContext:
 
 
 def _acknowledge_at_once(writer: asyncio.StreamWriter) -> None:
-    """Let the system confirm what comes next without delay, where it can.
+    """Switch off delayed acknowledgements of TCP, if the system allows that.
 
-    Receivers that send the head of an answer before its body may wait for that, 40 ms a message.
+    A receiver that sends the head of an answer before the body may wait for one, 40 ms a message.
     """
     name = getattr(socket, "TCP_QUICKACK", None)
     if name is not None:
@@ -181,18 +181,18 @@ def _acknowledge_at_once(writer: asyncio.StreamWriter) -> None:
 
 
 def _read_head(head: bytes) -> tuple[int, bool, dict[str, str]]:
-    """Return status, whether the connection goes on, and headers by name in small letters."""
+    """Return status, whether the connection stays open, and headers by name in lower case."""
     found = _STATUS.match(head)
     if found is None:
         raise _RefusedError("the answer is not HTTP/1.1")
     lines = head.decode("latin-1").split("\r\n")[1:]
     pairs = (line.partition(":") for line in lines if ":" in line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    goes_on = found[1] == b"1" and headers.get("connection", "").lower() != "close"
-    # A body in chunks is not read, so nothing can follow it.
-    return int(found[2]), goes_on and "transfer-encoding" not in headers, headers
+    stays_open = found[1] == b"1" and headers.get("connection", "").lower() != "close"
+    # A body in chunks is not read, so the connection cannot be used again.
+    return int(found[2]), stays_open and "transfer-encoding" not in headers, headers
 
 
 def _seconds_of(text: str) -> float | None:
-    """Return the seconds that a Retry-After names; dates are left alone."""
+    """Return the seconds of a Retry-After, None for a date."""
     return float(text) if text.isascii() and text.isdecimal() and len(text) < 8 else None

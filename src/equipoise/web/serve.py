@@ -1,4 +1,4 @@
-"""Running the service: one process or several, until it is told to stop."""
+"""Running the service in one process or several, until a signal stops it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _BACKLOG = 2048
 
-#: A worker that ends so often within so many seconds is not started again: the service stops.
+#: A worker that ends this often within this many seconds is not restarted: the service stops.
 MOST_ENDS = 5
 ENDS_WITHIN = 600.0
 _FACTORY = "equipoise.web.application:application_from_environment"
@@ -41,22 +41,22 @@ def serve(
     port: int = DEFAULT_PORT,
     workers: int = 1,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; then requests under way are finished and all is committed.
+    """Serve until SIGINT or SIGTERM, then finish active requests and commit all accepted posts.
 
-    port : 0 for any that is free; where it listens is said on standard error
-    workers : processes; each has a writer of its own, and the database keeps them apart
-    Raises : InvalidParameterError where it cannot listen there; what `open_store` raises;
-        SystemExit with status 1 where a process does not start or keeps ending
+    port : 0 for any free port; the address is printed on standard error
+    workers : number of processes; each has a writer, and the database orders their transactions
+    Raises : InvalidParameterError if it cannot listen on the port; what `open_store` raises;
+        SystemExit with status 1 if a process does not start or keeps ending
     """
     require(0 <= port < 65_536, "port", "from 0 to 65535", port)
     require(1 <= workers <= 64, "workers", "from 1 to 64", workers)
     configure_logs(settings.log_level)
-    # Whatever is wrong with the database is said here, once, and not by every process.
+    # Problems of the database are reported here, once, and not by every process.
     open_store(settings.database).close()
     listening = _listen(host, port)
     try:
         with _environment(settings, workers):
-            _say(listening, settings)
+            _announce(listening, settings)
             _run(settings, listening, workers)
     finally:
         listening.close()
@@ -71,8 +71,8 @@ def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> N
             raise SystemExit(1)
         return
     server = uvicorn.Server(config)
-    # When all is done the server raises the signal once more that stopped it: that must not end
-    # this process before its own work is done.
+    # At its end the server raises the signal that stopped it once more. That must not end this
+    # process before it has cleaned up.
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         server.run(sockets=[listening])
@@ -87,9 +87,9 @@ def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> N
 class Supervisor(Multiprocess):
     """Starts the worker processes and replaces one that ends, unless it keeps ending.
 
-    uvicorn replaces a worker as often as it ends, so a worker that cannot work would be started for
-    ever, and only lines in a log would show it. This class gives up, so that whatever started the
-    service sees a failure.
+    uvicorn replaces a worker whenever it ends. A worker that cannot work would be started for ever,
+    and only the log would show it. This class gives up, so that whatever started the service sees
+    the failure.
 
     failed : whether it gave up
     """
@@ -117,7 +117,7 @@ class Supervisor(Multiprocess):
             self.processes[place].start()
 
     def _may_restart(self, place: int, process: Process) -> bool:
-        """Return whether the worker at this place is started again; if not, say why."""
+        """Return whether the worker at this place is restarted; if not, log why."""
         if process.exitcode == STARTUP_FAILURE:
             log.error("worker process %s did not start; the service stops", process.pid)
             return False
@@ -168,7 +168,7 @@ def _listen(host: str, port: int) -> socket.socket:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
-            # Connections wait while processes start; they are not refused.
+            # While processes start, connections wait and are not refused.
             listening.listen(_BACKLOG)
         except OSError:
             listening.close()
@@ -180,8 +180,8 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _say(listening: socket.socket, settings: ServiceSettings) -> None:
-    """Say where the service listens, for people on a terminal as for a log."""
+def _announce(listening: socket.socket, settings: ServiceSettings) -> None:
+    """Print or log the address on which the service listens."""
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     if sys.stderr.isatty():
@@ -193,7 +193,7 @@ def _say(listening: socket.socket, settings: ServiceSettings) -> None:
 
 @contextmanager
 def _environment(settings: ServiceSettings, workers: int) -> Iterator[None]:
-    """Set what the server processes read; several of them share a folder for their metrics."""
+    """Set the variables that server processes read; several share a folder for their metrics."""
     variables = environment_of(settings)
     with ExitStack() as stack:
         if workers > 1 and FOLDER_VARIABLE not in os.environ:

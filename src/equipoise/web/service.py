@@ -1,4 +1,4 @@
-"""A running service: its store, threads and metrics."""
+"""A running service: its settings, store, threads and metrics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
-#: Pools that are written to files at a time.
+#: Exports that run at the same time.
 _EXPORTS = 2
 
 
@@ -33,7 +33,7 @@ class Service:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
-        # The OpenAPI document, as it is answered.
+        # The OpenAPI document as JSON.
         self.description = b"{}"
         self.metrics = Metrics()
         self.store: Store
@@ -49,7 +49,7 @@ class Service:
         self._open = False
 
     async def open(self) -> None:
-        """Open the store, bring its schema up to date and start the threads."""
+        """Open the store, migrate its schema and start the threads."""
         settings = self.settings
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
@@ -83,7 +83,7 @@ class Service:
         if not self._open:
             return
         self._open = False
-        # The writer hands out answers in the loop, so the loop must go on while it ends.
+        # The writer resolves futures in the event loop, which must keep running while it ends.
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
@@ -94,35 +94,35 @@ class Service:
 
     @property
     def running(self) -> bool:
-        """Return whether requests can be answered, and without long delay."""
+        """Return whether the threads run and the kernels are compiled."""
         threads = self.writer.running and self.background.running if self._open else False
         return threads and self.background.ready
 
     async def read(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what a workflow returns that only reads, and is quick."""
+        """Run a use case that only reads and is quick."""
         return await self._readers.run(function, self.store, *args, **kwargs)
 
     async def read_inline(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what a workflow returns that reads a few dozen rows of an index.
+        """Run a use case that reads a few dozen rows of an index.
 
-        With SQLite it runs in the event loop: it takes less time than to start a thread, and
-        threads would pass Python's lock to and fro at each row. With PostgreSQL as `read`.
+        With SQLite it runs in the event loop: starting a thread would take longer, and the threads
+        would exchange Python's lock at each row. With PostgreSQL it runs as in `read`.
         """
         if self.store.is_sqlite:
             return function(self.store, *args, **kwargs)
         return await self.read(function, *args, **kwargs)
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a function returns that takes long; it does not delay reads."""
+        """Run a function that takes long. It does not delay reads."""
         return await self._calculators.run(function, *args, **kwargs)
 
     @contextmanager
     def exporting(self) -> Iterator[BoundedExecutor]:
-        """Give the executor for one export; few run at a time. Raises : OverloadedError."""
+        """Yield the executor for one export. Raises : OverloadedError if too many run."""
         if self._exporting >= _EXPORTS:
             raise OverloadedError("too many exports are running; try again later", 5.0)
         self._exporting += 1
@@ -134,9 +134,9 @@ class Service:
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what a workflow returns that writes. Changes run one after another.
+        """Run a use case that writes. Changes run one after another.
 
-        Afterwards cached keys and pools are read again, and the background thread looks for work.
+        Afterwards the caches of keys and pools are cleared, and the background thread is woken.
         """
         changed = await self._changes.run(function, self.store, *args, **kwargs)
         self.access.forget()

@@ -1,4 +1,4 @@
-"""Settings of the service, each of which an environment variable may give."""
+"""Settings of the service. An environment variable may give each of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from equipoise.errors import InvalidParameterError
 
-#: What the names of the environment variables begin with: EQUIPOISE_DATABASE, ...
+#: Prefix of the environment variables: EQUIPOISE_DATABASE, ...
 PREFIX = "EQUIPOISE_"
 _MEGABYTE = 1_000_000
 
@@ -83,17 +83,17 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 def settings_of(values: Mapping[str, object]) -> ServiceSettings:
-    """Return settings from values by name, text among them. Raises : InvalidParameterError."""
+    """Return settings from values by name, which may be text. Raises : InvalidParameterError."""
     try:
         return msgspec.convert(dict(values), ServiceSettings, strict=False)
     except msgspec.ValidationError as error:
-        said, _, path = str(error).partition(" - at ")
+        reason, _, path = str(error).partition(" - at ")
         name = path.strip("`").removeprefix("$.") or "the settings"
-        raise InvalidParameterError(f"{name}: {said}; got {values.get(name)!r}") from None
+        raise InvalidParameterError(f"{name}: {reason}; got {values.get(name)!r}") from None
 
 
 def settings_from_environment(environment: Mapping[str, str] | None = None) -> ServiceSettings:
-    """Return the settings that environment variables give; lists are separated by commas.
+    """Return the settings in environment variables; lists are separated by commas.
 
     Raises : InvalidParameterError
     """
@@ -107,7 +107,7 @@ def settings_from_environment(environment: Mapping[str, str] | None = None) -> S
 
 
 def environment_of(settings: ServiceSettings) -> dict[str, str]:
-    """Return the variables that give these settings to another process."""
+    """Return environment variables that give these settings to another process."""
     return {
         PREFIX + field.name.upper(): _text(getattr(settings, field.name))
         for field in msgspec.structs.fields(settings)

@@ -1,10 +1,8 @@
-"""What happens to a request between its path and its answer; every error becomes an answer here.
+"""Dispatch: from the path of a request to its endpoint, through the checks, to the answer.
 
-From a path to its endpoint: by the parts of the path as it was sent, before it is decoded.
-
-An id may hold any sign, a slash among them, if it is written with percent signs: `/players/a%2Fb`
-is the player `a/b`. So the path is split first and decoded part by part. A table of parts also
-finds its endpoint in the same time however many there are.
+An id may contain any character, also a slash, if it is percent-encoded: `/players/a%2Fb` is the
+player `a/b`. So the path is split as it was sent and then decoded part by part. The time to find an
+endpoint in the table of parts does not depend on the number of endpoints.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ from equipoise.web.service import Service
 
 @dataclass(slots=True)
 class _Node:
-    """A place in the tree of paths: fixed parts that may follow, or a variable one."""
+    """A node in the tree of paths: the fixed parts that may follow, and the variable one."""
 
     fixed: dict[bytes, _Node] = field(default_factory=dict)
     name: str = ""
@@ -82,7 +80,7 @@ class PathTable:
         node.endpoints[endpoint.method] = endpoint
 
     def find(self, path: bytes) -> Found | None:
-        """Return what a path as it was sent leads to, None for nothing."""
+        """Return the endpoints of a path as it was sent, None if it has none."""
         node = self._root
         names: list[str] = []
         parts: list[bytes] = []
@@ -113,13 +111,13 @@ _PRIVATE = {"Cache-Control": "no-store"}
 
 
 class Dispatcher:
-    """Answers requests to endpoints, for one service."""
+    """Answers requests to the endpoints of a service. Every error becomes an answer here."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, whose path has been found."""
+        """Answer a request whose path was found."""
         found: Found = scope["equipoise.found"]
         endpoint: Endpoint | None = None
         try:
@@ -128,7 +126,7 @@ class Dispatcher:
             request = ApiRequest(self._service, endpoint, scope, receive, send, _path(found))
             response = await self._answer(request)
         except ClientDisconnect:
-            return  # nobody is there to be answered
+            return  # The client is gone.
         except EquipoiseError as error:
             if endpoint is None:
                 scope["equipoise.route"] = next(iter(found.endpoints.values())).path
@@ -155,7 +153,7 @@ class Dispatcher:
         )
 
     async def _steps(self, request: ApiRequest) -> Response | None:
-        """Go through the checks in their order, then let the endpoint work."""
+        """Make the checks in their order, then call the endpoint."""
         await self._service.access.admit(request)
         if request.key is not None:
             request.scope["equipoise.key"] = request.key.id
@@ -180,7 +178,7 @@ def _is_timed(request: ApiRequest) -> bool:
 
 
 def message_response(request: ApiRequest, message: Any) -> Response:
-    """Return a message as JSON, with a tag by its content where the endpoint says so."""
+    """Return a message as JSON, with an ETag of its content if the endpoint has one."""
     content = _encoder.encode(message)
     if not request.endpoint.tagged:
         return Response(content, headers=_PRIVATE, media_type="application/json")
@@ -192,7 +190,7 @@ def message_response(request: ApiRequest, message: Any) -> Response:
 
 
 def _matches(given: str | None, tag: str) -> bool:
-    """Return whether a caller has what bears this tag."""
+    """Return whether If-None-Match names this ETag."""
     if given is None:
         return False
     bare = tag.removeprefix("W/")
@@ -216,7 +214,7 @@ def _path(found: Found) -> dict[str, str]:
 
 
 def _check_ids(request: ApiRequest) -> None:
-    """Refuse parts of the path that can be no id. Raises : InvalidDataError."""
+    """Check that variable parts of the path can be ids. Raises : InvalidDataError."""
     for name, value in request.path.items():
         if len(value) > _LONGEST_ID or (not value.isprintable() and _has_control(value)):
             rule = f"must have 1 to {_LONGEST_ID} characters and no control characters"
@@ -224,4 +222,4 @@ def _check_ids(request: ApiRequest) -> None:
 
 
 def _has_control(text: str) -> bool:
-    return any(ord(sign) < 32 or 127 <= ord(sign) < 160 for sign in text)
+    return any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text)

@@ -1,6 +1,6 @@
-"""What an endpoint is: declared once, for the router, the checks and the documentation alike.
+"""Declarations of endpoints: used by the dispatcher, the checks and the OpenAPI document alike.
 
-Parameters of queries: their types, limits and words, for the checks and the documentation.
+Also here are the request that an endpoint gets, and the parameters that several queries share.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ NDJSON = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """What an endpoint takes as its body.
+    """The body of a request to an endpoint.
 
-    shape : the type that JSON is decoded as; None: something else than JSON, or any JSON object
-    raw : whether the endpoint reads the body by itself
+    shape : the type of the JSON; None: not JSON, or any JSON object
+    raw : whether the endpoint reads the body itself
     example : value shown in the documentation
-    required : whether there must be one; otherwise an empty body is that of an empty object
-    media : media types that are taken, the first being that of the example
-    lines : those of them that are streams, which may take any time
+    required : whether it must be given; otherwise an empty body stands for an empty object
+    media : accepted media types; the first is that of the example
+    lines : those among them that are streams, which have no time limit
     """
 
     shape: Any = None
@@ -64,9 +64,9 @@ class Body:
 class ApiRequest:
     """A request to an endpoint of the API: route, key, parsed query and body.
 
-    path : parts of the path by name, decoded; key : None where it came without one
+    path : variable parts of the path by name, decoded; key : None without one
     query, body : as the endpoint declares them
-    lists_all : whether the leaderboard of the pool leaves out nobody for not playing
+    lists_all : whether no player becomes inactive in the pool
     """
 
     service: Service
@@ -87,18 +87,18 @@ class ApiRequest:
 
     @property
     def key_number(self) -> int | None:
-        """Return the number of the key, None where it came without one."""
+        """Return the number of the key, None without one."""
         return None if self.key is None else self.key.id
 
     def header(self, name: bytes) -> str | None:
-        """Return a header by its name in small letters, None where there is none."""
+        """Return a header by its name in lower case, None if it is missing."""
         for key, value in self.scope["headers"]:
             if key == name:
                 return str(value, "latin-1")
         return None
 
 
-#: An endpoint's work: a message to be encoded, a Response, or None if it has answered by itself.
+#: Returns a message to be encoded, a Response, or None if it has sent the answer itself.
 Handler: TypeAlias = Callable[[ApiRequest], Awaitable[Any]]
 
 
@@ -108,14 +108,14 @@ class Endpoint:
 
     path : with its variable parts in braces
     name : unique, for the documentation and the metrics
-    right : role that is needed; None: no key
+    right : required role; None: no key
     all_pools : whether the key must be for all pools
     new_pool : whether the pool may be one that does not exist yet
-    shape : of the answer, or several that it may be of; None: it has none
+    shape : type of the answer, or a tuple of possible ones; None: it has none
     media : media types of the answer
     tagged : whether the answer has an ETag
-    timed : whether it is given up after the time that a request may take
-    errors : codes of status beyond those that follow from the rest
+    timed : whether the time limit of requests applies
+    errors : error statuses beyond those that follow from the other fields
     """
 
     method: Method
@@ -177,7 +177,7 @@ class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 def moment(text: str | None) -> str | int | None:
-    """Return a time of a query as a body would have it: digits alone are a number."""
+    """Return a time of a query as a body has it: a number if it has only digits."""
     if text is not None and text.removeprefix("-").isascii():
         digits = text.removeprefix("-")
         if digits.isdecimal() and len(digits) < 19:

@@ -23,25 +23,25 @@ from equipoise.messages.errors import error_message
 
 
 class MalformedError(EquipoiseError):
-    """A body or header that cannot be read at all: no JSON, no UTF-8."""
+    """A body or header that cannot be read at all: it is not JSON, or not UTF-8."""
 
     code = "malformed"
 
 
 class UnauthorisedError(EquipoiseError):
-    """There is no key where one is needed, or one that is not, or no longer, valid."""
+    """A key is required and missing, or the key is invalid, expired or revoked."""
 
     code = "unauthorised"
 
 
 class ForbiddenError(EquipoiseError):
-    """The key is valid, but not for this."""
+    """The key is valid but does not allow this."""
 
     code = "forbidden"
 
 
 class MethodError(EquipoiseError):
-    """The path exists, but not with this method; `allowed` are those that it has."""
+    """The path does not have this method; `allowed` are the methods that it has."""
 
     code = "method-not-allowed"
 
@@ -57,19 +57,19 @@ class SlowRequestError(EquipoiseError):
 
 
 class TooLargeError(EquipoiseError):
-    """A body, or a line of a stream, is larger than the service takes."""
+    """A body, or a line of a stream, is too large."""
 
     code = "too-large"
 
 
 class MediaTypeError(EquipoiseError):
-    """The body is of a kind that is not taken here."""
+    """The media type of the body is not accepted here."""
 
     code = "unsupported-media-type"
 
 
 class _RetryError(EquipoiseError):
-    """What may work later: `seconds` says when to try again."""
+    """An error that may be temporary; `seconds` : after which to try again."""
 
     def __init__(self, message: str, seconds: float = 1.0) -> None:
         super().__init__(message)
@@ -77,21 +77,21 @@ class _RetryError(EquipoiseError):
 
 
 class TooManyRequestsError(_RetryError):
-    """A key or an address asked for more than its rate."""
+    """A key or an address exceeded its rate limit."""
 
     code = "too-many-requests"
 
 
 class OverloadedError(_RetryError):
-    """More is under way than the service takes on."""
+    """The service has no capacity for more."""
 
     code = "overloaded"
 
 
 class TimedOutError(_RetryError):
-    """The answer took longer than a request may; what was asked may have been done all the same.
+    """The request took too long. It may have been carried out all the same.
 
-    Answered with 504, as 503 says that nothing was done.
+    The status is 504, because 503 says that nothing was done.
     """
 
     code = "timed-out"
@@ -104,12 +104,12 @@ class UnavailableError(_RetryError):
 
 
 class InternalError(EquipoiseError):
-    """A fault of the service itself; what happened is in its log under the request's id."""
+    """A failure of the service; its log has the details under the id of the request."""
 
     code = "internal"
 
 
-#: HTTP status of each kind of error; the most specific class decides.
+#: HTTP status of each class of errors; the most specific class decides.
 HTTP_STATUS: dict[type[EquipoiseError], int] = {
     EquipoiseError: 422,
     MalformedError: 400,
@@ -132,7 +132,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     TimedOutError: 504,
 }
 
-#: What a database says that is not reached, or is busy for too long.
+#: Errors of a database that cannot be reached or is busy for too long.
 DATABASE_ERRORS = (OperationalError, PoolTimeoutError)
 
 
@@ -168,5 +168,5 @@ def _headers(error: EquipoiseError) -> Mapping[str, str]:
 
 
 def without_lines(error: InvalidDataError) -> InvalidDataError:
-    """Return the problems of a single match, which has no number in a list."""
+    """Return the problems of a single match, without line numbers."""
     return InvalidDataError([replace(found, line=None) for found in error.problems])

@@ -1,7 +1,8 @@
-"""Matches as a stream of lines: recorded piece by piece, each acknowledged when it is committed.
+"""Streams of matches: one match on each line, recorded in pieces.
 
-While one piece is committed the next one is read and decoded, but it is not handed over before the
-first has succeeded: nothing is recorded behind a line that was refused.
+Each piece is acknowledged when it is committed. While one piece is committed, the next is read and
+decoded, but it goes to the writer only after the first has succeeded. So no match after a rejected
+line is recorded.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ log = logging.getLogger(__name__)
 
 #: Media types that are read as a stream.
 LINE_MEDIA = (NDJSON, "application/jsonl", "application/ndjson")
-#: Bad lines of one piece that are listed.
+#: Bad lines of one piece that an error lists.
 _PROBLEMS = 100
-#: Seconds until the next try where too much waits for the writer.
+#: Seconds until the next attempt while the queue of the writer is full.
 _PAUSE = 0.05
 
 _lines = msgspec.json.Decoder(MatchRequest)
@@ -56,14 +57,14 @@ class Piece:
     through: int
 
 
-#: A piece that was handed over, and its answer to come.
+#: A piece that was sent to the writer, and its future answer.
 _Sent: TypeAlias = "tuple[Piece, asyncio.Future[Recorded]]"
 
 
 async def take_stream(request: ApiRequest) -> None:
     """Record a stream and answer line by line.
 
-    Raises : EquipoiseError where the first piece is refused; nothing was answered then
+    Raises : EquipoiseError if the first piece is rejected; then nothing was answered
     """
     answer = _Answer(request)
     key = None if request.key is None else request.key.id
@@ -75,7 +76,7 @@ async def take_stream(request: ApiRequest) -> None:
                 earlier, sent = sent, None
                 await _acknowledge(answer, earlier)
             if post is not None:
-                sent = piece, await _handed_over(request, post)
+                sent = piece, await _enqueue(request, post)
         if sent is not None:
             earlier, sent = sent, None
             await _acknowledge(answer, earlier)
@@ -84,15 +85,15 @@ async def take_stream(request: ApiRequest) -> None:
             await answer.write(msgspec.json.encode(StreamLine(0, 0, 0, pool.last_seq)))
     except ClientDisconnect:
         if sent is not None:
-            sent[1].cancel()  # committed all the same, but nobody waits for it
+            sent[1].cancel()  # It is committed all the same.
         raise
-    except Exception as error:  # noqa: BLE001 - told to the caller, and logged there
+    except Exception as error:  # noqa: BLE001 - answered and logged by `_refuse`
         await _refuse(answer, sent, error)
     await answer.end()
 
 
 async def _acknowledge(answer: _Answer, sent: _Sent) -> None:
-    """Wait until a piece is committed, and say so. Raises : EquipoiseError."""
+    """Wait until a piece is committed, and answer with its line. Raises : EquipoiseError."""
     piece, future = sent
     try:
         recorded = await future
@@ -105,7 +106,7 @@ async def _acknowledge(answer: _Answer, sent: _Sent) -> None:
 
 
 async def _refuse(answer: _Answer, sent: _Sent | None, error: Exception) -> None:
-    """Answer what ended a stream, behind what was handed over before. Raises : the error."""
+    """Answer the last piece, then the error that ended the stream. Raises : the error."""
     if sent is not None:
         try:
             await _acknowledge(answer, sent)
@@ -119,8 +120,8 @@ async def _refuse(answer: _Answer, sent: _Sent | None, error: Exception) -> None
     await answer.write(error_body(error))
 
 
-async def _handed_over(request: ApiRequest, post: Post) -> asyncio.Future[Recorded]:
-    """Give a post to the writer, as soon as it takes it. Raises : OverloadedError."""
+async def _enqueue(request: ApiRequest, post: Post) -> asyncio.Future[Recorded]:
+    """Send a post to the writer as soon as its queue has room. Raises : OverloadedError."""
     writer = request.service.writer
     waited = 0.0
     while True:
@@ -134,13 +135,13 @@ async def _handed_over(request: ApiRequest, post: Post) -> asyncio.Future[Record
 
 
 def _read_piece(store: Store, pool: str, piece: Piece, key: int | None) -> Post | None:
-    """Return the matches of a piece, None for none. Raises : InvalidDataError, NotFoundError."""
+    """Return the post of a piece, None if empty. Raises : InvalidDataError, NotFoundError."""
     matches = decode_piece(piece)
     return read_post(store, pool, Post(matches, key, detailed=False)) if matches else None
 
 
 def decode_piece(piece: Piece) -> list[MatchRequest]:
-    """Return the matches of a piece. Raises : InvalidDataError with the lines that are wrong."""
+    """Return the matches of a piece. Raises : InvalidDataError with the bad lines."""
     try:
         return _lines.decode_lines(piece.content)
     except JSON_ERRORS:
@@ -148,7 +149,7 @@ def decode_piece(piece: Piece) -> list[MatchRequest]:
 
 
 def _bad_lines(piece: Piece) -> EquipoiseError:
-    """Return which lines of a piece are wrong, and why: decoding all at once does not tell."""
+    """Return the bad lines of a piece, found by decoding line by line."""
     problems: list[Problem] = []
     for number, line in _numbered(piece):
         try:
@@ -188,7 +189,7 @@ def _with_lines(error: InvalidDataError, piece: Piece) -> InvalidDataError:
 
 
 class _Answer:
-    """The answer to a stream, which begins with the first line of it."""
+    """The answer to a stream. It starts when its first line is written."""
 
     def __init__(self, request: ApiRequest) -> None:
         self._send = request.send
@@ -206,7 +207,7 @@ class _Answer:
 
 
 async def pieces(request: ApiRequest) -> AsyncIterator[Piece]:
-    """Yield a stream in pieces of whole lines, as large as the settings say.
+    """Yield a stream in pieces of complete lines, of the size in the settings.
 
     Raises : TooLargeError, SlowRequestError, ClientDisconnect
     """
@@ -239,13 +240,13 @@ async def _received(request: ApiRequest) -> tuple[bytes, bool]:
 
 
 def _cut(buffer: bytes, settings: ServiceSettings, more: bool) -> int:
-    """Return where the next piece of a buffer ends, 0 where it must grow first."""
+    """Return the end of the next piece in a buffer, 0 if more data is needed first."""
     lines = buffer.count(b"\n")
     ends = []
     if lines >= settings.chunk_lines:
         ends.append(len(buffer) - len(buffer.split(b"\n", settings.chunk_lines)[-1]))
     if lines and len(buffer) >= settings.chunk_bytes:
-        # At the last line that is within the size; at least one line.
+        # Up to the last line within the size, but at least one line.
         within = buffer.rfind(b"\n", 0, settings.chunk_bytes) + 1
         ends.append(within or buffer.find(b"\n") + 1)
     if ends:
