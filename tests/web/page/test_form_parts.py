@@ -81,8 +81,8 @@ def test_a_lobby_becomes_a_request() -> None:
             "player": ["ada", "bo", "cy"],
             "party": ["A", "", "A"],
             "team": ["", "2", ""],
-            "apart": ["bo", ""],
-            "from": ["cy", ""],
+            "avoid": ["bo", ""],
+            "avoided": ["cy", ""],
         }
     )
     found = request_of(lobby_of(form))

@@ -43,7 +43,7 @@ def test_pasted_players_become_rows_and_rows_become_teams(anybody: httpx.Client)
 
 def test_players_who_are_apart_are_named_whatever_their_names(anybody: httpx.Client) -> None:
     """An id may hold what separates ids elsewhere."""
-    fields = {"player": ["a;b", "c", "ada-fox", "bo-otter"], "apart": ["a;b"], "from": ["c"]}
+    fields = {"player": ["a;b", "c", "ada-fox", "bo-otter"], "avoid": ["a;b"], "avoided": ["c"]}
     answer = anybody.post("/pools/arena/balance", data=fields)
     assert answer.status_code == 200
     kept = re.findall(r'<th scope="row" class="wrap">(.*?)</th>', answer.text)
@@ -56,8 +56,8 @@ def test_a_lobby_that_cannot_be_split_keeps_what_was_typed(anybody: httpx.Client
         "player": ["ada-fox", "ada-fox", "<b>new</b>"],
         "party": ["", "", ""],
         "team": ["", "x", ""],
-        "apart": ["ada-fox"],
-        "from": ["nobody"],
+        "avoid": ["ada-fox"],
+        "avoided": ["nobody"],
         "teams": "1",
     }
     answer = anybody.post("/pools/arena/balance", data=fields)

@@ -1,6 +1,6 @@
-"""The team balancer: who waits, the fairest teams, what they cost, the next best.
+"""The team balancer: a lobby as a form, and the fairest teams with the next best splits.
 
-A lobby as a form: rows of players with party and lock, pairs to keep apart, pasted names.
+The form has rows of players with party and lock, pairs to separate, and a field to paste names.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ from equipoise.messages.teams import BalanceMessage, ConstraintMessage
 from equipoise.pools.reading.pool_reading import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool
 from equipoise.web.http.errors import ForbiddenError
+from equipoise.web.http.reading import whole_number
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import picture
 from equipoise.web.page.forms import Form
 
 #: Names of parties in the form.
 PARTIES = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-#: Rows and pairs that the form offers at least.
+#: Least number of rows and pairs in the form.
 ROWS, PAIRS = 10, 3
 MOST_PLAYERS, MOST_TEAMS, MOST_ALTERNATIVES = 300, 20, 10
-#: Between players of one party on a pasted line.
-_BETWEEN = re.compile(r"\t| \+ ")
+#: Separators between the players of a party on a pasted line.
+_SEPARATOR = re.compile(r"\t| \+ ")
+#: Costs of constraints below this are shown as none.
+_NO_COST = 5e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class LobbyForm:
-    """The whole form, as typed."""
+    """The complete form, as typed."""
 
     rows: list[Row] = field(default_factory=list)
-    apart: list[tuple[str, str]] = field(default_factory=list)
+    avoid: list[tuple[str, str]] = field(default_factory=list)
     teams: str = "2"
     objective: str = "mean"
     alternatives: str = "3"
@@ -60,21 +63,21 @@ class LobbyForm:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Pairs to keep apart, with empty ones at the end."""
-        return [*self.apart, *[("", "")] * max(PAIRS - len(self.apart), 1)]
+        """Pairs to separate, with empty ones at the end."""
+        return [*self.avoid, *[("", "")] * max(PAIRS - len(self.avoid), 1)]
 
 
 def lobby_of(form: Form) -> LobbyForm:
-    """Return the form as it was sent, with pasted players put into rows."""
+    """Return the form as it was sent, with pasted players in rows."""
     columns = [form.texts(name) for name in ("player", "party", "team")]
     longest = max(map(len, columns))
     padded = [[*column, *[""] * (longest - len(column))] for column in columns]
     rows = [Row(*row) for row in zip(*padded, strict=True) if row[0]][:MOST_PLAYERS]
     rows = [*rows, *_pasted(form.text("paste"), {row.party for row in rows})][:MOST_PLAYERS]
-    pairs = zip(form.texts("apart"), form.texts("from"), strict=False)
+    pairs = zip(form.texts("avoid"), form.texts("avoided"), strict=False)
     return LobbyForm(
         rows=rows,
-        apart=[pair for pair in pairs if pair[0] or pair[1]][:MOST_PLAYERS],
+        avoid=[pair for pair in pairs if pair[0] or pair[1]][:MOST_PLAYERS],
         teams=form.text("teams", "2"),
         objective=form.text("objective", "mean"),
         alternatives=form.text("alternatives", "3"),
@@ -82,27 +85,27 @@ def lobby_of(form: Form) -> LobbyForm:
 
 
 def _pasted(text: str, taken: set[str]) -> list[Row]:
-    """Return pasted players; those on one line are a party."""
+    """Return rows of pasted players. Players on one line are a party."""
     free = iter([name for name in PARTIES if name not in taken])
     rows = []
     for line in text.splitlines()[:MOST_PLAYERS]:
-        names = [one.strip() for one in _BETWEEN.split(line) if one.strip()]
+        names = [one.strip() for one in _SEPARATOR.split(line) if one.strip()]
         party = next(free, "") if len(names) > 1 else ""
         rows += [Row(name, party) for name in names]
     return rows
 
 
 def request_of(lobby: LobbyForm) -> BalanceRequest:
-    """Return what the service is asked. Raises : InvalidDataError with every problem."""
-    faults = [*_player_faults(lobby.rows), *_pair_faults(lobby)]
-    teams = _whole(lobby.teams, "teams", 2, MOST_TEAMS, faults)
-    most = _whole(lobby.alternatives, "alternatives", 0, MOST_ALTERNATIVES, faults)
+    """Return the request for a split. Raises : InvalidDataError with every problem."""
+    problems = [*_player_problems(lobby.rows), *_pair_problems(lobby)]
+    teams = _whole(lobby.teams, "teams", 2, MOST_TEAMS, problems)
+    most = _whole(lobby.alternatives, "alternatives", 0, MOST_ALTERNATIVES, problems)
     if lobby.objective not in ("mean", "sum"):
-        faults.append(Problem("", None, "compare", "must be mean or sum", lobby.objective[:50]))
-    if faults:
-        raise InvalidDataError(faults, "the lobby cannot be split")
+        problems.append(Problem("", None, "compare", "must be mean or sum", lobby.objective[:50]))
+    if problems:
+        raise InvalidDataError(problems, "the lobby cannot be split")
     avoided: dict[str, list[str | int]] = {}
-    for one, other in lobby.apart:
+    for one, other in lobby.avoid:
         avoided.setdefault(one, []).append(other)
     return BalanceRequest(
         players=[
@@ -120,40 +123,39 @@ def request_of(lobby: LobbyForm) -> BalanceRequest:
     )
 
 
-def _player_faults(rows: Sequence[Row]) -> list[Problem]:
-    faults = []
+def _player_problems(rows: Sequence[Row]) -> list[Problem]:
+    problems = []
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
         if row.player in seen:
-            faults.append(Problem("", None, f"player {number}", "must appear once", row.player))
+            problems.append(Problem("", None, f"player {number}", "must appear once", row.player))
         seen.add(row.player)
-        if row.team and not (row.team.isascii() and row.team.isdecimal() and len(row.team) < 4):
+        if row.team and whole_number(row.team, 3) is None:
             rule = "must be the number of a team"
-            faults.append(Problem("", None, f"team of player {number}", rule, row.team[:50]))
+            problems.append(Problem("", None, f"team of player {number}", rule, row.team[:50]))
     if len(rows) < 2:
-        faults.append(Problem("", None, "players", "must be at least 2", str(len(rows))))
-    return faults
+        problems.append(Problem("", None, "players", "must be at least 2", str(len(rows))))
+    return problems
 
 
-def _pair_faults(lobby: LobbyForm) -> list[Problem]:
+def _pair_problems(lobby: LobbyForm) -> list[Problem]:
     known = {row.player for row in lobby.rows}
     return [
-        Problem("", None, "apart", "must name two players of the lobby", name or "nothing")
-        for pair in lobby.apart
+        Problem("", None, "pair", "must name two players of the lobby", name or "nothing")
+        for pair in lobby.avoid
         for name in pair
         if name not in known
     ]
 
 
-def _whole(text: str, name: str, low: int, high: int, faults: list[Problem]) -> int:
-    if text.isascii() and text.isdecimal() and low <= int(text[:6]) <= high:
-        return int(text)
-    faults.append(Problem("", None, name, f"must be from {low} to {high}", text[:50] or "nothing"))
+def _whole(text: str, name: str, low: int, high: int, problems: list[Problem]) -> int:
+    number = whole_number(text, 6)
+    if number is not None and low <= number <= high:
+        return number
+    problems.append(
+        Problem("", None, name, f"must be from {low} to {high}", text[:50] or "nothing")
+    )
     return low
-
-
-#: A cost below this is none.
-_NOTHING = 5e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +171,17 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """A team, its expected score or chance to win, and the mean of its known ratings."""
+    """A team: its win probability or expected score, and the mean of its known ratings."""
 
     number: int
     members: list[Member]
-    chance: float
+    expected: float
     mean: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A constraint in words; cost None where it is not known."""
+class ConstraintLine:
+    """A constraint in words; cost : None if unknown."""
 
     words: list[tuple[str, bool]]
     waived: bool
@@ -187,8 +189,8 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
-    """A next best split: who goes where instead."""
+class NextBest:
+    """A next best split; moves : teams, and the players who join them instead."""
 
     objective: float
     rating_difference: float
@@ -198,24 +200,24 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the page shows of a split."""
+    """A split as the page shows it."""
 
     message: BalanceMessage
     teams: list[Team]
     bar: Markup | None
-    kept: list[Kept]
-    others: list[Other]
+    kept: list[ConstraintLine]
+    others: list[NextBest]
 
 
 async def balance_page(context: PageContext) -> Response:
-    """Return the form, with the players that the query names."""
+    """Return the form, with the players named in the query."""
     await context.pool()
     wanted = context.request.query_params.getlist("player")[:MOST_PLAYERS]
     return _balance_form(context, LobbyForm(rows=[Row(one) for one in wanted if one]))
 
 
 async def balance(context: PageContext) -> Response:
-    """Return the teams of a lobby, or the form with pasted players in rows."""
+    """Return the teams of a lobby, or only the form with pasted players in rows."""
     await context.pool()
     form: Form = await context.form()
     lobby = lobby_of(form)
@@ -264,20 +266,20 @@ def answer_of(
     """Return a split as the page shows it."""
     row_of = {row.player: row for row in lobby.rows}
     teams = []
-    for number, (players, chance) in enumerate(
+    for number, (players, expected) in enumerate(
         zip(found.teams, found.expected if found.win is None else found.win, strict=True), start=1
     ):
         members = [_member(str(one), row_of.get(str(one), Row()), ratings) for one in players]
         known = [one.rating for one in members if one.rating is not None]
         mean = math.fsum(known) / len(known) if known else None
-        teams.append(Team(number, members, chance, mean))
+        teams.append(Team(number, members, expected, mean))
     return Answer(
         message=found,
         teams=teams,
-        bar=chance_bar(found.expected) if len(teams) == 2 else None,
-        kept=[_kept(one, found) for one in found.constraints],
+        bar=probability_bar(found.expected) if len(teams) == 2 else None,
+        kept=[_constraint_line(one, found) for one in found.constraints],
         others=[
-            Other(
+            NextBest(
                 one.objective,
                 one.rating_difference,
                 one.deviation_difference,
@@ -293,9 +295,9 @@ def _member(player: str, row: Row, ratings: Mapping[str, tuple[float, float | No
     return Member(player, rating, deviation, row.party, bool(row.team))
 
 
-def chance_bar(chances: Sequence[float]) -> Markup:
-    """Return the chances of two teams as one bar."""
-    left = 100 * chances[0]
+def probability_bar(expected: Sequence[float]) -> Markup:
+    """Return the expected scores of two teams as one bar."""
+    left = 100 * expected[0]
     return picture(
         "chance",
         14,
@@ -312,19 +314,22 @@ def chance_bar(chances: Sequence[float]) -> Markup:
     )
 
 
-def _kept(one: ConstraintMessage, found: BalanceMessage) -> Kept:
+def _constraint_line(one: ConstraintMessage, found: BalanceMessage) -> ConstraintLine:
     cost = None
     if one.objective_without is not None:
         cost = max(found.objective - one.objective_without, 0.0)
-        cost = 0.0 if cost < _NOTHING else cost
+        cost = 0.0 if cost < _NO_COST else cost
     words = constraint_in_words(one.kind, one.players, one.label, len(found.teams))
-    return Kept(words, one.status == "waived", cost)
+    return ConstraintLine(words, one.status == "waived", cost)
 
 
 def _moves(
     best: Sequence[Sequence[int | str]], other: Sequence[Sequence[int | str]]
 ) -> list[tuple[int, list[str]]]:
-    """Return who comes into each team instead; teams are matched where most players stay."""
+    """Return the players who join each team in another split.
+
+    Each team is compared with the team of the other split that shares most players with it.
+    """
     left = {at: {str(one) for one in team} for at, team in enumerate(other)}
     moves = []
     for number, team in enumerate(best, start=1):

@@ -1,4 +1,7 @@
-"""Why a rating changed, made ready for the page: parts that add up also as they are shown."""
+"""Why a match changed a rating, prepared for a player's page.
+
+Numbers are rounded so that the parts still add up to the change.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from equipoise.messages.histories import ExplainMessage, OpponentMessage, Rememb
 from equipoise.web.page.figures import picture
 from equipoise.web.page.wording import ordinal
 
-#: Opponents, and remembered performances, that are shown one by one.
+#: Opponents, and remembered performances, that are listed one by one.
 OPPONENTS, REMEMBERED = 12, 8
 _HEIGHT = 22
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the change, and the picture that puts it behind the parts before it."""
+    """A part of the change, with a bar that starts where that of the part before it ends."""
 
     name: str
     change: float
@@ -30,7 +33,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What one remembered performance, or a group of them, weighs and does."""
+    """A remembered performance, or a group of them: its weight and its part of the change."""
 
     match: str | None
     label: str
@@ -44,9 +47,9 @@ class Why:
     """An explanation as the page shows it.
 
     verb, amount : the change in words; result : the result of the player in words
-    against : the only opponent, if there is one
-    more_opponents : how many there were beside those shown, of whom the message names only some
-    extent : where the change lies between the worst and the best there could be, as a picture
+    against : the opponent, if there was only one
+    more_opponents : number of opponents that are not listed
+    extent : a picture of the change between the smallest and the largest possible one
     """
 
     message: ExplainMessage
@@ -63,14 +66,14 @@ class Why:
 
     @property
     def opponent_names(self) -> list[str]:
-        """Ids of the opponents shown; of a team as one text."""
+        """Ids of the listed opponents; a team has one text."""
         return [str(one.player) for one in self.opponents]
 
 
 def why_of(found: ExplainMessage, digits: int = 1) -> Why:
     """Return an explanation for the page."""
     change = round(found.change, digits)
-    shown = found.opponents[:OPPONENTS]
+    listed = found.opponents[:OPPONENTS]
     return Why(
         message=found,
         change=change,
@@ -79,17 +82,17 @@ def why_of(found: ExplainMessage, digits: int = 1) -> Why:
         result=_result(found),
         against=found.opponents[0] if found.teams == 2 and len(found.opponents) == 1 else None,
         parts=_parts(found, change, digits),
-        opponents=shown,
-        more_opponents=max(found.teams - 1, len(found.opponents)) - len(shown),
+        opponents=listed,
+        more_opponents=max(found.teams - 1, len(found.opponents)) - len(listed),
         memories=_memories(found, change, digits),
         extent=_extent(found),
     )
 
 
 def rounded_parts(parts: Sequence[float], total: float, digits: int) -> list[float]:
-    """Return parts rounded so that they add up to `total`, which is a rounded number.
+    """Return parts rounded so that they add up to `total`, a rounded number.
 
-    What is missing goes to those that rounding has changed most, a unit of the last place each.
+    The difference goes to the parts that rounding changed most, one unit of the last place each.
     """
     unit = 10.0**-digits
     units = [round(part / unit) for part in parts]
@@ -113,7 +116,7 @@ def _result(found: ExplainMessage) -> str:
 
 
 def _parts(found: ExplainMessage, change: float, digits: int) -> list[Part]:
-    """Return the parts with bars that stand one behind the other."""
+    """Return the parts with their bars."""
     given = [one.change for one in found.contributions]
     ends = [0.0, *(math.fsum(given[: at + 1]) for at in range(len(given)))]
     low, high = min(0.0, *ends), max(0.0, *ends)
@@ -130,9 +133,9 @@ def _parts(found: ExplainMessage, change: float, digits: int) -> list[Part]:
     ]
 
 
-def _bar(start: float, stop: float, nothing: float, gains: bool) -> Markup:
+def _bar(start: float, stop: float, origin: float, gains: bool) -> Markup:
     left, right = sorted((start, stop))
-    zero = f"{100 * nothing:.2f}%"
+    zero = f"{100 * origin:.2f}%"
     return picture(
         "part-bar",
         _HEIGHT,
@@ -150,14 +153,12 @@ def _bar(start: float, stop: float, nothing: float, gains: bool) -> Markup:
 
 
 def _extent(found: ExplainMessage) -> Markup | None:
-    """Return the change between the least and the largest there could be."""
+    """Return a picture of the change between the smallest and the largest possible one."""
     low, high = found.least_change, found.largest_change
     if low is None or high is None or not high > low:
         return None
-    at, nothing = (
-        min(max((value - low) / (high - low), 0.0), 1.0) for value in (found.change, 0.0)
-    )
-    zero = f"{2 + 96 * nothing:.2f}%"
+    at, origin = (min(max((value - low) / (high - low), 0.0), 1.0) for value in (found.change, 0.0))
+    zero = f"{2 + 96 * origin:.2f}%"
     return picture(
         "extent",
         _HEIGHT,
@@ -168,7 +169,7 @@ def _extent(found: ExplainMessage) -> Markup | None:
 
 
 def _memories(found: ExplainMessage, change: float, digits: int) -> list[Memory]:
-    """Return remembered performances, the older ones together, with shares that add up."""
+    """Return remembered performances, older ones as a group, with weights that add up."""
     known = [one for one in found.remembered if one.match is not None]
     older = known[REMEMBERED:]
     groups: list[tuple[str | None, str, list[RememberedMessage]]] = [

@@ -1,12 +1,8 @@
-"""What drawings share: the frame around a plot, a curve with its band, pictures in a line.
+"""Figures of pages as SVG: charts, and small pictures in tables.
 
-Counts as columns: matches per week, players per stretch of ratings.
-
-A player's rating over time with its band, before any script makes it one to explore.
-
-The mean rating of those who play, over time, with the middle half of them as a band.
-
-A rating and how sure it is, as a dot on a bar: one small picture a row of a table.
+`Frame` is a plot with its axes. On it are drawn columns (matches per week, players by rating), the
+rating of a player over time, and the drift of a pool. An interval is a rating as a dot on the bar
+of its 95 % range.
 """
 
 from __future__ import annotations
@@ -23,12 +19,18 @@ from equipoise.charts.markup import Content, element
 from equipoise.messages.players import MeanPoint, RatingTimeline
 from equipoise.web.page.wording import number
 
-#: Letters of a time axis: few enough for the width of a phone.
+#: Heights of the charts and of the picture of an interval, pixels.
+COLUMNS_HEIGHT, RATING_HEIGHT, DRIFT_HEIGHT, _HEIGHT = 170, 280, 200, 18
+#: Deviations to each side of a 95 % range.
+WIDTH = 1.96
+#: Maximum number of points of a curve; more could not be distinguished.
+_POINTS = 400
+#: Characters below a time axis, which fit on the width of a phone.
 _LETTERS = 46
 
 
 class Frame:
-    """A plot of a height in pixels, with values up its side and names below."""
+    """A plot of some height in pixels, with values at its side and names below."""
 
     def __init__(self, height: int, up: Scale) -> None:
         self.height, self.up = height, up
@@ -43,9 +45,9 @@ class Frame:
     ) -> Markup:
         """Return the chart.
 
-        name : what it shows, for those who do not see it
-        marks : places across in percent; below : (place from 0 to 1, name)
-        stretched : marks on a field of 1000 across, which is stretched
+        name : text for screen readers
+        marks : elements with x in percent; below : (place from 0 to 1, name)
+        stretched : elements with x from 0 to 1000, which are stretched to the width of the plot
         """
         ticks = self.up.ticks(digits_up)
         lines = [_line(self.up.at(value)) for value, _ in ticks]
@@ -91,7 +93,7 @@ class Frame:
 
 
 def picture(class_: str, height: int, *marks: Content) -> Markup:
-    """Return a picture that stands in a line of text or a table, which says the same in words."""
+    """Return a small picture that repeats what the text or table beside it says."""
     return element(
         "svg", *marks, class_=class_, height=height, aria_hidden="true", focusable="false"
     )
@@ -124,8 +126,8 @@ def _name(at: float, text: str) -> Markup:
     return element("text", text, x=f"{100 * at:.2f}%", y=16, text_anchor=anchor)
 
 
-def moments(low: float, high: float) -> list[tuple[float, str]]:
-    """Return round moments between two, seconds since 1970, as (place from 0 to 1, name)."""
+def time_labels(low: float, high: float) -> list[tuple[float, str]]:
+    """Return round times between two, seconds since 1970, as (place from 0 to 1, name)."""
     if high <= low:
         return [(0.5, f"{datetime.fromtimestamp(low, UTC):%Y-%m-%d}")]
     found, texts = round_moments(int(low * 1e6), int(high * 1e6), _LETTERS)
@@ -135,11 +137,8 @@ def moments(low: float, high: float) -> list[tuple[float, str]]:
     ]
 
 
-COLUMNS_HEIGHT = 170
-
-
 class Column(NamedTuple):
-    """A count, and what is said when somebody points at it."""
+    """A count, and the text that appears when the pointer is on it."""
 
     value: float
     words: str
@@ -158,7 +157,7 @@ def columns_chart(
     below: Sequence[tuple[float, str]],
     mark: Mark | None = None,
 ) -> Markup:
-    """Return columns side by side from left to right, with places from 0 to 1 named below."""
+    """Return a chart of columns; below : (place from 0 to 1, name)."""
     top = max((one.value for one in columns), default=0.0) or 1.0
     up = Scale(0.0, 1.08 * top, float(COLUMNS_HEIGHT), 4.0)
     wide = 100 / max(len(columns), 1)
@@ -198,13 +197,8 @@ def _mark(mark: Mark) -> list[Markup]:
     ]
 
 
-#: Deviations to each side: about nineteen of twenty.
-WIDTH = 1.96
-_HEIGHT = 18
-
-
 class Interval(NamedTuple):
-    """A picture, and the ends that it shows."""
+    """A picture of a 95 % range, and its ends."""
 
     svg: Markup
     low: float
@@ -212,7 +206,7 @@ class Interval(NamedTuple):
 
 
 def intervals(values: Sequence[tuple[float, float | None]]) -> list[Interval | None]:
-    """Return a picture for each rating and deviation, all on one scale; None where unsure."""
+    """Return a picture for each (rating, deviation), all on one scale; None without deviation."""
     ends = [
         None if spread is None else (mid - WIDTH * spread, mid + WIDTH * spread)
         for mid, spread in values
@@ -239,20 +233,15 @@ def intervals(values: Sequence[tuple[float, float | None]]) -> list[Interval | N
 
 def interval(low: float, middle: float, high: float) -> Markup:
     """Return a dot on a bar; all from 0 to 1."""
-    # The ends of the box are kept free for the dot.
+    # The margins leave room for the dot.
     low, middle, high = (4 + 92 * one for one in (low, middle, high))
     marks = bar(low, max(high, low + 0.1), _HEIGHT), dot(middle, _HEIGHT)
     return picture("interval", _HEIGHT, marks)
 
 
-RATING_HEIGHT = 280
-#: Points of a line; more would not be seen.
-_MOST = 400
-
-
 def timeline_chart(timeline: RatingTimeline, name: str) -> Markup:
-    """Return rating and band, thinned so that highs and lows stay."""
-    kept = thinned(timeline.ratings, _MOST)
+    """Return the chart of a rating with its 95 % range, thinned but with all highs and lows."""
+    kept = thinned(timeline.ratings, _POINTS)
     spreads = [timeline.deviations[at] or 0.0 for at in kept]
     values = [timeline.ratings[at] for at in kept]
     lows = [mid - WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
@@ -266,11 +255,11 @@ def timeline_chart(timeline: RatingTimeline, name: str) -> Markup:
 def _across(
     timeline: RatingTimeline, kept: list[int]
 ) -> tuple[list[float], list[tuple[float, str]]]:
-    """Return places from 0 to 1000, and names below: moments, or counts of matches."""
+    """Return places from 0 to 1000, and names below: times, or numbers of matches."""
     if timeline.times is not None:
         low, high = timeline.times[kept[0]], timeline.times[kept[-1]]
         wide = (high - low) or 1.0
-        return [1000 * (timeline.times[at] - low) / wide for at in kept], moments(low, high)
+        return [1000 * (timeline.times[at] - low) / wide for at in kept], time_labels(low, high)
     count = len(timeline.ratings)
     scale = Scale(1.0, max(count, 2), 0.0, 1.0)
     names = [(scale.at(value), text) for value, text in scale.ticks(6) if value >= 1]
@@ -278,7 +267,7 @@ def _across(
 
 
 def thinned(values: list[float], most: int) -> list[int]:
-    """Return which values to draw: the ends, and of every stretch its lowest and highest."""
+    """Return the indices of the values to draw: the ends, and lows and highs between them."""
     count = len(values)
     if count <= most:
         return list(range(count))
@@ -290,11 +279,8 @@ def thinned(values: list[float], most: int) -> list[int]:
     return sorted(kept)
 
 
-DRIFT_HEIGHT = 200
-
-
 def drift_chart(name: str, points: Sequence[MeanPoint]) -> Markup:
-    """Return mean and band; at least two points."""
+    """Return the chart of the mean rating with its band; points : at least two."""
     up = around(
         [value for one in points for value in (one.lower, one.upper, one.mean)],
         DRIFT_HEIGHT - 6.0,
@@ -306,7 +292,7 @@ def drift_chart(name: str, points: Sequence[MeanPoint]) -> Markup:
     if points[0].start is None:
         below = [(wide.at(value) / 1000, text) for value, text in wide.ticks(5)]
     else:
-        below = moments(at[0], at[-1])
+        below = time_labels(at[0], at[-1])
     frame = Frame(DRIFT_HEIGHT, up)
     curve = frame.curve(
         [wide.at(x) for x in at],

@@ -1,6 +1,6 @@
-"""A player's page: rating over time, matches, and why the rating changed.
+"""Players of a pool: the leaderboard, and the page of a player.
 
-The leaderboard: pages by cursor, a search by name, the neighbourhood of a player.
+The page of a player has the rating over time, the matches, and why a match changed the rating.
 """
 
 from __future__ import annotations
@@ -33,19 +33,92 @@ from equipoise.web.page.rendering import HEADERS
 from equipoise.web.page.wording import number, path
 from equipoise.wording import counted
 
+#: Players on a page of the leaderboard, players that a search lists, names that are suggested.
+PAGE_SIZE, MOST_FOUND, MOST_NAMES = 50, 50, 12
+#: Matches in the table of a player, and in the timeline.
 MATCHES, TIMELINE_MATCHES = 25, 5_000
-#: Seconds that a page waits for an explanation before it is shown without.
+#: Seconds after which a player's page is sent without the explanation, which is fetched later.
 _PATIENCE = 0.3
 
-#: Systems whose performances are on the scale of ratings.
+#: Systems with performances on the scale of ratings.
 _ON_SCALE = frozenset({"elo-mmr", "elo-mmx", "codeforces", "topcoder"})
-#: Numbers that only machines care for.
+#: Columns of systems that are of no use to readers.
 _HIDDEN = frozenset({"form_matches"})
 
 
 @dataclass(frozen=True, slots=True)
+class PictureRow:
+    """A row of the leaderboard, with a picture of rating and deviation."""
+
+    row: LeaderboardRow
+    interval: Interval | None
+
+
+async def leaderboard_page(context: PageContext) -> Response:
+    """Return a page of the leaderboard, or the players whose ids contain the text searched for."""
+    search, around = context.query("search")[:200], context.query("around") or None
+    provisional = context.query("provisional") == "1"
+    inactive = context.query("inactive") == "1"
+    cursor = context.query("cursor") or None
+
+    def read(
+        store: Store, pool: PoolMessage
+    ) -> tuple[list[LeaderboardRow], LeaderboardMessage | None]:
+        if search:
+            return search_players(store, pool.pool, search, limit=MOST_FOUND), None
+        found = pool_reading.leaderboard(
+            store,
+            pool.pool,
+            cursor=cursor,
+            limit=PAGE_SIZE,
+            provisional=provisional,
+            inactive=inactive,
+            around=around,
+        )
+        return found.players, found
+
+    rows, board = await context.snapshot(read)
+    pool = await context.pool()
+    filters = {"provisional": 1 if provisional else None, "inactive": 1 if inactive else None}
+    here = ("pools", pool.pool, "leaderboard")
+    return context.render(
+        "leaderboard.html",
+        rows=with_pictures(rows),
+        with_spread=any(row.deviation is not None for row in rows),
+        most=MOST_FOUND,
+        search=search,
+        around=around,
+        provisional=provisional,
+        inactive=inactive,
+        filters=filters,
+        previous=_page_at(here, None if board is None else board.previous, filters),
+        next=_page_at(here, None if board is None else board.next, filters),
+        first=path(*here, **filters),
+        players_in_pool=pool.players if board is None else board.players_in_pool,
+    )
+
+
+def _page_at(here: Sequence[str], cursor: str | None, filters: dict[str, int | None]) -> str | None:
+    return None if cursor is None else path(*here, cursor=cursor, **filters)
+
+
+def with_pictures(rows: Sequence[LeaderboardRow]) -> list[PictureRow]:
+    """Return the rows with pictures on one scale."""
+    pictures = intervals([(row.rating, row.deviation) for row in rows])
+    return [PictureRow(row, picture) for row, picture in zip(rows, pictures, strict=True)]
+
+
+async def names(context: PageContext) -> Response:
+    """Return ids that contain a text, as JSON, for suggestions in input fields."""
+    text = context.query("text")[:200]
+    found = await context.read(search_players, text, limit=MOST_NAMES) if text else []
+    rows = [{"player": row.player, "rating": row.rating} for row in found]
+    return JSONResponse({"players": rows}, headers=dict(HEADERS))
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
-    """A number of a player under its name."""
+    """A number of a player with its name."""
 
     name: str
     value: str
@@ -53,10 +126,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class PlayerView:
-    """What the page shows of a player, read at one moment.
+    """The content of a player's page, read in one transaction.
 
-    known : ratings of the opponents whom the explanation names
-    problems : why there is no explanation
+    known : opponents in the explanation who are in the pool -> rating and deviation
+    problems : reasons why there is no explanation
     """
 
     player: PlayerMessage
@@ -78,7 +151,7 @@ async def player_page(context: PageContext) -> Response:
         view = await _with_explanation(context, name, match, cursor)
     except OverloadedError as error:
         problems = tuple(problems_of(error))
-    later = view is None and not problems
+    pending = view is None and not problems
     if view is None:
         view = await context.snapshot(lambda store, pool: _view(store, pool, name, cursor=cursor))
     pool = await context.pool()
@@ -101,17 +174,17 @@ async def player_page(context: PageContext) -> Response:
         why=view.why,
         known=view.known,
         unexplained=list(view.problems or problems),
-        later=path("pools", pool.pool, "players", name, match=match, wait=1) if later else None,
+        later=path("pools", pool.pool, "players", name, match=match, wait=1) if pending else None,
     )
 
 
 async def _with_explanation(
     context: PageContext, player: str, match: str | None, cursor: str | None
 ) -> PlayerView | None:
-    """Return all that the page shows; None where the explanation takes too long to wait for it.
+    """Return the content of the page with the explanation, None if that takes too long.
 
-    A replay may take a new generation's place at any time, so the explanation is made in the
-    transaction that reads the rest.
+    A replay may replace the ratings at any time, so the explanation is computed in the transaction
+    that reads the rest.
     """
     pool, service = await context.pool(), context.service
     key = (pool.pool, pool.created, pool.generation, pool.last_seq, pool.pending)
@@ -122,7 +195,7 @@ async def _with_explanation(
             return current, _explained(moment, current, player=player, match=match, cursor=cursor)
 
     async def make() -> tuple[PoolMessage, PlayerView]:
-        # Other requests for the same page wait for this task, so nothing in it is of this context.
+        # Other requests for the same page wait for this task, so it must not use this context.
         return await service.calculate(read, service.store)
 
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
@@ -137,7 +210,7 @@ async def _with_explanation(
 
 
 def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -> PlayerView:
-    """Return what is shown of a player beside the explanation."""
+    """Return the content of a player's page without the explanation."""
     return PlayerView(
         pool_reading.player(store, pool.pool, player),
         pool_reading.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
@@ -148,7 +221,7 @@ def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -
 def _explained(
     store: Store, pool: PoolMessage, *, player: str, match: str | None, cursor: str | None
 ) -> PlayerView:
-    """Return what is shown of a player, and why a match changed the rating, or why not."""
+    """Return the content of a player's page with the explanation, or why there is none."""
     view = _view(store, pool, player, cursor=cursor)
     try:
         why = why_of(explain_player(store, pool.pool, player, match))
@@ -200,76 +273,3 @@ async def player_timeline(context: PageContext) -> Response:
 
 def _rounded(values: list[float] | list[float | None]) -> list[float | None]:
     return [None if one is None else round(one, 3) for one in values]
-
-
-PAGE_SIZE, MOST_FOUND, MOST_NAMES = 50, 50, 12
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """A player, and the picture of rating and deviation."""
-
-    row: LeaderboardRow
-    interval: Interval | None
-
-
-async def leaderboard_page(context: PageContext) -> Response:
-    """Return a page of the leaderboard, or the players whose names contain a text."""
-    search, around = context.query("search")[:200], context.query("around") or None
-    provisional = context.query("provisional") == "1"
-    inactive = context.query("inactive") == "1"
-    cursor = context.query("cursor") or None
-
-    def read(
-        store: Store, pool: PoolMessage
-    ) -> tuple[list[LeaderboardRow], LeaderboardMessage | None]:
-        if search:
-            return search_players(store, pool.pool, search, limit=MOST_FOUND), None
-        found = pool_reading.leaderboard(
-            store,
-            pool.pool,
-            cursor=cursor,
-            limit=PAGE_SIZE,
-            provisional=provisional,
-            inactive=inactive,
-            around=around,
-        )
-        return found.players, found
-
-    rows, board = await context.snapshot(read)
-    pool = await context.pool()
-    filters = {"provisional": 1 if provisional else None, "inactive": 1 if inactive else None}
-    here = ("pools", pool.pool, "leaderboard")
-    return context.render(
-        "leaderboard.html",
-        rows=board_rows(rows),
-        with_spread=any(row.deviation is not None for row in rows),
-        most=MOST_FOUND,
-        search=search,
-        around=around,
-        provisional=provisional,
-        inactive=inactive,
-        filters=filters,
-        previous=_turn(here, None if board is None else board.previous, filters),
-        next=_turn(here, None if board is None else board.next, filters),
-        first=path(*here, **filters),
-        players_in_pool=pool.players if board is None else board.players_in_pool,
-    )
-
-
-def _turn(here: Sequence[str], cursor: str | None, filters: dict[str, int | None]) -> str | None:
-    return None if cursor is None else path(*here, cursor=cursor, **filters)
-
-
-def board_rows(rows: Sequence[LeaderboardRow]) -> list[BoardRow]:
-    """Return rows with pictures on one scale."""
-    drawn = intervals([(row.rating, row.deviation) for row in rows])
-    return [BoardRow(row, picture) for row, picture in zip(rows, drawn, strict=True)]
-
-
-async def names(context: PageContext) -> Response:
-    """Return ids that contain a text, as JSON for input fields with suggestions."""
-    text = context.query("text")[:200]
-    found = await context.read(search_players, text, limit=MOST_NAMES) if text else []
-    rows = [{"player": row.player, "rating": row.rating} for row in found]
-    return JSONResponse({"players": rows}, headers=dict(HEADERS))

@@ -10,7 +10,7 @@ from equipoise.pools import seasons
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.reading import pool_reading
 from equipoise.web.page.context import PageContext
-from equipoise.web.page.figures import Column, Mark, columns_chart, drift_chart, moments
+from equipoise.web.page.figures import Column, Mark, columns_chart, drift_chart, time_labels
 from equipoise.web.page.wording import number, plural, utc
 
 #: Matches and players on the overview.
@@ -20,11 +20,11 @@ LATEST, BEST = 5, 5
 async def pools_page(context: PageContext) -> Response:
     """Return the pools that the sender may read."""
     every = await context.service.read(pool_messages)
-    shown = [one for one in every if context.may_read(one)]
-    ended = [one for one in shown if one.closed is not None]
+    readable = [one for one in every if context.may_read(one)]
+    ended = [one for one in readable if one.closed is not None]
     ended.sort(key=lambda one: one.closed or "", reverse=True)
     return context.render(
-        "pools.html", pools=[one for one in shown if one.closed is None], archives=ended
+        "pools.html", pools=[one for one in readable if one.closed is None], archives=ended
     )
 
 
@@ -70,7 +70,7 @@ def _activity(found: OverviewMessage) -> Markup | None:
         )
         for one in bins
     ]
-    below = moments(bins[0].start, bins[-1].start + length)
+    below = time_labels(bins[0].start, bins[-1].start + length)
     return columns_chart(f"Matches per {found.unit}", columns, below)
 
 

@@ -1,4 +1,4 @@
-"""Rebalancing a pasted request: the teams, the steps to them, and how other methods do."""
+"""Rebalancing: the teams of a pasted request, the steps to them, and a comparison of methods."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from equipoise.errors import EquipoiseError
 from equipoise.messages.teams import ComparedMessage, RebalanceMessage, rebalance_message
 from equipoise.web.page.context import PageContext
 
-#: Seconds that a search may take, rows of a table, players whose values are looked up.
+#: Time limit of a search in seconds, and rows of the table of steps.
 _SECONDS, _ROWS = 5.0, 100
 
 _VALUES = {"ana": 70, "bo": 60, "cy": 40, "di": 55, "ed": 30, "flo": 65, "gil": 45, "hu": 50}
 _PARTIES = (("ana", "bo"), ("cy",), ("di",), ("ed", "flo"), ("gil",), ("hu",))
 
-#: A request to begin with.
+#: The request with which the form begins.
 EXAMPLE: dict[str, Any] = {
     "ruleset": {
         "alliance": {
@@ -45,7 +45,7 @@ EXAMPLE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PartyLine:
-    """Players who stay together, and their values as they were given."""
+    """A party: its players, each with the attributes in the request."""
 
     players: list[tuple[str, str]]
 
@@ -57,7 +57,7 @@ async def rebalance_page(context: PageContext) -> Response:
 
 
 async def rebalance(context: PageContext) -> Response:
-    """Return the teams of a request, and how all methods do if that was asked for."""
+    """Return the teams of a request, and a comparison of all methods if requested."""
     context.need_calculations()
     form = await context.form()
     text, method = form.text("request"), form.text("method")
@@ -85,7 +85,7 @@ async def rebalance(context: PageContext) -> Response:
 def rebalanced(
     content: bytes, method: Method | None, compare: bool
 ) -> tuple[RebalanceMessage, list[ComparedMessage]]:
-    """Return the teams, and what every method comes to where that is wanted."""
+    """Return the teams, and the results of all methods if `compare`."""
     from equipoise.analysis.files.rebalance import (
         RebalanceOrder,
         compare_methods,
@@ -102,7 +102,7 @@ def rebalanced(
 
 
 def _values_of(text: str) -> dict[str, str]:
-    """Return the attributes of players by id, as far as the request names them."""
+    """Return the attributes of the players in a request by their ids."""
     document = json.loads(text)
     session = document.get("session") or {}
     parties = list(document.get("parties") or [])

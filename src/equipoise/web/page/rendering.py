@@ -1,6 +1,7 @@
-"""Templates: escaped always, sent with headers that let nothing else run.
+"""Rendering: templates with their filters, headers of pages, and static files.
 
-Styles and scripts, served from memory under a name that changes with their content.
+Templates escape everything. The headers forbid scripts and styles from anywhere but this site.
+Static files are served from memory under a path that changes with their content.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _files() -> dict[str, bytes]:
 
 @functools.cache
 def _version() -> str:
-    """Return a hash of all files: they import one another, so they change together."""
+    """Return a hash of all files. They import one another, so they share a version."""
     found = hashlib.sha256()
     for name, content in _files().items():
         found.update(f"{name}\0{len(content)}\0".encode())
@@ -44,13 +45,13 @@ def _version() -> str:
 
 
 def static_path(name: str) -> str:
-    """Return where a file is served. Raises : KeyError where there is none."""
+    """Return the path of a static file. Raises : KeyError if there is none."""
     _files()[name]
     return f"/static/{_version()}/{name}"
 
 
 async def static_file(request: Request) -> Response:
-    """Return a file; the name of its version lets browsers keep it for good."""
+    """Return a static file, which browsers may cache for ever under the path of its version."""
     name = request.path_params["name"]
     content = _files().get(name)
     if content is None:
@@ -67,7 +68,7 @@ async def static_file(request: Request) -> Response:
     )
 
 
-#: Nothing is loaded from elsewhere, nothing in a page itself is run, nobody frames it.
+#: Nothing is loaded from other sites, no inline script runs, no site may frame the page.
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -77,7 +78,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not "no-referrer": forms would then come from the origin "null".
+    # With "no-referrer" forms would have the origin "null".
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "private, no-store",
@@ -86,7 +87,7 @@ HEADERS = {
 
 @functools.cache
 def environment() -> Environment:
-    """Return the templates, with the filters they use."""
+    """Return the templates with their filters."""
     found = Environment(
         loader=PackageLoader("equipoise.web.page"),
         autoescape=True,
@@ -106,7 +107,7 @@ def environment() -> Environment:
 
 
 def rendered(template: str, status: int, context: dict[str, Any]) -> HTMLResponse:
-    """Return a page as an answer."""
+    """Return a page from a template."""
     text = environment().get_template(template).render(context)
     # A lone half of a surrogate pair cannot be written as UTF-8.
     return HTMLResponse(

@@ -1,8 +1,6 @@
-"""A tournament's performance table from a file that was dropped, chosen or pasted.
+"""The performance table of a tournament, from a file that is dropped, chosen or pasted.
 
-The cross table of a tournament: who took how many points of whom, as the page shows it.
-
-Who took how many points of whom.
+Below it comes the cross table: the points that each player took from each other player.
 """
 
 from __future__ import annotations
@@ -28,6 +26,23 @@ from equipoise.web.page.figures import bar, dot, picture
 from equipoise.web.page.forms import Form, wrong
 from equipoise.web.page.wording import halves
 
+#: Players in the table, sweeps, and ids of a sweep.
+MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
+FORMATS = {
+    "pgn": "PGN",
+    "trf": "TRF",
+    "csv": "CSV",
+    "tsv": "TSV",
+    "jsonl": "JSON lines",
+    "json": "JSON",
+}
+_SUFFIXES = {"trfx": "trf", "trf16": "trf", "txt": "trf", "ndjson": "jsonl"}
+_HEIGHT = 20
+#: Players in a cross table, which would be unreadable with more.
+MOST_IN_CROSS_TABLE = 40
+#: Classes of the share of points, from none to all.
+_NONE, _LESS, _HALF, _MORE, _ALL = range(5)
+
 
 class HeadToHead(NamedTuple):
     """Points and games of every player (row) against every other (column), shape (N, N)."""
@@ -36,32 +51,9 @@ class HeadToHead(NamedTuple):
     games: Floats
 
 
-def head_to_head(games: Games, players: Sequence[Any]) -> HeadToHead:
-    """Return who took how many points of whom.
-
-    players : ids of all players, in the order wanted for rows and columns
-    """
-    place = {player: at for at, player in enumerate(players)}
-    to = np.array([place[player] for player in games.player_ids.tolist()], dtype=np.int64)
-    white, black, weight = to[games.white], to[games.black], games.weights
-    points = np.zeros((len(players), len(players)))
-    played = np.zeros_like(points)
-    np.add.at(points, (white, black), games.points)
-    np.add.at(points, (black, white), weight - games.points)
-    np.add.at(played, (white, black), weight)
-    np.add.at(played, (black, white), weight)
-    return HeadToHead(points, played)
-
-
-#: Players of a cross table; of more it cannot be read.
-MOST_IN_CROSS_TABLE = 40
-#: Kinds of shares of the points, from none to all.
-_NONE, _LESS, _HALF, _MORE, _ALL = range(5)
-
-
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a player has of another; share : from 0 for no point to 4 for all of them."""
+    """The points of a player against another; share : from 0 for none to 4 for all of them."""
 
     points: str
     games: str
@@ -75,50 +67,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CrossLine:
-    """A player against each of the others, None where they did not meet."""
+    """A row of the cross table; None for players who did not meet."""
 
     player: str
     cells: list[Cell | None]
 
 
-def cross_lines(players: list[str], found: HeadToHead) -> list[CrossLine]:
-    """Return a line for every player, in the order of rows and columns."""
-    rows = zip(players, found.points.tolist(), found.games.tolist(), strict=True)
-    return [
-        CrossLine(player, [_cell(*pair) for pair in zip(points, games, strict=True)])
-        for player, points, games in rows
-    ]
-
-
-def _cell(points: float, games: float) -> Cell | None:
-    if games <= 0:
-        return None
-    return Cell(halves(points), halves(games), _score_share(points / games))
-
-
-def _score_share(share: float) -> int:
-    if share in (0.0, 0.5, 1.0):
-        return {0.0: _NONE, 0.5: _HALF, 1.0: _ALL}[share]
-    return _LESS if share < 0.5 else _MORE
-
-
-#: Players of a table, sweeps and ids of a sweep that are shown.
-MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
-FORMATS = {
-    "pgn": "PGN",
-    "trf": "TRF",
-    "csv": "CSV",
-    "tsv": "TSV",
-    "jsonl": "JSON lines",
-    "json": "JSON",
-}
-_SUFFIXES = {"trfx": "trf", "trf16": "trf", "txt": "trf", "ndjson": "jsonl"}
-_HEIGHT = 20
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A player of the table, and the picture of rating and error."""
+    """A row of the table, with a picture of rating and error."""
 
     row: PerformanceRow
     value: float | None
@@ -127,7 +84,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class SweepLine:
-    """Who took every point of whom."""
+    """A sweep: its winners took every point from its losers."""
 
     winners: list[str]
     more_winners: int
@@ -138,9 +95,9 @@ class SweepLine:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """The performance table of games, and who took how many points of whom.
+    """The performance table of games, and the cross table.
 
-    cross : empty for more players than it can be read of
+    cross : empty for more than MOST_IN_CROSS_TABLE players
     """
 
     message: PerformanceMessage
@@ -149,7 +106,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The table as the page shows it."""
+    """The performance table as the page shows it."""
 
     message: PerformanceMessage
     cross: list[CrossLine]
@@ -169,12 +126,12 @@ async def tournament_page(context: PageContext) -> Response:
 
 
 async def tournament(context: PageContext) -> Response:
-    """Return the table of a tournament."""
+    """Return the tables of a tournament."""
     context.need_calculations()
     form = await context.form()
     try:
         content, kind, name = _games(form)
-        confidence = _share(form)
+        confidence = _confidence(form)
         average = form.number("average", -1e6, 1e6)
         found = await context.service.calculate(
             lambda: performance_of(content, kind, confidence, average)
@@ -185,7 +142,7 @@ async def tournament(context: PageContext) -> Response:
 
 
 def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
-    """Return the performance table of games."""
+    """Return the performance table and the cross table of games."""
     from equipoise.analysis.files.performance import (
         PerformanceRequest,
         message_of,
@@ -205,7 +162,7 @@ def performance_of(content: bytes, kind: str, confidence: float, average: float 
 
 
 def _games(form: Form) -> tuple[bytes, str, str]:
-    """Return the games, how they are written, and their name. Raises : InvalidDataError."""
+    """Return the games, their format, and the name of their file. Raises : InvalidDataError."""
     upload = form.files.get("file")
     name, content = "", form.fields.get("games", [""])[0].encode("utf-8", "replace")
     if upload is not None and upload.content:
@@ -220,7 +177,7 @@ def _games(form: Form) -> tuple[bytes, str, str]:
 
 
 def guessed(name: str, content: bytes) -> str:
-    """Return how games are written, by the name of their file or by how they begin."""
+    """Return the format of games, by the name of their file or by their first characters."""
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     suffix = _SUFFIXES.get(suffix, suffix)
     if suffix in FORMATS:
@@ -235,7 +192,7 @@ def guessed(name: str, content: bytes) -> str:
     return "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
 
 
-def _share(form: Form) -> float:
+def _confidence(form: Form) -> float:
     if "confidence" not in form.fields:
         return 0.95
     value = form.number("confidence", 0, 100)
@@ -246,7 +203,7 @@ def _share(form: Form) -> float:
 
 
 def table_of(rated: Rated) -> Table:
-    """Return the table with its pictures, all on one scale."""
+    """Return the performance table with its pictures, all on one scale."""
     found = rated.message
     solved = found.exists or found.regularised
     rows = found.players[:MOST_PLAYERS]
@@ -284,7 +241,7 @@ def table_of(rated: Rated) -> Table:
 
 
 def _picture(row: PerformanceRow, value: float | None, scale: Scale) -> Markup | None:
-    """Return the rating as a dot on its error bar, and TPR as a tick."""
+    """Return a picture: the rating as a dot on its error bar, TPR as a tick."""
     marks = [_ticks(scale)]
     if value is not None and row.error is not None:
         low, high = scale.at(value - row.error), scale.at(value + row.error)
@@ -342,3 +299,41 @@ def _tournament_form(
         table=table,
         name=name,
     )
+
+
+def head_to_head(games: Games, players: Sequence[Any]) -> HeadToHead:
+    """Return the points of each player against each other player.
+
+    players : ids of all players, in the order of rows and columns
+    """
+    place = {player: at for at, player in enumerate(players)}
+    to = np.array([place[player] for player in games.player_ids.tolist()], dtype=np.int64)
+    white, black, weight = to[games.white], to[games.black], games.weights
+    points = np.zeros((len(players), len(players)))
+    played = np.zeros_like(points)
+    np.add.at(points, (white, black), games.points)
+    np.add.at(points, (black, white), weight - games.points)
+    np.add.at(played, (white, black), weight)
+    np.add.at(played, (black, white), weight)
+    return HeadToHead(points, played)
+
+
+def cross_lines(players: list[str], found: HeadToHead) -> list[CrossLine]:
+    """Return the rows of the cross table."""
+    rows = zip(players, found.points.tolist(), found.games.tolist(), strict=True)
+    return [
+        CrossLine(player, [_cell(*pair) for pair in zip(points, games, strict=True)])
+        for player, points, games in rows
+    ]
+
+
+def _cell(points: float, games: float) -> Cell | None:
+    if games <= 0:
+        return None
+    return Cell(halves(points), halves(games), _score_share(points / games))
+
+
+def _score_share(share: float) -> int:
+    if share in (0.0, 0.5, 1.0):
+        return {0.0: _NONE, 0.5: _HALF, 1.0: _ALL}[share]
+    return _LESS if share < 0.5 else _MORE

@@ -1,4 +1,4 @@
-"""Numbers, times and ids as people read them; used as filters of the templates."""
+"""Numbers, times and ids as text for readers; most functions are filters of the templates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from equipoise.messages.pools import PoolMessage
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 _MINUS, _NONE = "\N{MINUS SIGN}", "\N{EN DASH}"
-#: Above this a scale of ratings is told in whole points, below it in hundredths.
+#: Initial ratings from this on are shown in whole points, lower ones in hundredths.
 _COARSE = 100.0
 
 
@@ -23,7 +23,7 @@ def digits_of(pool: PoolMessage) -> int:
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """Return a number with so many decimals, thousands apart; a dash for none."""
+    """Return a number with this many decimals and with thousands separators; a dash for None."""
     if value is None or math.isnan(value):
         return _NONE
     if math.isinf(value):
@@ -41,7 +41,7 @@ def signed(value: float | None, digits: int = 1) -> str:
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """Return a share from 0 to 1 in percent; what is not certain is never 0 or 100."""
+    """Return a share from 0 to 1 in percent; only 0 and 1 become 0 % and 100 %."""
     if share is None or math.isnan(share):
         return _NONE
     text = number(100 * share, digits)
@@ -54,7 +54,7 @@ def percent(share: float | None, digits: int = 0) -> str:
 
 
 def halves(value: float) -> str:
-    """Return points, halves of which are written as such."""
+    """Return points, with a half as a fraction."""
     whole, part = divmod(value, 1.0)
     if part != 0.5:
         return f"{value:g}"
@@ -74,14 +74,14 @@ def ordinal(place: int) -> str:
 
 
 def direction(value: float | None) -> str:
-    """Return the class of a change: gain, loss or same."""
+    """Return the CSS class of a change: gain, loss or same."""
     if value is None or not value:
         return "same"
     return "gain" if value > 0 else "loss"
 
 
 def seconds_of(time: int | str | None) -> float | None:
-    """Return a time as a pool writes it in seconds since 1970; None where there is none."""
+    """Return a time of a pool in seconds since 1970, None for None."""
     if time is None or isinstance(time, int):
         return time
     moment = datetime.fromisoformat(time)
@@ -89,7 +89,7 @@ def seconds_of(time: int | str | None) -> float | None:
 
 
 def moment(time: int | str | None) -> Markup | str:
-    """Return a time as an element, to the minute, in UTC; midnight is a day."""
+    """Return a time as an element, to the minute in UTC; midnight as a day."""
     seconds = seconds_of(time)
     if seconds is None:
         return _NONE
@@ -111,10 +111,10 @@ def day(time: int | str | None) -> Markup | str:
 
 
 def path(*segments: object, **query: object) -> str:
-    """Return a path of these segments; the last may hold anything, and None is no query.
+    """Return a path of segments, and a query without its None values.
 
-    A browser takes "." and ".." for folders, however they are written, so an id like them goes
-    into the query.
+    The last segment may contain any character. Browsers resolve "." and ".." even if they are
+    encoded, so an id with such a part goes into the query.
     """
     last = str(segments[-1])
     if len(segments) > 1 and any(part in ("", ".", "..") for part in last.split("/")):
@@ -126,5 +126,5 @@ def path(*segments: object, **query: object) -> str:
 
 
 def utc(seconds: float) -> datetime:
-    """Return seconds since 1970 as a moment."""
+    """Return seconds since 1970 as a datetime."""
     return datetime.fromtimestamp(seconds, UTC)

@@ -1,4 +1,4 @@
-// A file that is dropped, or chosen, is rated at once.
+// A file that is dropped or chosen is sent at once.
 
 const box = document.getElementById("drop");
 const field = document.getElementById("file");

@@ -1,36 +1,36 @@
-// A form whose answer replaces a part of the page: the server's page is fetched and that part taken.
+// A form that updates a part of the page: it fetches the server's page and takes that part of it.
 
 const WAIT = 180;
 
 export function liveForm(form) {
   const place = document.getElementById(form.dataset.live);
-  const asked = form.method === "get";
-  let turn = 0;
+  const byQuery = form.method === "get";
+  let last = 0;
   let timer = 0;
 
   async function show(submitter) {
-    const mine = ++turn;
+    const mine = ++last;
     const fields = new FormData(form, submitter ?? null);
-    const query = asked ? new URLSearchParams([...fields].filter(([, value]) => value !== "")) : null;
-    const url = asked ? `${form.action.split("?")[0]}?${query}` : form.action;
+    const query = byQuery ? new URLSearchParams([...fields].filter(([, value]) => value !== "")) : null;
+    const url = byQuery ? `${form.action.split("?")[0]}?${query}` : form.action;
     place.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(url, asked ? {} : { method: "POST", body: fields });
+      const answer = await fetch(url, byQuery ? {} : { method: "POST", body: fields });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (mine !== turn) return;
+      if (mine !== last) return;
       const found = page.getElementById(place.id);
       if (!found || answer.redirected) {
         location.assign(answer.redirected ? answer.url : url);
         return;
       }
       place.replaceChildren(...found.childNodes);
-      if (asked) history.replaceState(null, "", url);
+      if (byQuery) history.replaceState(null, "", url);
       else place.scrollIntoView({ block: "nearest" });
       form.dispatchEvent(new CustomEvent("answered"));
     } catch {
-      if (mine === turn) place.textContent = "The server did not answer. Try again.";
+      if (mine === last) place.textContent = "The server did not answer. Try again.";
     } finally {
-      if (mine === turn) place.removeAttribute("aria-busy");
+      if (mine === last) place.removeAttribute("aria-busy");
     }
   }
 
@@ -40,7 +40,7 @@ export function liveForm(form) {
     clearTimeout(timer);
     show(event.submitter);
   });
-  if (!asked) return;
+  if (!byQuery) return;
   form.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(show, WAIT);

@@ -1,4 +1,4 @@
-// Rows of a lobby: the count of players, and rows that come when the last one is filled.
+// Rows of a lobby: the number of players, and a new row when the last one is filled.
 
 const rows = document.getElementById("rows");
 const count = document.getElementById("count");
@@ -8,7 +8,7 @@ function players() {
   return [...rows.querySelectorAll('input[name="player"]')];
 }
 
-function told() {
+function updateCount() {
   const many = players().filter((one) => one.value.trim()).length;
   count.textContent = many ? `${many} player${many === 1 ? "" : "s"}` : "";
 }
@@ -28,7 +28,7 @@ function add() {
 
 rows.addEventListener("input", () => {
   if (players().at(-1).value.trim()) add();
-  told();
+  updateCount();
 });
 
 more.addEventListener("click", (event) => {
@@ -39,4 +39,4 @@ more.addEventListener("click", (event) => {
   first.querySelector("input").focus();
 });
 
-told();
+updateCount();

@@ -1,4 +1,4 @@
-// On every page: the theme, forms that show their answer without leaving the page, suggestions.
+// On every page: the theme, forms that update a part of the page, suggestions of names.
 
 import { liveForm } from "./live.js";
 import { suggest } from "./suggest.js";
@@ -15,13 +15,13 @@ for (const form of document.querySelectorAll("form.theme")) {
   });
 }
 
-// Tabs that do not fit are scrolled to the one that is shown.
+// Scroll tabs that do not fit to the current one.
 for (const tabs of document.querySelectorAll(".tabs, .site")) {
-  const shown = tabs.querySelector("[aria-current]");
-  if (shown) tabs.scrollLeft = shown.offsetLeft + shown.offsetWidth / 2 - tabs.clientWidth / 2;
+  const current = tabs.querySelector("[aria-current]");
+  if (current) tabs.scrollLeft = current.offsetLeft + current.offsetWidth / 2 - tabs.clientWidth / 2;
 }
 
-// What the page did not wait for is put into its place when it is there.
+// Fetch the parts for which the server did not wait.
 for (const note of document.querySelectorAll("[data-later]")) {
   fetch(note.dataset.later)
     .then((answer) => answer.text())

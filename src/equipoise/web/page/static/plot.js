@@ -1,4 +1,4 @@
-// A plot with its axes as SVG in pixels: scales, round values, what lies under the pointer.
+// A plot with its axes as SVG in pixels: scales, round values, the value under the pointer.
 
 const SVG = "http://www.w3.org/2000/svg";
 const DRAWN = new Set(["svg", "g", "path", "line", "circle", "rect", "text"]);
@@ -23,7 +23,7 @@ export function signed(value) {
   return `${value > 0 ? "+" : ""}${number(value, 1)}`;
 }
 
-/** Where in `values`, which never fall, between two places, the one closest to `value` stands. */
+/** The index of the value closest to `value`, between two indices; `values` never decrease. */
 export function nearest(values, value, first, last) {
   let low = first;
   let high = last;

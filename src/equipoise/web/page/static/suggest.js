@@ -1,4 +1,4 @@
-// Fields for players suggest names in which stands what is typed.
+// Fields for players suggest names that contain the typed text.
 
 const WAIT = 150;
 

@@ -1,5 +1,5 @@
-// A player's rating over time, to explore: hover, arrow keys, drag to zoom. Until this has run, and
-// where scripts do not, the same chart stands here as the server drew it.
+// A player's rating over time: hover, arrow keys, drag to zoom. Until this has run, and without
+// scripts, the page has the same chart as the server drew it.
 
 import { Plot, node, nearest, number, signed } from "./plot.js";
 
@@ -7,7 +7,7 @@ const HEIGHT = 280;
 const WIDTH_OF_BAND = 1.96;
 const LEAST = 5;
 
-class Course {
+class Timeline {
   constructor(box, data) {
     this.box = box;
     this.data = data;
@@ -89,7 +89,7 @@ class Course {
     const root = this.plot.root;
     root.setAttribute("aria-valuemin", first + 1);
     root.setAttribute("aria-valuemax", last + 1);
-    this.told();
+    this.updateLabel();
     this.box.dataset.drawn = (performance.now() - start).toFixed(1);
   }
 
@@ -106,7 +106,7 @@ class Course {
     };
   }
 
-  told() {
+  updateLabel() {
     const said = this.words(this.at);
     this.plot.root.setAttribute("aria-valuenow", this.at + 1);
     this.plot.root.setAttribute("aria-valuetext", `${said.rating}, ${said.change} in match ${said.match}, ${said.rest}`);
@@ -131,7 +131,7 @@ class Course {
     const left = x > this.plot.width / 2;
     this.tip.style.left = left ? "auto" : `${x + this.plot.side + 12}px`;
     this.tip.style.right = left ? `${this.plot.width - x + 12}px` : "auto";
-    this.told();
+    this.updateLabel();
   }
 
   leave() {
@@ -205,6 +205,6 @@ const box = document.getElementById("timeline");
 if (box) {
   fetch(box.dataset.source)
     .then((answer) => (answer.ok ? answer.json() : Promise.reject(answer.status)))
-    .then((data) => data.ratings.length > 1 && new Course(box, data))
+    .then((data) => data.ratings.length > 1 && new Timeline(box, data))
     .catch(() => {});
 }
