@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import ReasonRequest
-from equipoise.web.http.endpoints import Body, PageQuery, moment
+from equipoise.web.http.endpoints import Body, PageQuery, time_of
 from equipoise.web.http.errors import MalformedError
 from equipoise.web.http.reading import decode_body, read_query
 
@@ -65,8 +65,8 @@ def test_an_empty_body_is_an_empty_object_where_it_may_be() -> None:
 
 
 def test_times_in_a_query_are_numbers_where_they_are_digits() -> None:
-    assert moment("12") == 12
-    assert moment("-12") == -12
-    assert moment("2025-01-01") == "2025-01-01"
-    assert moment("9" * 30) == "9" * 30
-    assert moment(None) is None
+    assert time_of("12") == 12
+    assert time_of("-12") == -12
+    assert time_of("2025-01-01") == "2025-01-01"
+    assert time_of("9" * 30) == "9" * 30
+    assert time_of(None) is None

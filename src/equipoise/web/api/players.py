@@ -24,9 +24,9 @@ from equipoise.web.http.endpoints import (
     Endpoint,
     IdText,
     Limit,
-    MomentText,
     PageQuery,
-    moment,
+    TimeText,
+    time_of,
 )
 
 
@@ -58,7 +58,7 @@ class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class PlayerQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The time for which a player's numbers are returned."""
 
-    at: MomentText | None = None
+    at: TimeText | None = None
 
 
 class ExplainQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -96,7 +96,7 @@ async def show_player(request: ApiRequest) -> PlayerMessage:
     """Return a player."""
     query: PlayerQuery = request.query
     return await request.service.read(
-        pool_reading.player, request.pool, request.path["player"], at=moment(query.at)
+        pool_reading.player, request.pool, request.path["player"], at=time_of(query.at)
     )
 
 

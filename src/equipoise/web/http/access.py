@@ -161,7 +161,7 @@ class Access:
             raise TooManyRequestsError("Rate limit exceeded", seconds)
 
     async def identify(self, request: ApiRequest) -> KeyRecord | None:
-        """Return the key of a request, None where it has none. Raises : UnauthorisedError."""
+        """Return the key of a request, None if it has none. Raises : UnauthorisedError."""
         header = request.header(b"authorization")
         if header is None:
             return None

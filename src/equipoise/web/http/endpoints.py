@@ -159,7 +159,7 @@ Cursor: TypeAlias = Annotated[
     ),
 ]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="Entries of a page at most.")]
-MomentText: TypeAlias = Annotated[
+TimeText: TypeAlias = Annotated[
     str,
     Meta(
         min_length=1,
@@ -176,7 +176,7 @@ class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     limit: Limit = 50
 
 
-def moment(text: str | None) -> str | int | None:
+def time_of(text: str | None) -> str | int | None:
     """Return a time of a query as a body has it: a number if it has only digits."""
     if text is not None and text.removeprefix("-").isascii():
         digits = text.removeprefix("-")

@@ -147,7 +147,7 @@ def error_body(error: EquipoiseError) -> bytes:
 
 
 def error_response(error: EquipoiseError) -> Response:
-    """Return the answer that tells an error."""
+    """Return the response for an error."""
     return Response(
         error_body(error),
         http_status(error),

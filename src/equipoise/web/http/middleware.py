@@ -38,7 +38,7 @@ HEADERS = (
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-#: Headers of answers of the API; pages have their own.
+#: Further headers of every answer of the API; pages have their own policy.
 DEFAULT_HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),

@@ -188,14 +188,10 @@ async def _names(context: PageContext, key: KeyRecord) -> dict[int | None, str]:
 
 def place_of(entry: AuditEntry, pools: list[PoolMessage]) -> PoolMessage | None:
     """Return the pool in which an action took place: its name may have another pool now."""
-    at = _moment(entry.time)
+    at = datetime.fromisoformat(entry.time)
     named = [one for one in pools if entry.pool in (one.pool, one.archive_of)]
     # A season ends at the time at which the next begins. That instant belongs to the next.
-    named = [one for one in named if one.closed is None or at < _moment(one.closed)]
+    named = [one for one in named if one.closed is None or at < datetime.fromisoformat(one.closed)]
     # A deleted pool may have had the name before.
-    named = [one for one in named if at >= _moment(one.created)]
-    return min(named, key=lambda one: _moment(one.created), default=None)
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+    named = [one for one in named if at >= datetime.fromisoformat(one.created)]
+    return min(named, key=lambda one: datetime.fromisoformat(one.created), default=None)

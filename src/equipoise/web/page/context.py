@@ -247,7 +247,7 @@ class PageContext:
         return self.key
 
     def need_calculations(self) -> None:
-        """Refuse a sender without a key where the settings reserve calculations for keys."""
+        """Refuse a sender without a key if the settings reserve calculations for keys."""
         if self.key is None and self.service.settings.calculations != "open":
             raise self._refused()
 
