@@ -199,7 +199,7 @@ def test_the_keyboard_reaches_everything_in_order(chromium: Any, site: Any) -> N
         page.goto("/pools/arena/players/mio-fox")
         settle(page)
         page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+        assert page.evaluate("document.activeElement.textContent") == "Skip to content"
         page.keyboard.press("Enter")
         assert page.evaluate("document.activeElement.id") == "main"
         page.goto("/pools/arena/players/mio-fox")

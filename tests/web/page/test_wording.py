@@ -10,7 +10,7 @@ from equipoise.web.page.wording import (
     day,
     direction,
     halves,
-    moment,
+    minute,
     number,
     ordinal,
     path,
@@ -96,14 +96,14 @@ def test_words_agree_with_their_numbers() -> None:
 )
 def test_moments_are_told_to_the_minute(time: int | str, text: str) -> None:
     """Midnight is a day; the whole moment stands in the element."""
-    assert f">{text}<" in moment(time)
-    assert moment(None) == "\N{EN DASH}"
+    assert f">{text}<" in minute(time)
+    assert minute(None) == "\N{EN DASH}"
     assert f">{text[:10]}<" in day(time)
 
 
 def test_times_beyond_the_calendar_are_shown_as_they_are() -> None:
     """Nothing is raised for them."""
-    assert moment(10**15) == str(10**15)
+    assert minute(10**15) == str(10**15)
     assert day(10**15) == str(10**15)
 
 

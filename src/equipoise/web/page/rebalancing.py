@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from starlette.responses import Response
@@ -43,13 +41,6 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PartyLine:
-    """A party: its players, each with the attributes in the request."""
-
-    players: list[tuple[str, str]]
-
-
 async def rebalance_page(context: PageContext) -> Response:
     """Return the form."""
     context.need_calculations()
@@ -68,14 +59,13 @@ async def rebalance(context: PageContext) -> Response:
         )
     except EquipoiseError as error:
         return _rebalance_form(context, text, error, method=method, compare=form.flag("compare"))
-    values = _values_of(text)
     return _rebalance_form(
         context,
         text,
         method=method,
         compare=form.flag("compare"),
         found=found,
-        teams=_lines(found.teams, values),
+        values=_values_of(text),
         steps=found.steps[:_ROWS],
         more_steps=max(len(found.steps) - _ROWS, 0),
         rows=rows,
@@ -116,15 +106,6 @@ def _values_of(text: str) -> dict[str, str]:
         for party in parties
         for one in party["players"]
     }
-
-
-def _lines(
-    teams: Sequence[Sequence[Sequence[int | str]]], values: dict[str, str]
-) -> list[list[PartyLine]]:
-    return [
-        [PartyLine([(str(one), values.get(str(one), "")) for one in party]) for party in team]
-        for team in teams
-    ]
 
 
 def _rebalance_form(

@@ -99,7 +99,7 @@ def environment() -> Environment:
         "percent": wording.percent,
         "ordinal": wording.ordinal,
         "direction": wording.direction,
-        "moment": wording.moment,
+        "minute": wording.minute,
         "day": wording.day,
     }
     found.globals |= {"path": wording.path, "plural": wording.plural, "static": static_path}

@@ -84,11 +84,11 @@ def seconds_of(time: int | str | None) -> float | None:
     """Return a time of a pool in seconds since 1970, None for None."""
     if time is None or isinstance(time, int):
         return time
-    moment = datetime.fromisoformat(time)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    at = datetime.fromisoformat(time)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
-def moment(time: int | str | None) -> Markup | str:
+def minute(time: int | str | None) -> Markup | str:
     """Return a time as an element, to the minute in UTC; midnight as a day."""
     seconds = seconds_of(time)
     if seconds is None:
@@ -106,7 +106,7 @@ def day(time: int | str | None) -> Markup | str:
     seconds = seconds_of(time)
     if seconds is None:
         return _NONE
-    found = moment(int(seconds // 86_400 * 86_400))
+    found = minute(int(seconds // 86_400 * 86_400))
     return found if isinstance(found, Markup) else str(time)
 
 
