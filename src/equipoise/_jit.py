@@ -1,4 +1,4 @@
-"""The `kernel` decorator: the one place that knows Numba, and the one compile policy.
+"""The `kernel` decorator: the only module that knows Numba.
 
 Every kernel releases the GIL, divides as NumPy does (no branch for zero) and is compiled
 without fastmath, so that the same input gives the same bits. Compiled code is kept on disk in a

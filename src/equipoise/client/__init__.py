@@ -1,4 +1,4 @@
-"""A typed client of the service, for now (`Client`) and for later (`AsyncClient`).
+"""The typed client of the service: `Client`, and `AsyncClient` for asyncio.
 
     from equipoise.client import Client
 

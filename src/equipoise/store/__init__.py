@@ -1,1 +1,1 @@
-"""What the service keeps: pools, their logs of matches, ratings and keys. Persists, never rates."""
+"""The database: logs of matches, ratings, keys, webhooks. It never rates."""

@@ -1,1 +1,1 @@
-"""The HTTP service: requests in, one workflow called, answers out. Loaded only to serve."""
+"""The service over HTTP: a request in, one use case called, an answer out."""

@@ -1,1 +1,1 @@
-"""Contests as platforms publish them, turned into one long table."""
+"""Contests as platforms publish them."""

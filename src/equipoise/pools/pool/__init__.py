@@ -1,1 +1,1 @@
-"""Pools themselves: created, configured, deleted, and who may use them."""
+"""One pool: created, configured, deleted, and who may use it."""

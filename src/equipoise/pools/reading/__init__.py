@@ -1,1 +1,1 @@
-"""Questions that a pool answers without changing."""
+"""Reads: leaderboards, players, predictions and explanations of a pool."""

@@ -1,1 +1,1 @@
-"""Performance rating equilibrium: solving, its constant, what is estimated beside it."""
+"""The performance rating equilibrium: its solution and its uncertainty."""
