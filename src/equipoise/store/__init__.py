@@ -1,1 +1,1 @@
-"""The database: logs of matches, ratings, keys, webhooks. It never rates."""
+"""What the service stores: match logs, ratings, keys and webhooks."""
