@@ -104,7 +104,7 @@ def fill(store: Store, name: str, history: History, request: PoolRequest, cut: o
     for transaction in cut:  # type: ignore[attr-defined]
         posts = []
         for size in transaction:
-            posts.append(Post(requests_of(history, at, at + size), told=size == 2))
+            posts.append(Post(requests_of(history, at, at + size), detailed=size == 2))
             at += size
         for answer in post_matches(store, name, posts, NOW):
             assert not isinstance(answer, EquipoiseError), answer
