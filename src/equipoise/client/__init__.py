@@ -1,4 +1,4 @@
-"""The typed client of the service: `Client`, and `AsyncClient` for asyncio.
+"""A typed client of the service: `Client` waits for answers, `AsyncClient` is for asyncio.
 
     from equipoise.client import Client
 
@@ -7,7 +7,7 @@
         for row in client.leaderboard("ladder").players:
             print(row.place, row.player, row.rating)
 
-It knows the shapes of `equipoise.messages` and the errors of `equipoise.errors`, nothing else.
+It imports `equipoise.messages` and `equipoise.errors`, and nothing else of the package.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The service over HTTP: a request in, one use case called, an answer out."""
+"""The HTTP service: reads requests, calls one use case for each, and answers."""

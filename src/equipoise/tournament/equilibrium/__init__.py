@@ -1,1 +1,1 @@
-"""The performance rating equilibrium: its solution and its uncertainty."""
+"""Performance rating equilibrium: solution, additive constant, advantage and draws, errors."""

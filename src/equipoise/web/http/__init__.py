@@ -1,1 +1,1 @@
-"""From a request to its answer: middleware, dispatch, access, errors."""
+"""From a request to its answer: middleware, dispatch, access, reading, errors."""

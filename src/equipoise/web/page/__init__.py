@@ -1,4 +1,4 @@
-"""The web pages, rendered on the server."""
+"""The page: what the service shows to people, rendered on the server."""
 
 from equipoise.web.page.router import page_routes
 
