@@ -1,4 +1,4 @@
-"""Checks the arguments of public functions against their annotations.
+"""Checks what public functions are given against their annotations.
 
 `checks_arguments` reads the annotations of a function, `check_fields` those of a dataclass. Both
 raise InvalidParameterError, which says what was expected, before anything is computed. They check

@@ -1,4 +1,4 @@
-"""Names for the types of arrays.
+"""Names for the arrays that flow through the engine.
 
 All are C-contiguous. M stands for matches, N for participations, P for players.
 """

@@ -1,4 +1,4 @@
-"""Every error, under one base class, and the one warning.
+"""Every error Equipoise raises, under one base class, and the one warning it gives.
 
 A message says what must hold and what came instead. `EXIT_STATUS` is the one table that
 turns an error into the exit status of the command line.

@@ -1,4 +1,4 @@
-"""Words for people: counts with their nouns, and text that is safe to print.
+"""Words and names as people see them: counts with their nouns, and text that is safe to print.
 
 Names, file names and values come from users and may hold characters that control a terminal: ESC
 begins a command, a newline forges a line, U+202E reverses the rest of the line, and zero-width

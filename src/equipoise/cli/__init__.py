@@ -1,4 +1,4 @@
-"""The command line: a command parses its options, calls one use case and prints.
+"""The command line: each command parses, calls one workflow and prints.
 
 Heavy libraries are imported inside the commands, so that `equipoise --help` answers at once.
 """

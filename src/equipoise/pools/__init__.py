@@ -1,1 +1,1 @@
-"""Use cases of the service: the pools, their matches and their seasons."""
+"""What the service does with pools: use cases of posting, replaying, reading and exchanging."""

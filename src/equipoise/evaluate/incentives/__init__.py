@@ -1,1 +1,1 @@
-"""Whether a player could have a higher rating after doing worse."""
+"""Whether a player would have ended higher by doing worse."""

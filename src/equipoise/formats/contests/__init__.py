@@ -1,1 +1,1 @@
-"""Contests as platforms publish them."""
+"""Contests as platforms publish them, turned into one long table."""

@@ -1,1 +1,1 @@
-"""One pool: created, configured, deleted, and who may use it."""
+"""Pools themselves: created, configured, deleted, and who may use them."""

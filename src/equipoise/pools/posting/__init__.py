@@ -1,1 +1,1 @@
-"""Matches into a pool: checked, logged, rated, stored in one transaction."""
+"""Matches into a pool: checked, logged, rated and stored in one transaction."""

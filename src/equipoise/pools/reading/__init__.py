@@ -1,1 +1,1 @@
-"""Reads: leaderboards, players, predictions and explanations of a pool."""
+"""Questions that a pool answers without changing."""

@@ -1,1 +1,1 @@
-"""Replays of the log of a pool, and the checkpoints they start from."""
+"""Replays of a pool's log, and the checkpoints they begin with."""
