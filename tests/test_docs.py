@@ -24,6 +24,7 @@ from equipoise.rating.registry import SYSTEMS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 
@@ -42,21 +43,54 @@ def blocks(text: str, language: str) -> list[str]:
     return [str(block) for block in found]
 
 
-def test_the_page_of_commands_is_up_to_date() -> None:
-    """`python docs/generate_commands.py` writes it."""
-    spec = importlib.util.spec_from_file_location(
-        "generate_commands", DOCS / "generate_commands.py"
-    )
+def generator(name: str) -> Any:
+    """Return a script of docs that writes a page."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
-    assert generator.commands_page() == page("reference/commands.md")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_the_page_of_commands_is_up_to_date() -> None:
+    """`python docs/generate_commands.py` writes it."""
+    assert generator("generate_commands").commands_page() == page("reference/commands.md")
+
+
+def test_the_layout_in_contributing_is_up_to_date() -> None:
+    """`python docs/generate_layout.py` writes it."""
+    assert generator("generate_layout").page() == CONTRIBUTING.read_text(encoding="utf-8")
+
+
+def test_the_layout_has_every_package() -> None:
+    """A package that no layer names could import anything; `sample` has no module."""
+    package = ROOT / "src" / "equipoise"
+    there = {path.parent.name for path in package.glob("*/__init__.py")}
+    there |= {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
+    layers = generator("generate_layout").layers()
+    assert sorted(name for layer in layers for name in layer) == sorted(there)
+
+
+#: A file or folder in backquotes: `rating/draws.py`, `docs/decisions`; not `rating/<name>.py`.
+PATH = re.compile(r"`(\w[\w./-]*\.(?:py|md|bib)|(?:docs|tests|benchmarks|examples|src)/[\w./-]+)`")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [ROOT / "README.md", CONTRIBUTING, *(path for path in PAGES if path not in DECISIONS)],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_every_path_that_a_page_names_exists(path: Path) -> None:
+    """Below the project, or below the package. Decisions tell what once was."""
+    roots = (ROOT, ROOT / "src" / "equipoise")
+    named = PATH.findall(path.read_text(encoding="utf-8"))
+    assert [one for one in named if not any((root / one).exists() for root in roots)] == []
 
 
 def command_lines() -> list[str]:
     """Return every `equipoise ...` that a page or a guide for contributors shows."""
-    paths = [*PAGES, ROOT / "CONTRIBUTING.md"]
+    paths = [*PAGES, CONTRIBUTING]
     shown = (
         line.removeprefix("$ ").partition("#")[0].strip()
         for path in paths
@@ -103,10 +137,9 @@ def test_decisions_are_numbered_one_by_one() -> None:
         assert path.read_text(encoding="utf-8").startswith(f"# {number}. ")
 
 
-#: Files of `formats` that read games; the others read histories, lobbies and tables of any kind.
-READERS_OF_GAMES = re.compile(
-    r"(cross|duels|game|likely_doubles|mirrors|pair_tables|pgn|results|synonyms|trf)\w*\.py"
-)
+#: Files and folders of `formats` that read games; the others read histories, lobbies and tables of
+#: any kind.
+READERS_OF_GAMES = re.compile(r"((games|pgn)/.*|likely_doubles|synonyms|trf)\.py")
 
 
 def rules_in(path: Path) -> set[str]:
@@ -126,10 +159,11 @@ def rules_in(path: Path) -> set[str]:
 def rules_of_readers(*, games: bool) -> list[str]:
     """Return the rules of the readers of games, or of the others."""
     package = ROOT / "src" / "equipoise"
+    formats = package / "formats"
     files = [
         path
-        for path in (package / "formats").glob("*.py")
-        if bool(READERS_OF_GAMES.fullmatch(path.name)) == games
+        for path in formats.rglob("*.py")
+        if bool(READERS_OF_GAMES.fullmatch(path.relative_to(formats).as_posix())) == games
     ]
     if games:
         files.append(package / "data" / "games.py")

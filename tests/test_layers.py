@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -36,14 +37,50 @@ def test_importing_and_helping_load_nothing_heavy(code: str) -> None:
 
 
 def test_public_names_exist() -> None:
-    """Every name of __all__ can be had, and the lazy table has no other."""
+    """Every name of the list can be had, with its own name; no other can."""
     import equipoise
 
-    assert set(equipoise._PLACES) == set(equipoise.__all__)
+    assert len(equipoise.__all__) > 70
+    assert dir(equipoise) == equipoise.__all__
     for name in equipoise.__all__:
         assert getattr(equipoise, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = equipoise.nothing
+
+
+def test_a_star_brings_every_public_name() -> None:
+    import equipoise
+
+    found: dict[str, object] = {}
+    exec("from equipoise import *", found)
+    assert set(found) - {"__builtins__"} == set(equipoise.__all__)
+
+
+def test_the_list_of_public_names_is_all_that_init_imports_for_type_checkers() -> None:
+    """An import without "as" would not be found at run time."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    imported = [
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("equipoise")
+        for name in node.names
+    ]
+    assert [name.asname for name in imported] == [name.name for name in imported]
+
+
+def test_no_package_has_the_name_of_a_public_function() -> None:
+    """Importing `equipoise.balance` would put the package in place of the function."""
+    import equipoise
+
+    below = {path.stem for path in PACKAGE.iterdir()}
+    assert below.isdisjoint(equipoise.__all__)
+
+
+def test_no_folder_has_more_than_15_modules() -> None:
+    """Otherwise it holds more than one topic."""
+    for folder in {path.parent for path in PACKAGE.rglob("*.py")}:
+        modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+        assert len(modules) <= 15, folder
 
 
 def test_no_file_has_a_name_that_says_nothing() -> None:

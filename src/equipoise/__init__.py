@@ -1,256 +1,123 @@
 """Equipoise: ratings, tournament performance and fair teams.
 
-Names are loaded when they are first used, so that importing the package costs nothing.
+A public name is loaded when it is first used, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+# The one list of public names, as imports: "X as X" makes X public for type checkers and editors.
+# Nothing of it runs. When a name is first used, `_places` reads these lines from this file. A table
+# of strings beside the imports would be a second list, and imports that run would load every
+# library. The source is there wherever kernels are: their cache is named after a hash of it.
 if TYPE_CHECKING:
-    from equipoise.data.audits import Drift, Incentive
-    from equipoise.data.backtest import Backtest
-    from equipoise.data.explanation import Explanation
-    from equipoise.data.games import Games
-    from equipoise.data.history import History
-    from equipoise.data.lobby import Balance, Lobby
-    from equipoise.data.prediction import Prediction, win_probability
-    from equipoise.data.ratings import EffectiveRating, Ratings, Trace
-    from equipoise.data.rebalancing import Rebalance, RebalanceRequest, Ruleset
-    from equipoise.data.tournament import TournamentPerformance
-    from equipoise.data.tuning import Range, Tuning
-    from equipoise.errors import (
-        ApproximationWarning,
-        ConflictError,
-        ConvergenceError,
-        EquipoiseError,
-        InvalidDataError,
-        InvalidParameterError,
-        NoEquilibriumError,
-        NotFoundError,
-        Problem,
-        Sweep,
+    from equipoise.data.audits import Drift as Drift
+    from equipoise.data.audits import Incentive as Incentive
+    from equipoise.data.backtest import Backtest as Backtest
+    from equipoise.data.explanation import Explanation as Explanation
+    from equipoise.data.games import Games as Games
+    from equipoise.data.history import History as History
+    from equipoise.data.lobby import Balance as Balance
+    from equipoise.data.lobby import Lobby as Lobby
+    from equipoise.data.prediction import Prediction as Prediction
+    from equipoise.data.prediction import win_probability as win_probability
+    from equipoise.data.ratings import EffectiveRating as EffectiveRating
+    from equipoise.data.ratings import Ratings as Ratings
+    from equipoise.data.ratings import Trace as Trace
+    from equipoise.data.rebalancing import Rebalance as Rebalance
+    from equipoise.data.rebalancing import RebalanceRequest as RebalanceRequest
+    from equipoise.data.rebalancing import Ruleset as Ruleset
+    from equipoise.data.tournament import TournamentPerformance as TournamentPerformance
+    from equipoise.data.tuning import Range as Range
+    from equipoise.data.tuning import Tuning as Tuning
+    from equipoise.errors import ApproximationWarning as ApproximationWarning
+    from equipoise.errors import ConflictError as ConflictError
+    from equipoise.errors import ConvergenceError as ConvergenceError
+    from equipoise.errors import EquipoiseError as EquipoiseError
+    from equipoise.errors import InvalidDataError as InvalidDataError
+    from equipoise.errors import InvalidParameterError as InvalidParameterError
+    from equipoise.errors import NoEquilibriumError as NoEquilibriumError
+    from equipoise.errors import NotFoundError as NotFoundError
+    from equipoise.errors import Problem as Problem
+    from equipoise.errors import Sweep as Sweep
+    from equipoise.evaluate.backtest import backtest as backtest
+    from equipoise.evaluate.drift import drift as drift
+    from equipoise.evaluate.incentives.audit import incentives as incentives
+    from equipoise.evaluate.placing import PlaceDistribution as PlaceDistribution
+    from equipoise.evaluate.placing import place_distribution as place_distribution
+    from equipoise.evaluate.tuning import tune as tune
+    from equipoise.formats import read_history as read_history
+    from equipoise.formats import scan_history as scan_history
+    from equipoise.formats import write_history as write_history
+    from equipoise.formats import write_table as write_table
+    from equipoise.formats.games.reading import read_games as read_games
+    from equipoise.formats.games.reading import scan_games as scan_games
+    from equipoise.formats.lobby import read_lobby as read_lobby
+    from equipoise.formats.rebalance_request import read_rebalance_request as read_rebalance_request
+    from equipoise.rating.bayes.trueskill import TrueSkill as TrueSkill
+    from equipoise.rating.bayes.trueskill import TrueSkillSPb as TrueSkillSPb
+    from equipoise.rating.bayes.weng_lin import BradleyTerry as BradleyTerry
+    from equipoise.rating.bayes.weng_lin import PlackettLuce as PlackettLuce
+    from equipoise.rating.classical.elo import Elo as Elo
+    from equipoise.rating.classical.glicko import Glicko as Glicko
+    from equipoise.rating.classical.glicko2 import Glicko2 as Glicko2
+    from equipoise.rating.elo_mmr.elo_mmr import EloMMR as EloMMR
+    from equipoise.rating.elo_mmr.elo_mmr import EloMMX as EloMMX
+    from equipoise.rating.explaining import explain as explain
+    from equipoise.rating.lineup import lobby_of as lobby_of
+    from equipoise.rating.platforms.codeforces import Codeforces as Codeforces
+    from equipoise.rating.platforms.topcoder import TopCoder as TopCoder
+    from equipoise.rating.pool_state import PoolState as PoolState
+    from equipoise.rating.registry import make_system as make_system
+    from equipoise.rating.replay import Replay as Replay
+    from equipoise.rating.replay import predict as predict
+    from equipoise.rating.replay import replay as replay
+    from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2 as TeamGlicko2
+    from equipoise.rating.what_if import WhatIf as WhatIf
+    from equipoise.rating.what_if import what_if as what_if
+    from equipoise.teams.lobby.lobby_split import balance as balance
+    from equipoise.teams.parties.rebalance import rebalance as rebalance
+    from equipoise.tournament.equilibrium.equilibrium import Equilibrium as Equilibrium
+    from equipoise.tournament.equilibrium.equilibrium import (
+        performance_equilibrium as performance_equilibrium,
     )
-    from equipoise.evaluate.backtest import backtest
-    from equipoise.evaluate.drift import drift
-    from equipoise.evaluate.incentives.audit import incentives
-    from equipoise.evaluate.placing import PlaceDistribution, place_distribution
-    from equipoise.evaluate.tuning import tune
-    from equipoise.formats import read_history, scan_history, write_history, write_table
-    from equipoise.formats.games.reading import read_games, scan_games
-    from equipoise.formats.lobby import read_lobby
-    from equipoise.formats.rebalance_request import read_rebalance_request
-    from equipoise.rating.bayes.trueskill import TrueSkill, TrueSkillSPb
-    from equipoise.rating.bayes.weng_lin import BradleyTerry, PlackettLuce
-    from equipoise.rating.classical.elo import Elo
-    from equipoise.rating.classical.glicko import Glicko
-    from equipoise.rating.classical.glicko2 import Glicko2
-    from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
-    from equipoise.rating.explaining import explain
-    from equipoise.rating.lineup import lobby_of
-    from equipoise.rating.platforms.codeforces import Codeforces
-    from equipoise.rating.platforms.topcoder import TopCoder
-    from equipoise.rating.pool_state import PoolState
-    from equipoise.rating.registry import make_system
-    from equipoise.rating.replay import Replay, predict, replay
-    from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
-    from equipoise.rating.what_if import WhatIf, what_if
-    from equipoise.teams.lobby.lobby_split import balance
-    from equipoise.teams.parties.rebalance import rebalance
-    from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
-    from equipoise.tournament.formulas import (
-        complete_performance,
-        fide_performance,
-        linear_performance,
-        results_of_player,
-        tournament_performance,
-    )
-    from equipoise.tournament.recursive import recursive_performance
-    from equipoise.tournament.tournament import performance
-
-_PLACES = {
-    "ApproximationWarning": "equipoise.errors",
-    "backtest": "equipoise.evaluate.backtest",
-    "Backtest": "equipoise.data.backtest",
-    "balance": "equipoise.teams.lobby.lobby_split",
-    "Balance": "equipoise.data.lobby",
-    "BradleyTerry": "equipoise.rating.bayes.weng_lin",
-    "Codeforces": "equipoise.rating.platforms.codeforces",
-    "complete_performance": "equipoise.tournament.formulas",
-    "ConflictError": "equipoise.errors",
-    "ConvergenceError": "equipoise.errors",
-    "drift": "equipoise.evaluate.drift",
-    "Drift": "equipoise.data.audits",
-    "EffectiveRating": "equipoise.data.ratings",
-    "Elo": "equipoise.rating.classical.elo",
-    "EloMMR": "equipoise.rating.elo_mmr.elo_mmr",
-    "EloMMX": "equipoise.rating.elo_mmr.elo_mmr",
-    "Equilibrium": "equipoise.tournament.equilibrium.equilibrium",
-    "EquipoiseError": "equipoise.errors",
-    "explain": "equipoise.rating.explaining",
-    "Explanation": "equipoise.data.explanation",
-    "fide_performance": "equipoise.tournament.formulas",
-    "Games": "equipoise.data.games",
-    "Glicko": "equipoise.rating.classical.glicko",
-    "Glicko2": "equipoise.rating.classical.glicko2",
-    "History": "equipoise.data.history",
-    "Incentive": "equipoise.data.audits",
-    "InvalidDataError": "equipoise.errors",
-    "InvalidParameterError": "equipoise.errors",
-    "linear_performance": "equipoise.tournament.formulas",
-    "lobby_of": "equipoise.rating.lineup",
-    "Lobby": "equipoise.data.lobby",
-    "incentives": "equipoise.evaluate.incentives.audit",
-    "make_system": "equipoise.rating.registry",
-    "NoEquilibriumError": "equipoise.errors",
-    "NotFoundError": "equipoise.errors",
-    "performance": "equipoise.tournament.tournament",
-    "performance_equilibrium": "equipoise.tournament.equilibrium.equilibrium",
-    "place_distribution": "equipoise.evaluate.placing",
-    "PlaceDistribution": "equipoise.evaluate.placing",
-    "PlackettLuce": "equipoise.rating.bayes.weng_lin",
-    "PoolState": "equipoise.rating.pool_state",
-    "predict": "equipoise.rating.replay",
-    "Prediction": "equipoise.data.prediction",
-    "Problem": "equipoise.errors",
-    "Range": "equipoise.data.tuning",
-    "Ratings": "equipoise.data.ratings",
-    "read_games": "equipoise.formats.games.reading",
-    "read_history": "equipoise.formats",
-    "read_lobby": "equipoise.formats.lobby",
-    "recursive_performance": "equipoise.tournament.recursive",
-    "read_rebalance_request": "equipoise.formats.rebalance_request",
-    "rebalance": "equipoise.teams.parties.rebalance",
-    "replay": "equipoise.rating.replay",
-    "Rebalance": "equipoise.data.rebalancing",
-    "RebalanceRequest": "equipoise.data.rebalancing",
-    "Replay": "equipoise.rating.replay",
-    "results_of_player": "equipoise.tournament.formulas",
-    "scan_games": "equipoise.formats.games.reading",
-    "scan_history": "equipoise.formats",
-    "Sweep": "equipoise.errors",
-    "Ruleset": "equipoise.data.rebalancing",
-    "TeamGlicko2": "equipoise.rating.team_glicko2.team_glicko2",
-    "TopCoder": "equipoise.rating.platforms.topcoder",
-    "tournament_performance": "equipoise.tournament.formulas",
-    "TournamentPerformance": "equipoise.data.tournament",
-    "Trace": "equipoise.data.ratings",
-    "TrueSkill": "equipoise.rating.bayes.trueskill",
-    "TrueSkillSPb": "equipoise.rating.bayes.trueskill",
-    "tune": "equipoise.evaluate.tuning",
-    "Tuning": "equipoise.data.tuning",
-    "what_if": "equipoise.rating.what_if",
-    "WhatIf": "equipoise.rating.what_if",
-    "win_probability": "equipoise.data.prediction",
-    "write_history": "equipoise.formats",
-    "write_table": "equipoise.formats",
-}
-
-__all__ = [
-    "ApproximationWarning",
-    "Backtest",
-    "Balance",
-    "BradleyTerry",
-    "Codeforces",
-    "ConflictError",
-    "ConvergenceError",
-    "Drift",
-    "EffectiveRating",
-    "Elo",
-    "EloMMR",
-    "EloMMX",
-    "Equilibrium",
-    "EquipoiseError",
-    "Explanation",
-    "Games",
-    "Glicko",
-    "Glicko2",
-    "History",
-    "Incentive",
-    "InvalidDataError",
-    "InvalidParameterError",
-    "Lobby",
-    "NoEquilibriumError",
-    "NotFoundError",
-    "PlaceDistribution",
-    "PlackettLuce",
-    "PoolState",
-    "Prediction",
-    "Problem",
-    "Range",
-    "Ratings",
-    "Rebalance",
-    "RebalanceRequest",
-    "Replay",
-    "Ruleset",
-    "Sweep",
-    "TeamGlicko2",
-    "TopCoder",
-    "TournamentPerformance",
-    "Trace",
-    "TrueSkill",
-    "TrueSkillSPb",
-    "Tuning",
-    "WhatIf",
-    "backtest",
-    "balance",
-    "complete_performance",
-    "drift",
-    "explain",
-    "fide_performance",
-    "incentives",
-    "linear_performance",
-    "lobby_of",
-    "make_system",
-    "performance",
-    "performance_equilibrium",
-    "place_distribution",
-    "predict",
-    "read_games",
-    "read_history",
-    "read_lobby",
-    "read_rebalance_request",
-    "rebalance",
-    "recursive_performance",
-    "replay",
-    "results_of_player",
-    "scan_games",
-    "scan_history",
-    "tournament_performance",
-    "tune",
-    "what_if",
-    "win_probability",
-    "write_history",
-    "write_table",
-]
-
-
-class _Package(ModuleType):
-    """Keeps the name of a function from being taken by a subpackage of that name.
-
-    Importing a subpackage sets it as an attribute of the package; `equipoise.balance` is the
-    function all the same.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _PLACES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
-def __getattr__(name: str) -> Any:
-    place = _PLACES.get(name)
-    if place is None:
-        raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
-    value = getattr(importlib.import_module(place), name)
-    globals()[name] = value
-    return value
+    from equipoise.tournament.formulas import complete_performance as complete_performance
+    from equipoise.tournament.formulas import fide_performance as fide_performance
+    from equipoise.tournament.formulas import linear_performance as linear_performance
+    from equipoise.tournament.formulas import results_of_player as results_of_player
+    from equipoise.tournament.formulas import tournament_performance as tournament_performance
+    from equipoise.tournament.recursive import recursive_performance as recursive_performance
+    from equipoise.tournament.tournament import performance as performance
+else:
+    # Hidden from type checkers, which would otherwise take any name for a public one.
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":  # for `from equipoise import *`
+            return sorted(_places())
+        place = _places().get(name)
+        if place is None:
+            raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
+        value = getattr(importlib.import_module(place), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_places())
+
+
+@functools.cache
+def _places() -> dict[str, str]:
+    """Return the module of every public name, in the order of the imports above."""
+    import ast
+    from pathlib import Path
+
+    return {
+        name.name: str(found.module)
+        for found in ast.walk(ast.parse(Path(__file__).read_bytes()))
+        if isinstance(found, ast.ImportFrom)
+        for name in found.names
+        if name.asname == name.name
+    }

@@ -1,4 +1,4 @@
-"""The `kernel` decorator: the one place that knows Numba, and the one compile policy.
+"""The `kernel` decorator: the only module that knows Numba.
 
 Every kernel releases the GIL, divides as NumPy does (no branch for zero) and is compiled
 without fastmath, so that the same input gives the same bits. Compiled code is kept on disk in a
@@ -171,7 +171,10 @@ def kernel_sources(package: Path, *folders: str) -> dict[str, bytes]:
         path = waiting.pop()
         if path not in imports:
             imports[path] = _imports(path, sources[path], package.name)
-        files = {file for name in imports[path] for file in _files_of(name, package.name)}
+        # Itself, as importing it runs the packages around it.
+        own = f"{package.name}.{path.removesuffix('.py').replace('/', '.')}"
+        names = (own, *imports[path])
+        files = {file for name in names for file in _files_of(name, package.name)}
         new = (files & sources.keys()) - found
         found |= new
         waiting += new

@@ -181,7 +181,7 @@ def test_json_and_files_keep_the_exact_names(
 
 def test_one_file_prints() -> None:
     """All others call it: what they print goes through `printable`."""
-    for path in CLI.glob("*.py"):
+    for path in CLI.rglob("*.py"):
         if path.name == "report.py":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

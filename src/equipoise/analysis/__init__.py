@@ -1,1 +1,1 @@
-"""What the command line does with files: use cases from reading to writing."""
+"""Use cases of the command line: from reading files to writing results."""

@@ -1,1 +1,1 @@
-"""Values in, figures out: files by matplotlib, and text for a terminal without it."""
+"""Values in, figures out: image files, text for a terminal, SVG for pages."""

@@ -1,1 +1,1 @@
-"""Immutable values that every layer above shares."""
+"""Immutable values: histories, ratings, predictions, teams, tournaments."""

@@ -1,1 +1,1 @@
-"""How well systems predict, and histories made up to test them."""
+"""How well systems predict, and simulated histories to test them on."""

@@ -1,4 +1,4 @@
-"""Readers and writers, one file a format; values plus a list of problems with line numbers."""
+"""Readers and writers: values out, or every problem with its line."""
 
 from equipoise.formats.histories import read_history, scan_history
 from equipoise.formats.writing import write_history, write_table

@@ -1,1 +1,1 @@
-"""Typed shapes of what is said in JSON, on the command line and over HTTP."""
+"""Typed shapes of the JSON of the command line and of the API."""

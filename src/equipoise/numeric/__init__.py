@@ -1,1 +1,1 @@
-"""Mathematics without words of the domain: functions, roots and sums for kernels."""
+"""Mathematics that knows no players: functions, roots, sums and graphs."""

@@ -1,1 +1,1 @@
-"""Values and charts in, pages out: HTML that needs nothing beside itself."""
+"""HTML reports: one file that needs nothing beside itself."""

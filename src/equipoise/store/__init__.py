@@ -1,1 +1,1 @@
-"""What the service keeps: pools, their logs of matches, ratings and keys. Persists, never rates."""
+"""What the service stores: match logs, ratings, keys and webhooks."""

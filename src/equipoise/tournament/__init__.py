@@ -1,1 +1,1 @@
-"""Games in, performance ratings out. Numbers only: names and files are for other layers."""
+"""Games in, performance ratings out."""

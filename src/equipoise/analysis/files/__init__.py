@@ -1,1 +1,1 @@
-"""One file in, an answer out: ratings, predictions, teams, tournaments."""
+"""One file in, one answer out: ratings, predictions, teams, tournaments."""

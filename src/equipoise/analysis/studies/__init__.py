@@ -1,1 +1,1 @@
-"""Questions to a whole history: backtest, search for parameters, audits."""
+"""Studies of a whole history: backtests, tuning, drift and incentive audits."""

@@ -1,1 +1,1 @@
-"""Metrics of predictions: what is scored, and how scores add up."""
+"""Metrics of predictions: which matches are scored, and how scores add up."""

@@ -1,1 +1,1 @@
-"""Tables of matches, whatever file they come from, checked and turned into a history."""
+"""Tables of matches from any kind of file, checked and turned into a history."""

@@ -1,1 +1,1 @@
-"""Bayesian systems for teams: TrueSkill, and the closed forms of Weng and Lin."""
+"""TrueSkill, and the closed forms of Weng and Lin."""

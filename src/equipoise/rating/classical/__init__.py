@@ -1,1 +1,1 @@
-"""Elo, Glicko and Glicko-2: every opponent is a game."""
+"""Elo, Glicko and Glicko-2."""

@@ -1,1 +1,1 @@
-"""Elo-MMR: Bayesian ratings for contests of any size."""
+"""Elo-MMR and Elo-MMX, for contests of any size."""

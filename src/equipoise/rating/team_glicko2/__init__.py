@@ -1,1 +1,1 @@
-"""Glicko-2 for two teams, scaled by each player's performance in the team."""
+"""Glicko-2 for two teams, with each player's performance within the team."""

@@ -1,1 +1,1 @@
-"""A lobby split into the most even teams."""
+"""Splits a lobby into the most even teams."""

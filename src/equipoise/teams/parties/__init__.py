@@ -1,1 +1,1 @@
-"""Matched parties rebalanced into even teams."""
+"""Even teams made of matched parties, by the method of a ruleset."""

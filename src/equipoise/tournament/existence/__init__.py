@@ -1,1 +1,1 @@
-"""Whether a tournament has finite performance ratings, and why not."""
+"""Whether finite performance ratings exist, and if not, why not."""
