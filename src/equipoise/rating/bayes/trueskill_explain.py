@@ -17,7 +17,7 @@ from equipoise.data.prediction import chance
 from equipoise.rating.base_system import DEVIATION, matches_of
 from equipoise.rating.bayes.trueskill import TrueSkillSystem
 from equipoise.rating.bayes.trueskill_match import Inferred, Teams, inferred, part_of, teams_of
-from equipoise.rating.single_match import explanation, match_apart, opposing_teams, places
+from equipoise.rating.single_match import explanation, opposing_teams, places, single_match
 from equipoise.rating.state import State
 
 
@@ -25,17 +25,17 @@ def explain(
     system: TrueSkillSystem, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
+    single = single_match(system, before, history, match)
+    alone, i = single.history, row - int(history.offsets[match])
     settings, size = system.settings(), alone.participations
-    teams = teams_of(apart.before.table, matches_of(alone), 0, size, settings)
+    teams = teams_of(single.before.table, matches_of(alone), 0, size, settings)
     found, _ = inferred(teams, settings)
     own, weight = int(alone.team[i]), float(alone.weights()[0])
-    variance = float(apart.trace["deviation_before"][i]) ** 2 + settings.drift**2
-    after = float(apart.after.table[alone.player[i], DEVIATION]) ** 2
+    variance = float(single.trace["deviation_before"][i]) ** 2 + settings.drift**2
+    after = float(single.after.table[alone.player[i], DEVIATION]) ** 2
     parts = _parts(found, teams, own, variance, weight)
     effects = {neighbour: after * part for neighbour, part in parts.items()}
-    place, scores = places(alone), apart.scores(i)
+    place, scores = places(alone), single.scores(i)
     opponents = []
     for ids, rows in opposing_teams(alone, i):
         j = int(rows[0])
@@ -54,7 +54,7 @@ def explain(
         )
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=_contributions(effects, alone, own),
         quantities=_quantities(found, teams, own, variance),

@@ -13,31 +13,36 @@ import math
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import matches_of
 from equipoise.rating.bayes.weng_lin import Teams, WengLinParameters, spread, stages, teams_of
-from equipoise.rating.single_match import explanation, match_apart, opposing_teams, places
+from equipoise.rating.single_match import (
+    TEAMS_BY_RESULT,
+    explanation,
+    opposing_teams,
+    places,
+    single_match,
+    sum_by_result,
+)
 from equipoise.rating.state import State
-
-_RESULTS = {1.0: "teams beaten", 0.5: "teams tied with", 0.0: "teams lost to"}
 
 
 def explain(
     system: WengLinParameters, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
+    single = single_match(system, before, history, match)
+    alone, i = single.history, row - int(history.offsets[match])
     columns, size = matches_of(alone), alone.participations
-    teams = teams_of(apart.before.table, columns, 0, size, system.drift)
+    teams = teams_of(single.before.table, columns, 0, size, system.drift)
     own = int(alone.team[i])
     parts = (_pairwise if system.pairs else _staged)(system, teams, own)
-    deviation = float(apart.trace["deviation_before"][i])
+    deviation = float(single.trace["deviation_before"][i])
     share = (deviation**2 + system.drift**2) / float(teams.variance[own])
     unit = float(alone.weights()[0]) * share * float(teams.variance[own])
-    place, scores = places(alone), apart.scores(i)
+    place, scores = places(alone), single.scores(i)
     opponents = []
     for ids, rows in opposing_teams(alone, i):
         j = int(rows[0])
@@ -55,9 +60,9 @@ def explain(
         )
     return explanation(
         system,
-        apart,
+        single,
         i,
-        contributions=_contributions(opponents),
+        contributions=sum_by_result(opponents, TEAMS_BY_RESULT),
         quantities=_quantities(system, teams, own, share),
         opponents=opponents,
     )
@@ -94,19 +99,6 @@ def _chance(system: WengLinParameters, teams: Teams, own: int, other: int) -> fl
         c = spread(teams, system.beta)
     z = np.array((teams.strength[own] - teams.strength[other]) / c)
     return float(chance(z, "logistic"))
-
-
-def _contributions(opponents: list[Opponent]) -> list[Contribution]:
-    """Return the change by result."""
-    parts = []
-    for score, name in _RESULTS.items():
-        met = [one for one in opponents if one.score == score]
-        if met:
-            expected = math.fsum(one.expected for one in met)
-            reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
-            change = math.fsum(one.effect for one in met)
-            parts.append(Contribution(name=name, change=change, reason=reason))
-    return parts
 
 
 def _quantities(system: WengLinParameters, teams: Teams, own: int, share: float) -> list[Quantity]:

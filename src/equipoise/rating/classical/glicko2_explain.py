@@ -25,22 +25,22 @@ from equipoise.rating.classical.glicko2 import (
     settle,
     updated,
 )
-from equipoise.rating.single_match import explanation, match_apart
+from equipoise.rating.single_match import explanation, single_match
 from equipoise.rating.state import State
 
 
 def explain(system: Glicko2, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
+    single = single_match(system, before, history, match)
+    alone, i = single.history, row - int(history.offsets[match])
     j = 1 - i
-    settled = apart.before.copy()
+    settled = single.before.copy()
     if system.period_days is not None:
         period = math.floor(float(alone.days()[0]) / system.period_days)
         for player in settled.table:
             settle(player, float(period), system.settings())
     me, other = settled.table[i], settled.table[j]
-    score = float(apart.scores(i)[j])
+    score = float(single.scores(i)[j])
     mu, phi_other = (me[RATING] - other[RATING]) / GLICKO2_SCALE, other[DEVIATION] / GLICKO2_SCALE
     expected, information, surprise = game(mu, 0.0, phi_other, score)
     weight = float(alone.weights()[0])
@@ -76,11 +76,11 @@ def explain(system: Glicko2, before: State, history: History, match: int, row: i
         expected=expected,
         effect=effect,
     )
-    lost, won = (apart.with_result(system, np.abs(np.arange(2) - one)) for one in (j, i))
+    lost, won = (single.with_result(system, np.abs(np.arange(2) - one)) for one in (j, i))
     changes = [one.trace["rating"][i] - one.trace["rating_before"][i] for one in (lost, won)]
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=parts,
         quantities=_quantities(phi_other, phi, phi_2, (sigma, sigma_2), information, surprise),

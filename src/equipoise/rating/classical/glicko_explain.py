@@ -9,29 +9,33 @@ import math
 
 import numpy as np
 
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import DEVIATION, RATING
 from equipoise.rating.classical.glicko import Glicko, Q, opponent_weight, widened
-from equipoise.rating.single_match import explanation, match_apart, places
+from equipoise.rating.single_match import (
+    PLAYERS_BY_RESULT,
+    explanation,
+    places,
+    single_match,
+    sum_by_result,
+)
 from equipoise.rating.state import State
-
-_RESULTS = {1.0: "players beaten", 0.5: "players tied with", 0.0: "players lost to"}
 
 
 def explain(system: Glicko, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
-    # Participations of a match apart are its players, in order.
-    ratings = apart.before.table[alone.player, RATING]
-    widths = [widened(float(one), system.settings()) for one in apart.trace["deviation_before"]]
+    single = single_match(system, before, history, match)
+    alone, i = single.history, row - int(history.offsets[match])
+    # The participations of a single match are its players, in order.
+    ratings = single.before.table[alone.player, RATING]
+    widths = [widened(float(one), system.settings()) for one in single.trace["deviation_before"]]
     g = np.array([opponent_weight(one) for one in widths])
-    precision = 1.0 / float(apart.after.table[alone.player[i], DEVIATION]) ** 2
+    precision = 1.0 / float(single.after.table[alone.player[i], DEVIATION]) ** 2
     expected = chance(Q * g * (ratings[i] - ratings), "logistic")
     unit = float(alone.weights()[0]) * Q / precision
-    place, scores = places(alone), apart.scores(i)
+    place, scores = places(alone), single.scores(i)
     ids = alone.player_ids[alone.player].tolist()
     opponents = [
         Opponent(
@@ -48,25 +52,12 @@ def explain(system: Glicko, before: State, history: History, match: int, row: in
     ]
     return explanation(
         system,
-        apart,
+        single,
         i,
-        contributions=_contributions(opponents),
+        contributions=sum_by_result(opponents, PLAYERS_BY_RESULT),
         quantities=_quantities(widths[i], precision),
         opponents=opponents,
     )
-
-
-def _contributions(opponents: list[Opponent]) -> list[Contribution]:
-    """Return the change by result."""
-    parts = []
-    for score, name in _RESULTS.items():
-        met = [one for one in opponents if one.score == score]
-        if met:
-            expected = math.fsum(one.expected for one in met)
-            reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
-            change = math.fsum(one.effect for one in met)
-            parts.append(Contribution(name=name, change=change, reason=reason))
-    return parts
 
 
 def _quantities(deviation: float, precision: float) -> list[Quantity]:

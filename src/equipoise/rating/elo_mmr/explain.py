@@ -39,12 +39,12 @@ from equipoise.rating.elo_mmr.direct import AS_NEAR
 from equipoise.rating.elo_mmr.elo_mmr import FEW_OPPONENTS, EloMMRParameters
 from equipoise.rating.elo_mmr.match import BeliefJob, round_of
 from equipoise.rating.single_match import (
-    NAMED_OPPONENTS,
-    MatchApart,
+    SingleMatch,
     ceiling_quantity,
     explanation,
-    match_apart,
     places,
+    single_match,
+    strongest_opponents,
     uncapped_performance,
 )
 from equipoise.rating.state import State
@@ -70,19 +70,19 @@ def explain(
     system: EloMMRParameters, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
+    single = single_match(system, before, history, match)
     i = row - int(history.offsets[match])
-    field = _diffused(system, apart)
-    shown = uncapped_performance(system, apart, i)
-    remembered = _remembered(system, apart, i, _earlier_matches(system, history, match, row))
+    field = _diffused(system, single)
+    shown = uncapped_performance(system, single, i)
+    remembered = _remembered(system, single, i, _earlier_matches(system, history, match, row))
     bounds = (math.nan, math.nan) if system.gaussian else _bounds(system, field, i)
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=_contributions(remembered),
-        quantities=_quantities(system, apart, field, i, shown),
-        opponents=_opponents(system, apart, field, i, shown),
+        quantities=_quantities(system, single, field, i, shown),
+        opponents=_opponents(system, single, field, i, shown),
         remembered=remembered,
         bounds=bounds,
     )
@@ -92,10 +92,10 @@ def _job(system: EloMMRParameters, state: State, match: History) -> BeliefJob:
     return system.job(state, match, 0, match.matches, None)
 
 
-def _diffused(system: EloMMRParameters, apart: MatchApart) -> _Field:
+def _diffused(system: EloMMRParameters, single: SingleMatch) -> _Field:
     """Return the field after Algorithm 2, on a copy with room for one more performance."""
-    state = apart.before.copy()
-    job = _job(system, state, apart.history)
+    state = single.before.copy()
+    job = _job(system, state, single.history)
     the_round = round_of(job.matches, 0, job.settings)
     for player in range(state.players):
         diffuse(job.own, player, the_round, job.settings.rho, job.settings.drift_per_day)
@@ -113,9 +113,11 @@ def _counted(system: EloMMRParameters, rating: Floats, i: int) -> Floats:
     )
 
 
-def _terms(system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, x: float) -> Floats:
+def _terms(
+    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, x: float
+) -> Floats:
     """Return the term of Q_i at x of every participation, shape (n,); a tie is both, or halves."""
-    rating, score = apart.before.table[:, RATING], apart.scores(i)
+    rating, score = single.before.table[:, RATING], single.scores(i)
     tie = score == 0.5
     counted = _counted(system, rating, i)
     share = counted * np.where(tie, 0.5 if system.split_ties else 1.0, 1.0)
@@ -132,33 +134,19 @@ def _terms(system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, x
 
 
 def _opponents(
-    system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, performance: float
+    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, performance: float
 ) -> list[Opponent]:
     """Return what every opponent's result moved the performance by, to first order."""
     # Q is smooth on the scale of delta; a central difference over 1e-4 of it is exact to 1e-8.
     step = 1e-4 * float(field.delta.min())
-    around = [_terms(system, apart, field, i, performance + side * step) for side in (-1, 1)]
+    around = [_terms(system, single, field, i, performance + side * step) for side in (-1, 1)]
     slope = float((around[1] - around[0]).sum()) / (2.0 * step)
-    effects = _terms(system, apart, field, i, performance) / -slope
-    rating, place, scores = apart.before.table[:, RATING], places(apart.history), apart.scores(i)
+    effects = _terms(system, single, field, i, performance) / -slope
+    rating = single.before.table[:, RATING]
     scale = field.delta if system.gaussian else SCALE_OF_DEVIATION * field.delta
     expected = chance((rating[i] - rating) / scale, "normal" if system.gaussian else "logistic")
-    ids = apart.history.player_ids
-    # The own term belongs to the ties; it is nobody's result.
-    strongest = np.argsort(-np.abs(effects), kind="stable")
-    return [
-        Opponent(
-            player=ids[j : j + 1].tolist()[0],
-            rank=int(place[j]),
-            rating=float(rating[j]),
-            deviation=float(apart.trace["deviation_before"][j]),
-            score=float(scores[j]),
-            expected=float(expected[j]),
-            effect=float(effects[j]),
-        )
-        for j in strongest[: 1 + NAMED_OPPONENTS].tolist()
-        if j != i
-    ]
+    # The player's own term belongs to the ties; it is no opponent's result.
+    return strongest_opponents(single, i, rating, expected, effects)
 
 
 def _earlier_matches(
@@ -176,20 +164,20 @@ def _earlier_matches(
 
 def _remembered(
     system: EloMMRParameters,
-    apart: MatchApart,
+    single: SingleMatch,
     i: int,
     matches: list[tuple[object, float]],
 ) -> list[Remembered]:
     """Return the performances whose weighted mean the new rating is, newest first."""
-    player, rating_before = apart.after.table[i], float(apart.trace["rating_before"][i])
+    player, rating_before = single.after.table[i], float(single.trace["rating_before"][i])
     rating = float(player[RATING])
     if system.gaussian:
-        newest = float(apart.trace["performance"][i])
-        share = 1.0 - _kept_share(system, apart, i)
+        newest = float(single.trace["performance"][i])
+        share = 1.0 - _kept_share(system, single, i)
         performances, weights = np.array([newest]), np.array([share])
         prior, prior_weight = rating_before, 1.0 - share
     else:
-        performances, weights = _logistic_weights(apart, i, rating)
+        performances, weights = _logistic_weights(single, i, rating)
         prior, prior_weight = float(player[MEAN]), float(player[WEIGHT])
     total = prior_weight + float(weights.sum())
     entries = [
@@ -211,15 +199,15 @@ def _remembered(
     ]
 
 
-def _kept_share(system: EloMMRParameters, apart: MatchApart, i: int) -> float:
+def _kept_share(system: EloMMRParameters, single: SingleMatch, i: int) -> float:
     """Return what the Gaussian belief before the match weighs in the one after it."""
-    field = _diffused(system, apart)
-    return float(field.state.table[i, WEIGHT] / apart.after.table[i, WEIGHT])
+    field = _diffused(system, single)
+    return float(field.state.table[i, WEIGHT] / single.after.table[i, WEIGHT])
 
 
-def _logistic_weights(apart: MatchApart, i: int, rating: float) -> tuple[Floats, Floats]:
+def _logistic_weights(single: SingleMatch, i: int, rating: float) -> tuple[Floats, Floats]:
     """Return (performances, W_k) of the remembered terms, oldest first [EM] sec. 3.2."""
-    runs = apart.after.take(np.array([i])).runs
+    runs = single.after.take(np.array([i])).runs
     if runs is None:
         return np.zeros(0), np.zeros(0)
     performance, pull, steepness = (runs.records(field) for field in range(3))
@@ -227,7 +215,7 @@ def _logistic_weights(apart: MatchApart, i: int, rating: float) -> tuple[Floats,
     safe = np.where(z == 0.0, 1.0, z)
     # w_k (pi^2/6) = decay pull steepness/2; tanh(z)/z is 1 at 0.
     ratio = np.where(z == 0.0, 1.0, np.tanh(safe) / safe)
-    return performance, 0.5 * apart.after.table[i, DECAY] * pull * steepness * ratio
+    return performance, 0.5 * single.after.table[i, DECAY] * pull * steepness * ratio
 
 
 def _contributions(remembered: list[Remembered]) -> list[Contribution]:
@@ -283,10 +271,10 @@ def _bounds(system: EloMMRParameters, field: _Field, i: int) -> tuple[float, flo
 
 
 def _quantities(
-    system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, shown: float
+    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, shown: float
 ) -> list[Quantity]:
     """Return prior, diffusion, performance and update in numbers."""
-    trace, others = apart.trace, len(apart.trace["rating"]) - 1
+    trace, others = single.trace, len(single.trace["rating"]) - 1
     found = [
         Quantity(
             name="deviation after diffusion",
@@ -308,7 +296,7 @@ def _quantities(
         ),
         Quantity(
             name="place",
-            value=float(places(apart.history)[i]),
+            value=float(places(single.history)[i]),
             unit="places",
             meaning="as it was; ties share the best",
         ),
@@ -320,7 +308,7 @@ def _quantities(
         ),
     ]
     if system.opponents is not None:
-        counted = _counted(system, apart.before.table[:, RATING], i)
+        counted = _counted(system, single.before.table[:, RATING], i)
         found.append(
             Quantity(
                 name="opponents counted",
@@ -330,4 +318,4 @@ def _quantities(
                 meaning=f"of {others}, with opponents={system.opponents}: {FEW_OPPONENTS}",
             )
         )
-    return [*found, *ceiling_quantity(apart.history)]
+    return [*found, *ceiling_quantity(single.history)]

@@ -31,13 +31,13 @@ from equipoise.rating.platforms.place_explain import (
     changes_at_the_ends,
     contributions_by_result,
     effects_of_opponents,
-    strongest_opponents,
 )
 from equipoise.rating.single_match import (
-    MatchApart,
+    SingleMatch,
     ceiling_quantity,
     explanation,
-    match_apart,
+    single_match,
+    strongest_opponents,
     uncapped_performance,
 )
 from equipoise.rating.state import State
@@ -47,45 +47,45 @@ def explain(
     system: Codeforces, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
+    single = single_match(system, before, history, match)
     if system.rules == "platform":
-        return _explained_by_platform_rules(system, apart, row - int(history.offsets[match]))
+        return _explained_by_platform_rules(system, single, row - int(history.offsets[match]))
     i = row - int(history.offsets[match])
-    rating = apart.before.table[:, RATING]
-    weight = float(apart.history.weights()[0])
+    rating = single.before.table[:, RATING]
+    weight = float(single.history.weights()[0])
     scale = system.scale / math.sqrt(weight)
     expected = chance((rating[i] - rating) / scale, "logistic")
     # S falls by this a point; a place more or less is half a place in sqrt(r s) where r = s.
     fall = math.fsum(expected * (1.0 - expected)) / scale
-    performance = uncapped_performance(system, apart, i)
-    effects = effects_of_opponents(apart, i, expected, 0.5 / fall, performance - rating[i])
+    performance = uncapped_performance(system, single, i)
+    effects = effects_of_opponents(single, i, expected, 0.5 / fall, performance - rating[i])
     share = system.weight * weight / (1.0 + system.weight * weight)
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=[
-            *contributions_by_result(apart, i, expected, effects, share),
-            *capped_performance(apart, i, performance, share),
+            *contributions_by_result(single, i, expected, effects, share),
+            *capped_performance(single, i, performance, share),
         ],
-        quantities=_quantities(apart, i, share, performance),
-        opponents=strongest_opponents(apart, i, rating, expected, effects),
-        bounds=changes_at_the_ends(system, apart, i),
+        quantities=_quantities(single, i, share, performance),
+        opponents=strongest_opponents(single, i, rating, expected, effects),
+        bounds=changes_at_the_ends(system, single, i),
     )
 
 
-def _quantities(apart: MatchApart, i: int, share: float, performance: float) -> list[Quantity]:
+def _quantities(single: SingleMatch, i: int, share: float, performance: float) -> list[Quantity]:
     """Return the two places, their mean, and what became of it."""
-    others = len(apart.history.rank) - 1
+    others = len(single.history.rank) - 1
     return [
         *_places_and_performance(
-            place=1.0 + others - float(np.sum(apart.scores(i)) - 0.5),
-            expected=1.0 + (1.0 - float(apart.trace["expected"][i])) * others,
+            place=1.0 + others - float(np.sum(single.scores(i)) - 0.5),
+            expected=1.0 + (1.0 - float(single.trace["expected"][i])) * others,
             performance=performance,
             tied="those who tie share the mean of their places",
             needed="the rating of which that mean would have been expected",
         ),
-        *ceiling_quantity(apart.history),
+        *ceiling_quantity(single.history),
         Quantity(
             name="share",
             value=share,
@@ -120,35 +120,35 @@ def _places_and_performance(
     ]
 
 
-def _explained_by_platform_rules(system: Codeforces, apart: MatchApart, i: int) -> Explanation:
+def _explained_by_platform_rules(system: Codeforces, single: SingleMatch, i: int) -> Explanation:
     """Return why a participation changed its player's rating by the platform's rules."""
-    weight = float(apart.history.weights()[0])
+    weight = float(single.history.weights()[0])
     scale = system.scale / math.sqrt(weight)
     share = system.weight * weight / (1.0 + system.weight * weight)
-    before = apart.before.table[:, RATING]
-    done = platform_round(before, apart.history.rank, 1.0 / scale, share)
+    before = single.before.table[:, RATING]
+    done = platform_round(before, single.history.rank, 1.0 / scale, share)
     rating = done.ratings
     expected = chance((rating[i] - rating) / scale, "logistic")
     others = np.delete(expected, i)
     fall = math.fsum(others * (1.0 - others)) / scale
     # The last of the places of those who tie: a tie moves one as a loss does.
-    scores = np.where(apart.scores(i) == 1.0, 1.0, 0.0)
+    scores = np.where(single.scores(i) == 1.0, 1.0, 0.0)
     way = _needed_unrounded(done, i, scale) - float(rating[i])
     # Where everybody else is too far away to matter, no place moves the rating.
     points_a_place = 0.5 / fall if fall > 0.0 else 0.0
-    effects = effects_of_opponents(apart, i, expected, points_a_place, way, scores=scores)
+    effects = effects_of_opponents(single, i, expected, points_a_place, way, scores=scores)
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=[
             *_whole_number(float(before[i]), float(rating[i])),
-            *contributions_by_result(apart, i, expected, effects, share, scores=scores),
+            *contributions_by_result(single, i, expected, effects, share, scores=scores),
             *_cuts_and_points(done, i, share * math.fsum(effects)),
         ],
         quantities=_platform_quantities(done, i, share),
-        opponents=strongest_opponents(apart, i, rating, expected, effects),
-        bounds=changes_at_the_ends(system, apart, i),
+        opponents=strongest_opponents(single, i, rating, expected, effects),
+        bounds=changes_at_the_ends(system, single, i),
     )
 
 

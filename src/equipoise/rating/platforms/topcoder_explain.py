@@ -21,14 +21,14 @@ from equipoise.rating.platforms.place_explain import (
     changes_at_the_ends,
     contributions_by_result,
     effects_of_opponents,
-    strongest_opponents,
 )
 from equipoise.rating.platforms.topcoder import Step, TopCoder, spread_of_field, step_of
 from equipoise.rating.single_match import (
-    MatchApart,
+    SingleMatch,
     ceiling_quantity,
     explanation,
-    match_apart,
+    single_match,
+    strongest_opponents,
     uncapped_performance,
 )
 from equipoise.rating.state import State
@@ -36,42 +36,45 @@ from equipoise.rating.state import State
 
 def explain(system: TopCoder, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
+    single = single_match(system, before, history, match)
     i = row - int(history.offsets[match])
-    player, rating = apart.before.table[i], apart.before.table[:, RATING].copy()
-    volatility, weight = apart.before.table[:, DEVIATION].copy(), float(apart.history.weights()[0])
-    apart_by = float(apart.trace["performance"][i] - apart.trace["rating_before"][i])
+    player, rating = single.before.table[i], single.before.table[:, RATING].copy()
+    volatility, weight = (
+        single.before.table[:, DEVIATION].copy(),
+        float(single.history.weights()[0]),
+    )
+    apart_by = float(single.trace["performance"][i] - single.trace["rating_before"][i])
     step = step_of(player, apart_by, weight, system.settings())
     spread = spread_of_field(rating, volatility)
     deviation = np.hypot(volatility[i], volatility) / math.sqrt(weight)
     expected = chance((rating[i] - rating) / deviation, "normal")
-    performance = uncapped_performance(system, apart, i)
-    points = _points_a_place(apart, i, spread)
-    effects = effects_of_opponents(apart, i, expected, points, performance - rating[i])
+    performance = uncapped_performance(system, single, i)
+    points = _points_a_place(single, i, spread)
+    effects = effects_of_opponents(single, i, expected, points, performance - rating[i])
     parts = [
-        *contributions_by_result(apart, i, expected, effects, step.share),
-        *capped_performance(apart, i, performance, step.share),
+        *contributions_by_result(single, i, expected, effects, step.share),
+        *capped_performance(single, i, performance, step.share),
     ]
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=[*parts, *_capped(step, int(player[MATCHES]) + 1)],
-        quantities=_quantities(apart, i, spread, step, performance),
-        opponents=strongest_opponents(apart, i, rating, expected, effects),
-        bounds=changes_at_the_ends(system, apart, i),
+        quantities=_quantities(single, i, spread, step, performance),
+        opponents=strongest_opponents(single, i, rating, expected, effects),
+        bounds=changes_at_the_ends(system, single, i),
     )
 
 
-def _expected_above(apart: MatchApart, i: int) -> float:
+def _expected_above(single: SingleMatch, i: int) -> float:
     """Return e - 1/2: how many others were expected ahead."""
-    return (1.0 - float(apart.trace["expected"][i])) * (len(apart.history.rank) - 1)
+    return (1.0 - float(single.trace["expected"][i])) * (len(single.history.rank) - 1)
 
 
-def _points_a_place(apart: MatchApart, i: int, spread: float) -> float:
+def _points_a_place(single: SingleMatch, i: int, spread: float) -> float:
     """Return C/(n density): what a place moves the performance by, at the expected place."""
-    n = len(apart.history.rank)
-    above = _expected_above(apart, i) + 0.5
+    n = len(single.history.rank)
+    above = _expected_above(single, i) + 0.5
     z = lower_normal_quantile(min(above, n - above) / n)
     return spread / (n * float(normal_density(z)))
 
@@ -91,14 +94,14 @@ def _capped(step: Step, contest: int) -> list[Contribution]:
 
 
 def _quantities(
-    apart: MatchApart, i: int, spread: float, step: Step, performance: float
+    single: SingleMatch, i: int, spread: float, step: Step, performance: float
 ) -> list[Quantity]:
     """Return places, spread, performance and what limits the change."""
-    scores: Floats = apart.scores(i)
+    scores: Floats = single.scores(i)
     return [
         Quantity(
             name="expected place",
-            value=1.0 + _expected_above(apart, i),
+            value=1.0 + _expected_above(single, i),
             unit="places",
             meaning="1 and the chance of every other player to finish ahead",
         ),
@@ -112,7 +115,7 @@ def _quantities(
             name="spread of the field",
             value=spread,
             unit="points",
-            meaning="C: how far performances in this contest lie apart",
+            meaning="C: the standard deviation of performances in this contest",
         ),
         Quantity(
             name="performance",
@@ -120,7 +123,7 @@ def _quantities(
             unit="points",
             meaning="the rating, moved by C times the distance of the places as normal deviates",
         ),
-        *ceiling_quantity(apart.history),
+        *ceiling_quantity(single.history),
         Quantity(
             name="share",
             value=step.share,
