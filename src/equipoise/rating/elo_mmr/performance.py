@@ -28,12 +28,12 @@ from equipoise.numeric.sigmoid_sum import (
     Sigmoids,
     TailScratch,
     empty_scratch,
+    series_on_workers,
     tail_series,
     tail_sum,
 )
 from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
-from equipoise.rating.shared_series import series_on_workers
 
 #: Places solved together; only the first of them starts without its neighbour's root.
 PLACES = 256

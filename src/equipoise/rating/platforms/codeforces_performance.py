@@ -30,11 +30,11 @@ from equipoise.numeric.sigmoid_sum import (
     Sigmoids,
     TailScratch,
     empty_scratch,
+    series_on_workers,
     tail_series,
     tail_sum,
 )
 from equipoise.numeric.workers import Workers
-from equipoise.rating.shared_series import series_on_workers
 
 #: Fields smaller than this, or with more intervals a player than that, are summed directly.
 DIRECT_BELOW, SPARSE_FROM = 50, 32
