@@ -1,13 +1,12 @@
-"""Games gathered to pairs: all the equilibrium needs to know of a tournament.
+"""Games summed by pair of players, which is all that the equilibrium needs of a tournament.
 
-W and Y of [PRE]_ sec. 2 are sparse: a pair that met is one row here. Which games it was, and in
-which order, plays no part.
+W and Y of [PRE]_ sec. 2 are sparse: a pair that met is one row here. The single games and their
+order play no part.
 
-Gathering millions of results to pairs, in linear time.
-
-Results are dealt to the rows of their first players, and a row, which is short, is sorted by
-opponent and number of the result: so a pair's results are summed in the order of the games, as
-in `pairs.gather_pairs`.
+Millions of results are gathered by compiled code in linear time: results are distributed to the
+rows of their first players, and each row, which is short, is sorted by opponent and number of the
+result. So the results of a pair are summed in the order of the games, as in NumPy, with the same
+bits.
 """
 
 from __future__ import annotations
@@ -24,12 +23,17 @@ from equipoise.data.games import Games
 MANY_RESULTS = 300_000
 #: A table of all possible pairs may have so many cells, or ten for every result.
 TABLE_CELLS = 1_000_000
+#: Rows up to this length are sorted by insertion.
+SHORT = 24
+#: The high bits of a key hold the opponent, the low bits the number of the result.
+_RESULT_BITS = 32
+_RESULT = (1 << _RESULT_BITS) - 1
 
 
 class Pairs(NamedTuple):
     """K pairs of players who met, in the order of (first, second).
 
-    first, second : shape (K,), rows; first < second, unless colours are kept apart: then first
+    first, second : shape (K,), rows; first < second, unless colours are distinguished: then first
         had white, and a pair that met with both colours has two rows
     weight : shape (K,), w_ij, the number of games
     points : shape (K,), y_ij, points of the first
@@ -59,81 +63,6 @@ class Pairs(NamedTuple):
         """Return some of the pairs; kept : shape (K,), or their rows."""
         first, second, weight, points, draws = self
         return Pairs(first[kept], second[kept], weight[kept], points[kept], draws[kept])
-
-
-def gather_pairs(
-    games: Games, *, coloured: bool = False, many_results: int = MANY_RESULTS
-) -> Pairs:
-    """Return the pairs of a tournament; with `coloured` the two colours are kept apart.
-
-    Results of a pair are summed in the order of the games.
-    many_results : from so many on they are gathered by compiled code
-    """
-    if games.rows >= many_results:
-        first, second, sums = gather_many(games, coloured)
-        return _pairs(games, first, second, sums)
-    weight, points = games.weights, games.points
-    first, second = games.white, games.black
-    if not coloured:
-        turned = first > second
-        first, second = np.where(turned, second, first), np.where(turned, first, second)
-        points = np.where(turned, weight - points, points)
-    players = np.int64(max(games.players, 1))
-    keys, place = _numbered(first * players + second, int(players) ** 2)
-    columns = [weight, points] + ([] if games.draws is None else [games.draws])
-    sums = [np.bincount(place, one, len(keys)).astype(np.float64) for one in columns]
-    return _pairs(games, keys // players, keys % players, sums)
-
-
-def _numbered(key: Ints, cells: int) -> tuple[Ints, Ints]:
-    """Return the distinct keys in order, and the number of every row's key among them."""
-    if cells > max(TABLE_CELLS, 10 * len(key)):
-        keys, place = np.unique(key, return_inverse=True)
-        return keys, place.astype(np.int64)
-    there = np.zeros(cells, dtype=np.bool_)
-    there[key] = True
-    keys = np.flatnonzero(there)
-    number = np.empty(cells, dtype=np.int64)
-    number[keys] = np.arange(len(keys))
-    return keys, number[key]
-
-
-def _pairs(games: Games, first: Ints, second: Ints, sums: list[Floats]) -> Pairs:
-    """Return pairs; draws that are not known take no memory."""
-    weight, points = sums[0], sums[1]
-    draws = np.broadcast_to(np.nan, len(first)) if games.draws is None else sums[2]
-    return Pairs(first, second, weight, points, draws)
-
-
-def with_prior(pairs: Pairs, players: int, games: float, *, coloured: bool = False) -> Pairs:
-    """Return the pairs and, for everyone who played, drawn games against one more player.
-
-    That player has row `players` and is to be held at the average. With `coloured` half of the
-    games are played with either colour. Whether they are draws counts as not known: they say
-    nothing of how often players draw.
-    """
-    rows = np.flatnonzero(pairs.played(players) > 0)
-    other = np.full(len(rows), players, dtype=np.int64)
-    sides = [(rows, other), (other, rows)] if coloured else [(rows, other)]
-    each = games / len(sides)
-    first = np.concatenate([pairs.first, *(side[0] for side in sides)])
-    second = np.concatenate([pairs.second, *(side[1] for side in sides)])
-    more = len(first) - len(pairs.first)
-    order = np.lexsort((second, first))
-    return Pairs(
-        first=first[order],
-        second=second[order],
-        weight=np.concatenate([pairs.weight, np.full(more, each)])[order],
-        points=np.concatenate([pairs.points, np.full(more, each / 2)])[order],
-        draws=np.concatenate([pairs.draws, np.full(more, np.nan)])[order],
-    )
-
-
-#: Rows up to this long are sorted by insertion.
-SHORT = 24
-#: A key holds the opponent above, the number of the result below.
-_RESULT_BITS = 32
-_RESULT = (1 << _RESULT_BITS) - 1
 
 
 @inner_kernel
@@ -216,6 +145,74 @@ def _sum(
                 out[at] += values[g]
             else:
                 out[at] += (of_other[g] if len(of_other) > 0 else 1.0) - values[g]
+
+
+def gather_pairs(
+    games: Games, *, coloured: bool = False, many_results: int = MANY_RESULTS
+) -> Pairs:
+    """Return the pairs of a tournament; `coloured` distinguishes the two colours.
+
+    Results of a pair are summed in the order of the games.
+    many_results : from so many results on compiled code gathers them
+    """
+    if games.rows >= many_results:
+        first, second, sums = gather_many(games, coloured)
+        return _pairs(games, first, second, sums)
+    weight, points = games.weights, games.points
+    first, second = games.white, games.black
+    if not coloured:
+        turned = first > second
+        first, second = np.where(turned, second, first), np.where(turned, first, second)
+        points = np.where(turned, weight - points, points)
+    players = np.int64(max(games.players, 1))
+    keys, place = _numbered(first * players + second, int(players) ** 2)
+    columns = [weight, points] + ([] if games.draws is None else [games.draws])
+    sums = [np.bincount(place, one, len(keys)).astype(np.float64) for one in columns]
+    return _pairs(games, keys // players, keys % players, sums)
+
+
+def _numbered(key: Ints, cells: int) -> tuple[Ints, Ints]:
+    """Return the distinct keys in order, and the number of every row's key among them."""
+    if cells > max(TABLE_CELLS, 10 * len(key)):
+        keys, place = np.unique(key, return_inverse=True)
+        return keys, place.astype(np.int64)
+    there = np.zeros(cells, dtype=np.bool_)
+    there[key] = True
+    keys = np.flatnonzero(there)
+    number = np.empty(cells, dtype=np.int64)
+    number[keys] = np.arange(len(keys))
+    return keys, number[key]
+
+
+def _pairs(games: Games, first: Ints, second: Ints, sums: list[Floats]) -> Pairs:
+    """Return pairs; draws that are not known take no memory."""
+    weight, points = sums[0], sums[1]
+    draws = np.broadcast_to(np.nan, len(first)) if games.draws is None else sums[2]
+    return Pairs(first, second, weight, points, draws)
+
+
+def with_prior(pairs: Pairs, players: int, games: float, *, coloured: bool = False) -> Pairs:
+    """Return the pairs and, for everyone who played, drawn games against one more player.
+
+    That player has row `players` and should be held at the average. With `coloured` half of the
+    games are played with either colour. Their number of draws is NaN, because these games do not
+    show how often players draw.
+    """
+    rows = np.flatnonzero(pairs.played(players) > 0)
+    other = np.full(len(rows), players, dtype=np.int64)
+    sides = [(rows, other), (other, rows)] if coloured else [(rows, other)]
+    each = games / len(sides)
+    first = np.concatenate([pairs.first, *(side[0] for side in sides)])
+    second = np.concatenate([pairs.second, *(side[1] for side in sides)])
+    more = len(first) - len(pairs.first)
+    order = np.lexsort((second, first))
+    return Pairs(
+        first=first[order],
+        second=second[order],
+        weight=np.concatenate([pairs.weight, np.full(more, each)])[order],
+        points=np.concatenate([pairs.points, np.full(more, each / 2)])[order],
+        draws=np.concatenate([pairs.draws, np.full(more, np.nan)])[order],
+    )
 
 
 def gather_many(games: Games, coloured: bool) -> tuple[Ints, Ints, list[Floats]]:
