@@ -1,14 +1,12 @@
 """The performance function f: from ratings of opponents and a score to a performance rating.
 
 Source: [PRE]_ Lemma 1, equation (1). f_i(x) is the rating at which player i would have been
-expected to score what i scored, had the opponents been rated x. With ratings from before the
+expected to score what i scored, if the opponents were rated x. With ratings from before the
 tournament it is the TPR (its Def. 4); its fixed point is the equilibrium.
 
-The search for the roots of (1) [PRE]_, Lemma 1: how far, how long, and in NumPy.
-
-`canonical_kernels` searches in the same way, compiled.
-
-The performance function of a large tournament, player by player; see `canonical`.
+`PlainRoots` and `CompiledRoots` solve (1) in the same way, in NumPy side by side for all players,
+and compiled player by player: by Newton's steps inside a bracket that the signs found so far leave.
+They bisect where a step leaves the bracket, and in every other step after the first PATIENCE.
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ from equipoise.tournament.equilibrium.laplacian import (
     AHEAD,
     Model,
     Network,
-    elo_chances,
-    normal_chances,
+    surpluses,
 )
 from equipoise.tournament.equilibrium.network import BLOCK, model_of, network_of
 from equipoise.tournament.equilibrium.newton import LIMITS, Limits
@@ -37,33 +34,35 @@ from equipoise.tournament.equilibrium.solving import check_scale
 from equipoise.tournament.pairs import Pairs
 
 MAX_STEPS = 128
-#: Of Newton's first step; it doubles, so that far roots are reached too.
+#: A root is found when the next step is at most this long, rating points over the scale.
+TOLERANCE = 1e-9
+#: Longest first step of Newton's method; it doubles with every step, to reach distant roots.
 REACH = 500.0
-#: Steps before every other one is a bisection.
+#: Steps before every other one bisects.
 PATIENCE = 12
 
 
 class Roots(Protocol):
-    """Solves (1) for every player."""
+    """Solves (1) for every player; ratings are over the scale."""
 
     def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
-        """Return z with m_i = sum w psi(z_i - x_j) where defined; begin : of the search."""
+        """Return z with m_i = sum w psi(z_i - x_j) where defined.
+
+        begin : start of the search
+        tolerance : length of the last step
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class PlainRoots:
-    """The roots of all players' equations, found side by side in NumPy; over the scale.
-
-    Newton's steps inside a bracket that the signs found so far leave; bisection where they leave
-    it, and every other step once Newton had its chance.
-    """
+    """Finds the roots of all players' equations side by side, in NumPy."""
 
     pairs: Pairs
     curve: Curve
     advantage: float
 
     def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
-        """Return z with m_i = sum w psi(z_i - x_j) where defined; begin : of the search."""
+        """Return z with m_i = sum w psi(z_i - x_j) where defined; see `Roots`."""
         z = begin.copy()
         low, high = np.full(len(z), -np.inf), np.full(len(z), np.inf)
         unsolved = defined.copy()
@@ -80,7 +79,7 @@ class PlainRoots:
 
 
 def _next(z: Floats, over: Floats, slope: Floats, low: Floats, high: Floats, number: int) -> Floats:
-    """Return where step `number` leads, elementwise."""
+    """Return z after step `number`, elementwise."""
     reach = REACH * 2.0**number
     with np.errstate(divide="ignore", invalid="ignore"):
         there = z + np.clip(np.where(over == 0, 0.0, over / slope), -reach, reach)
@@ -93,7 +92,7 @@ def _next(z: Floats, over: Floats, slope: Floats, low: Floats, high: Floats, num
 def _equations(
     pairs: Pairs, x: Floats, z: Floats, curve: Curve, advantage: float
 ) -> tuple[Floats, Floats]:
-    """Return, of every player, m_i minus the score expected at z_i, and that score's slope."""
+    """Return m_i minus the score expected at z_i, and the slope of that score, of every player."""
     players = len(x)
     first, second, won = pairs.first, pairs.second, pairs.points
     lost = pairs.weight - won
@@ -109,12 +108,124 @@ def _equations(
     return over, slope
 
 
-#: A root is found when the next step is no longer, rating points over the scale.
-TOLERANCE = 1e-9
+class Search(NamedTuple):
+    """The search for the roots of N equations.
+
+    root : current values; low, high : brackets; moved : length of the last step, 0 where solved
+    over : residual of the equation; slope : its slope
+    """
+
+    root: Floats
+    low: Floats
+    high: Floats
+    moved: Floats
+    over: Floats
+    slope: Floats
+
+
+@inner_kernel
+def _evaluate(
+    low: int,
+    high: int,
+    network: Network,
+    model: Model,
+    x: Floats,
+    search: Search,
+    block: tuple[Floats, Floats],
+) -> None:
+    """Compute m_i minus the score expected of player i at root[i], and its slope.
+
+    Entries are computed in blocks, as vectors; solved rows are left out.
+    """
+    start, (over, steep) = network.start, block
+    last = len(network.other) - 1
+    for i in range(low, high):
+        search.over[i] = search.slope[i] = 0.0
+        if search.moved[i] == 0.0:
+            continue
+        for begin in range(start[i], start[i + 1], len(over)):
+            size = min(begin + len(over), start[i + 1]) - begin
+            for k in range(size):
+                e = begin + k
+                prefetch(x, network.other[min(e + AHEAD, last)])
+                t = search.root[i] - x[network.other[e]]
+                over[k] = t + model.advantage * network.side[e]
+            surpluses(begin, size, network, model, over, steep)
+            for k in range(size):
+                search.over[i] += over[k]
+                search.slope[i] += steep[k]
+
+
+@inner_kernel
+def _step(low: int, high: int, number: int, tolerance: float, search: Search) -> int:
+    """Take a step in every row; return the number of rows that are not solved yet."""
+    reach, unsolved = REACH * 2.0**number, 0
+    patient = number <= PATIENCE or number % 2 == 1
+    for i in range(low, high):
+        if search.moved[i] == 0.0:
+            continue
+        z, over = search.root[i], search.over[i]
+        search.low[i] = z if over > 0.0 else search.low[i]
+        search.high[i] = z if over < 0.0 else search.high[i]
+        newton = 0.0 if over == 0.0 else min(max(over / search.slope[i], -reach), reach)
+        there = z + newton
+        bracketed = search.low[i] > -math.inf and search.high[i] < math.inf
+        if bracketed and not (patient and search.low[i] <= there <= search.high[i]):
+            there = 0.5 * (search.low[i] + search.high[i])
+        search.root[i] = there
+        moved = abs(there - z)
+        search.moved[i] = moved if moved > tolerance else 0.0
+        unsolved += search.moved[i] > 0.0
+    return unsolved
+
+
+class CompiledRoots:
+    """Finds the roots of all players' equations player by player, compiled."""
+
+    def __init__(self, network: Network, model: Model, threads: int, chunk: int) -> None:
+        self._network, self._model = network, model
+        self._threads, self._chunk = threads, chunk
+
+    def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
+        """Return z with m_i = sum w psi(z_i - x_j) where defined; see `Roots`."""
+        size = len(x)
+        search = Search(
+            root=begin.copy(),
+            low=np.full(size, -np.inf),
+            high=np.full(size, np.inf),
+            moved=np.where(defined, np.inf, 0.0),
+            over=np.zeros(size),
+            slope=np.zeros(size),
+        )
+
+        def rows(number: int, low: int, high: int) -> None:
+            network, model = self._network, self._model
+            block = np.empty(BLOCK), np.empty(BLOCK)
+            for step in range(MAX_STEPS):
+                _evaluate(low, high, network, model, x, search, block)
+                if not _step(low, high, step, tolerance, search):
+                    break
+
+        with Workers(self._threads) as workers:
+            workers.each_chunk(size, self._chunk, rows)
+        if np.any(search.moved):
+            left = float(np.max(np.abs(search.over[search.moved > 0])))
+            raise ConvergenceError("a performance rating", MAX_STEPS, left)
+        return search.root
+
+
+def compiled_roots(
+    pairs: Pairs, players: int, curve: Curve, advantage: float, threads: int, chunk: int
+) -> CompiledRoots | None:
+    """Return the compiled `Roots` of a tournament; None if kernels do not know the curve."""
+    model = model_of(curve, advantage)
+    if model is None:
+        return None
+    return CompiledRoots(network_of(pairs, players), model, threads, chunk)
 
 
 class PerformanceFunction:
-    """f of one tournament, to be asked again and again.
+    """The function f of one tournament, to be evaluated many times.
 
     advantage : rating points added to the first of every pair
     """
@@ -146,11 +257,11 @@ class PerformanceFunction:
     def __call__(
         self, ratings: Floats, tolerance: float = TOLERANCE, start: Floats | None = None
     ) -> Floats:
-        """Return f(ratings), shape (N,); NaN for players without games, all won or none won.
+        """Return f(ratings), shape (N,); NaN for players without games, and with 0 % or 100 %.
 
-        ratings : shape (N,), finite for everyone who played
+        ratings : shape (N,), finite for all players with games
         tolerance : length of the last step, rating points over the scale
-        start : where the search begins, by default at `ratings`
+        start : start of the search; None: `ratings`
         Raises : ConvergenceError
         """
         known = bool(np.all(np.isfinite(ratings[self._plays])))
@@ -160,139 +271,3 @@ class PerformanceFunction:
         begin = x if start is None else (start - middle) / self._scale
         roots = self._roots(x, np.where(self._defined, begin, 0.0), self._defined, tolerance)
         return np.where(self._defined, self._scale * roots + middle, np.nan)
-
-
-class Search(NamedTuple):
-    """Where the roots of N equations are looked for.
-
-    root : best known; low, high : brackets; moved : length of the last step, 0 where solved
-    over : what is left of the equation; slope : its slope
-    """
-
-    root: Floats
-    low: Floats
-    high: Floats
-    moved: Floats
-    over: Floats
-    slope: Floats
-
-
-@inner_kernel
-def _evaluate(
-    low: int,
-    high: int,
-    network: Network,
-    model: Model,
-    x: Floats,
-    search: Search,
-    block: tuple[Floats, Floats],
-) -> None:
-    """Compute m_i minus the score that player i is expected to make at root[i], and its slope.
-
-    Entries are computed in blocks, as vectors; rows that are solved are left out.
-    """
-    start, (over, steep) = network.start, block
-    last = len(network.other) - 1
-    for i in range(low, high):
-        search.over[i] = search.slope[i] = 0.0
-        if search.moved[i] == 0.0:
-            continue
-        for begin in range(start[i], start[i + 1], len(over)):
-            size = min(begin + len(over), start[i + 1]) - begin
-            for k in range(size):
-                e = begin + k
-                prefetch(x, network.other[min(e + AHEAD, last)])
-                t = search.root[i] - x[network.other[e]]
-                over[k] = t + model.advantage * network.side[e]
-            _chances(begin, size, network, model, over, steep)
-            for k in range(size):
-                search.over[i] += over[k]
-                search.slope[i] += steep[k]
-
-
-@inner_kernel
-def _chances(
-    begin: int, size: int, network: Network, model: Model, over: Floats, steep: Floats
-) -> None:
-    """Replace differences by y - w psi(t), without cancellation, and write w psi'(t)."""
-    weight, points = network.weight, network.points
-    if model.normal:
-        for k in range(size):
-            up, down, slope = normal_chances(over[k], model.rate)
-            won = points[begin + k]
-            over[k] = won * down - (weight[begin + k] - won) * up
-            steep[k] = weight[begin + k] * slope
-    else:
-        for k in range(size):
-            up, down, slope = elo_chances(over[k], model.rate, model.nu)
-            won = points[begin + k]
-            over[k] = won * down - (weight[begin + k] - won) * up
-            steep[k] = weight[begin + k] * slope
-
-
-@inner_kernel
-def _step(low: int, high: int, number: int, tolerance: float, search: Search) -> int:
-    """Take a step in every row; return how many are not solved yet."""
-    reach, unsolved = REACH * 2.0**number, 0
-    patient = number <= PATIENCE or number % 2 == 1
-    for i in range(low, high):
-        if search.moved[i] == 0.0:
-            continue
-        z, over = search.root[i], search.over[i]
-        search.low[i] = z if over > 0.0 else search.low[i]
-        search.high[i] = z if over < 0.0 else search.high[i]
-        newton = 0.0 if over == 0.0 else min(max(over / search.slope[i], -reach), reach)
-        there = z + newton
-        bracketed = search.low[i] > -math.inf and search.high[i] < math.inf
-        if bracketed and not (patient and search.low[i] <= there <= search.high[i]):
-            there = 0.5 * (search.low[i] + search.high[i])
-        search.root[i] = there
-        moved = abs(there - z)
-        search.moved[i] = moved if moved > tolerance else 0.0
-        unsolved += search.moved[i] > 0.0
-    return unsolved
-
-
-class CompiledRoots:
-    """The roots of all players' equations, player by player; over the scale."""
-
-    def __init__(self, network: Network, model: Model, threads: int, chunk: int) -> None:
-        self._network, self._model = network, model
-        self._threads, self._chunk = threads, chunk
-
-    def __call__(self, x: Floats, begin: Floats, defined: Flags, tolerance: float) -> Floats:
-        """Return z with m_i = sum w psi(z_i - x_j) where defined; begin : of the search."""
-        size = len(x)
-        search = Search(
-            root=begin.copy(),
-            low=np.full(size, -np.inf),
-            high=np.full(size, np.inf),
-            moved=np.where(defined, np.inf, 0.0),
-            over=np.zeros(size),
-            slope=np.zeros(size),
-        )
-
-        def rows(number: int, low: int, high: int) -> None:
-            network, model = self._network, self._model
-            block = np.empty(BLOCK), np.empty(BLOCK)
-            for step in range(MAX_STEPS):
-                _evaluate(low, high, network, model, x, search, block)
-                if not _step(low, high, step, tolerance, search):
-                    break
-
-        with Workers(self._threads) as workers:
-            workers.each_chunk(size, self._chunk, rows)
-        if np.any(search.moved):
-            left = float(np.max(np.abs(search.over[search.moved > 0])))
-            raise ConvergenceError("a performance rating", MAX_STEPS, left)
-        return search.root
-
-
-def compiled_roots(
-    pairs: Pairs, players: int, curve: Curve, advantage: float, threads: int, chunk: int
-) -> CompiledRoots | None:
-    """Return what finds roots; None: kernels do not know the curve."""
-    model = model_of(curve, advantage)
-    if model is None:
-        return None
-    return CompiledRoots(network_of(pairs, players), model, threads, chunk)
