@@ -236,7 +236,7 @@ def test_games_that_weigh_too_unevenly_have_no_error_bars() -> None:
 def test_an_advantage_that_runs_away_is_refused() -> None:
     """White won both of a-b and b-a, and lost once: a - b + h = 0 and psi(b - a + h) = 1."""
     games = Games.from_arrays(list("aba"), list("bab"), [1.0, 1.0, 0.0], coloured=True)
-    with pytest.raises(InvalidDataError, match="colours and ratings can be told apart"):
+    with pytest.raises(InvalidDataError, match="effect of colours can be separated"):
         performance(games, colour_advantage="estimate")
 
 

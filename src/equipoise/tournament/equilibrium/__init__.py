@@ -1,1 +1,1 @@
-"""Performance rating equilibrium: solving, its constant, what is estimated beside it."""
+"""Performance rating equilibrium: solution, additive constant, advantage and draws, errors."""
