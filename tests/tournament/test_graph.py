@@ -194,6 +194,26 @@ print(existence(pairs, 500).exists, "numba" in sys.modules)
     assert done.stdout.split() == ["True", "False"]
 
 
+def test_the_table_of_a_small_tournament_does_not_load_a_compiler() -> None:
+    """Loading it takes longer than everything else together."""
+    code = """
+import sys
+import numpy as np
+from equipoise.data.games import Games
+from equipoise.tournament.tournament import performance
+white, black = np.triu_indices(4, 1)
+games = Games(
+    player_ids=np.arange(4),
+    white=white.astype(np.int64),
+    black=black.astype(np.int64),
+    points=np.array([1.0, 0.5, 0.0, 0.5, 1.0, 0.5]),
+)
+print(performance(games).exists, "numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
 def test_how_few_points_were_taken_does_not_matter() -> None:
     """A thousandth of a point is a point: the upper player is then not out of reach."""
     assert not found(2, [(0, 1, 5.0, 5.0)]).exists

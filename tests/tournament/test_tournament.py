@@ -251,4 +251,4 @@ def test_a_model_of_draws_leaves_the_ratings_before_the_tournament_alone() -> No
 
 def test_with_players_held_the_reason_is_about_the_others() -> None:
     found = performance(UPSET, anchors={"A": 2000.0, "B": 2400.0})
-    assert found.reasons[0].startswith("Finite ratings predict the score of everybody whose rating")
+    assert found.reasons[0].startswith("Finite ratings predict the score of every player whose")
