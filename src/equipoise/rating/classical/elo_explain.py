@@ -29,13 +29,13 @@ from equipoise.rating.state import State
 def explain(system: Elo, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
     single = single_match(system, before, history, match)
-    alone, i = single.history, row - int(history.offsets[match])
-    job = system.job(single.before, alone, 0, 1)
-    by_team, _ = team_strengths(job.table, job.matches, job.own, 0, alone.participations)
-    strength = by_team[alone.team]
-    place, scores = places(alone), single.scores(i)
-    teams = opposing_teams(alone, i)
-    k = system.k * float(alone.weights()[0])
+    isolated, i = single.history, row - int(history.offsets[match])
+    job = system.job(single.before, isolated, 0, 1)
+    by_team, _ = team_strengths(job.table, job.matches, job.own, 0, isolated.participations)
+    strength = by_team[isolated.team]
+    place, scores = places(isolated), single.scores(i)
+    teams = opposing_teams(isolated, i)
+    k = system.k * float(isolated.weights()[0])
     slope = math.log(10.0) / system.scale
     opponents = []
     for ids, rows in teams:
@@ -75,7 +75,7 @@ def _quantities(
             name="strength",
             value=strength,
             unit="points",
-            meaning="the team's mean rating before the match, with what playing at home gives",
+            meaning="the team's mean rating before the match, with the home advantage",
         ),
         Quantity(
             name="expected score",

@@ -1,6 +1,6 @@
-"""Why a Glicko rating changed: every opponent's game, weighed by how certain the opponent is.
+"""Why a Glicko rating changed: the games, with more weight if an opponent's rating is certain.
 
-Source: [G1]_ step 2; the change is a sum over games, so it splits exactly.
+Source: [G1]_ step 2; the change is a sum over games, so its parts add up exactly.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from equipoise.rating.state import State
 def explain(system: Glicko, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
     single = single_match(system, before, history, match)
-    alone, i = single.history, row - int(history.offsets[match])
+    isolated, i = single.history, row - int(history.offsets[match])
     # The participations of a single match are its players, in order.
-    ratings = single.before.table[alone.player, RATING]
+    ratings = single.before.table[isolated.player, RATING]
     widths = [widened(float(one), system.settings()) for one in single.trace["deviation_before"]]
     g = np.array([opponent_weight(one) for one in widths])
-    precision = 1.0 / float(single.after.table[alone.player[i], DEVIATION]) ** 2
+    precision = 1.0 / float(single.after.table[isolated.player[i], DEVIATION]) ** 2
     expected = chance(Q * g * (ratings[i] - ratings), "logistic")
-    unit = float(alone.weights()[0]) * Q / precision
-    place, scores = places(alone), single.scores(i)
-    ids = alone.player_ids[alone.player].tolist()
+    unit = float(isolated.weights()[0]) * Q / precision
+    place, scores = places(isolated), single.scores(i)
+    ids = isolated.player_ids[isolated.player].tolist()
     opponents = [
         Opponent(
             player=ids[j],
@@ -61,19 +61,19 @@ def explain(system: Glicko, before: State, history: History, match: int, row: in
 
 
 def _quantities(deviation: float, precision: float) -> list[Quantity]:
-    told = precision - 1.0 / deviation**2
+    information = precision - 1.0 / deviation**2
     return [
         Quantity(
             name="widened deviation",
             value=deviation,
             unit="points",
-            meaning="the deviation with what the match adds beforehand",
+            meaning="the deviation before the match plus the drift of a match",
         ),
         Quantity(
             name="d",
-            value=math.inf if told <= 0 else math.sqrt(1.0 / told),
+            value=math.inf if information <= 0 else math.sqrt(1.0 / information),
             unit="points",
-            meaning="deviation of a rating that were known from this match alone",
+            meaning="deviation of a rating estimated from this match alone",
         ),
         Quantity(
             name="share of the surprise",

@@ -1,12 +1,12 @@
-"""Why an Elo-MMR rating changed: how the performance came about, and what it weighs.
+"""Why an Elo-MMR rating changed: the performance, and the weights of all performances.
 
 Source: [EM]_ section 3. The new rating is a mean of the remembered performances (section 3.2),
 
     mu = sum W_k p_k / sum W_k,   W_k = w_k (pi^2/6) tanh(z)/z,  z = (mu - p_k)/(2 beta_bar_k),
 
-with W_0 = w_0 for the Gaussian part; so the change is the sum of W_k (p_k - mu_before)/sum W, which
-gives every performance a part of it. The performance itself is where the terms of Q of all
-opponents balance (Theorem 3.2): a term over -Q' is what that one result moved it by, to first
+with W_0 = w_0 for the Gaussian part. So the change is the sum of W_k (p_k - mu_before)/sum W, and
+every performance has a part of it. The performance is the zero of the sum of the terms of Q of all
+opponents (Theorem 3.2): a term over -Q' is the change of the performance by that result, to first
 order.
 """
 
@@ -49,15 +49,15 @@ from equipoise.rating.single_match import (
 )
 from equipoise.rating.state import State
 
-#: A performance that no field can show: tanh is 1 to the last bit whatever the parameters.
+#: A performance beyond all others: tanh is 1 to the last bit for all parameters.
 _BOUNDLESS = 1e12
 
 
 class _Field(NamedTuple):
-    """The match as its round began: everyone diffused.
+    """The match after the diffusion of all its players.
 
     state : of its players, after Algorithm 2
-    the_round : what the match is to all of them
+    the_round : the match's parameters, the same for all of them
     delta : shape (n,), deviation of every performance, rating points
     """
 
@@ -104,7 +104,7 @@ def _diffused(system: EloMMRParameters, single: SingleMatch) -> _Field:
 
 
 def _counted(system: EloMMRParameters, rating: Floats, i: int) -> Floats:
-    """Return 1 for all who count for player i, or for the nearest-rated alone (READINGS B6)."""
+    """Return 1 for the players who count for player i, else 0 (READINGS B6)."""
     if system.opponents is None or system.opponents >= len(rating) - 1:
         return np.ones(len(rating))
     distance = np.abs(rating - rating[i])
@@ -136,7 +136,7 @@ def _terms(
 def _opponents(
     system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, performance: float
 ) -> list[Opponent]:
-    """Return what every opponent's result moved the performance by, to first order."""
+    """Return the opponents with the change of the performance by each, to first order."""
     # Q is smooth on the scale of delta; a central difference over 1e-4 of it is exact to 1e-8.
     step = 1e-4 * float(field.delta.min())
     around = [_terms(system, single, field, i, performance + side * step) for side in (-1, 1)]
@@ -168,7 +168,7 @@ def _remembered(
     i: int,
     matches: list[tuple[object, float]],
 ) -> list[Remembered]:
-    """Return the performances whose weighted mean the new rating is, newest first."""
+    """Return the performances whose weighted mean is the new rating, newest first."""
     player, rating_before = single.after.table[i], float(single.trace["rating_before"][i])
     rating = float(player[RATING])
     if system.gaussian:
@@ -200,7 +200,7 @@ def _remembered(
 
 
 def _kept_share(system: EloMMRParameters, single: SingleMatch, i: int) -> float:
-    """Return what the Gaussian belief before the match weighs in the one after it."""
+    """Return the share of the Gaussian belief before the match in the belief after it."""
     field = _diffused(system, single)
     return float(field.state.table[i, WEIGHT] / single.after.table[i, WEIGHT])
 
@@ -219,7 +219,7 @@ def _logistic_weights(single: SingleMatch, i: int, rating: float) -> tuple[Float
 
 
 def _contributions(remembered: list[Remembered]) -> list[Contribution]:
-    """Return the change by what it comes from: this match, those before, everything older."""
+    """Return the change by this match, by earlier performances, and by the prior."""
     newest, *older, prior = remembered
     parts = [
         Contribution(
@@ -241,7 +241,7 @@ def _contributions(remembered: list[Remembered]) -> list[Contribution]:
         Contribution(
             name="prior",
             change=prior.change,
-            reason=f"where the rating began and what has faded into it: "
+            reason=f"the initial rating and performances merged with it: "
             f"{prior.performance:.0f} with weight {prior.weight:.1%}",
         )
     )
@@ -253,7 +253,7 @@ def _still(count: int) -> str:
 
 
 def _bounds(system: EloMMRParameters, field: _Field, i: int) -> tuple[float, float]:
-    """Return the changes that an endlessly bad and an endlessly good performance would make."""
+    """Return the changes by an infinitely bad and an infinitely good performance."""
     changes = []
     for performance in (-_BOUNDLESS, min(_BOUNDLESS, field.the_round.ceiling)):
         state = field.state.copy()
@@ -286,25 +286,25 @@ def _quantities(
             name="deviation of a performance",
             value=math.sqrt(field.the_round.beta2),
             unit="points",
-            meaning="beta: how far one performance strays from the skill",
+            meaning="beta: standard deviation of one performance around the skill",
         ),
         Quantity(
             name="expected place",
             value=1.0 + (1.0 - float(trace["expected"][i])) * others,
             unit="places",
-            meaning="of someone who performs exactly at the rating",
+            meaning="of a player who performs exactly at the rating",
         ),
         Quantity(
             name="place",
             value=float(places(single.history)[i]),
             unit="places",
-            meaning="as it was; ties share the best",
+            meaning="the actual place; tied players share the best of their places",
         ),
         Quantity(
             name="performance",
             value=shown,
             unit="points",
-            meaning="where wins, ties and losses against this field balance",
+            meaning="the rating at which wins, ties and losses in this match balance",
         ),
     ]
     if system.opponents is not None:
@@ -312,7 +312,7 @@ def _quantities(
         found.append(
             Quantity(
                 name="opponents counted",
-                # The player's own term counts too, but is nobody's result.
+                # The player's own term counts too, but is no opponent's result.
                 value=float(counted.sum()) - 1.0,
                 unit="players",
                 meaning=f"of {others}, with opponents={system.opponents}: {FEW_OPPONENTS}",

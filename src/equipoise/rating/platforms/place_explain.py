@@ -1,8 +1,8 @@
-"""What explanations of `codeforces` and `topcoder` share: a performance, opponent by opponent.
+"""Explaining a performance of `codeforces` or `topcoder` by opponents.
 
-Both infer the performance from an expected and an actual place, and these differ by the sum over
-all opponents of (score - expected score). So every opponent has a part of the way from rating to
-performance, in proportion to that, and the parts add up.
+Both infer the performance from an expected and an actual place, which differ by the sum over all
+opponents of (score - expected score). So performance minus rating is divided among the opponents in
+proportion to that, and the parts add up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from equipoise.data.explanation import Contribution
 from equipoise.rating.single_match import DUEL_BY_RESULT, PLAYERS_BY_RESULT, SingleMatch
 from equipoise.rating.system import RatingSystem
 
-#: Where the places differ by less, the quotient of two small numbers gives way to its limit.
+#: If the places differ by less, the quotient of two small numbers is replaced by its limit.
 _SAME_PLACE = 1e-7
 
 
@@ -29,11 +29,11 @@ def effects_of_opponents(
     *,
     scores: Floats | None = None,
 ) -> Floats:
-    """Return what every participation's result moved the performance of `i` by, shape (n,).
+    """Return how much every participation's result changed the performance of `i`, shape (n,).
 
-    expected : shape (n,), chance of `i` to beat each
-    points_a_place : what one place would move the performance by, at the expected place
-    way : of `i`, from the rating before to the performance before the match's ceiling
+    expected : shape (n,), expected score of `i` against each
+    points_a_place : change of the performance by one place, at the expected place
+    way : performance before the match's ceiling minus rating, of `i`
     scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
     """
     surplus: Floats = (single.scores(i) if scores is None else scores) - expected
@@ -53,7 +53,7 @@ def contributions_by_result(
     *,
     scores: Floats | None = None,
 ) -> list[Contribution]:
-    """Return the change by result: what was won, tied and lost, each `share` of its effect.
+    """Return the change by result: wins, ties and losses, each `share` of their effect.
 
     scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
     """
@@ -78,7 +78,7 @@ def contributions_by_result(
 def capped_performance(
     single: SingleMatch, i: int, performance: float, share: float
 ) -> list[Contribution]:
-    """Return what the match's ceiling took, if it did (READINGS B8)."""
+    """Return the change by the match's ceiling, if it capped the performance (READINGS B8)."""
     counted = float(single.trace["performance"][i])
     if counted >= performance:
         return []
@@ -92,11 +92,11 @@ def capped_performance(
 
 
 def changes_at_the_ends(system: RatingSystem, single: SingleMatch, i: int) -> tuple[float, float]:
-    """Return what finishing last and first, alone, would have done to the rating."""
+    """Return the changes of rating for finishing last and first, without ties."""
     changes = []
-    for alone in (np.inf, -np.inf):
+    for extreme in (np.inf, -np.inf):
         rank = single.history.rank.astype(np.float64)
-        rank[i] = alone
+        rank[i] = extreme
         dense = np.unique(rank, return_inverse=True)[1].reshape(-1).astype(np.int64)
         trace = single.with_result(system, dense).trace
         changes.append(float(trace["rating"][i] - trace["rating_before"][i]))

@@ -1,4 +1,4 @@
-"""Why a TopCoder rating changed: the way to the performance, opponent by opponent, and the cap.
+"""Why a TopCoder rating changed: the performance, opponent by opponent, and the cap.
 
 Source: [TC]_. The performance is mu + C (invPhi(e/n) - invPhi(a/n)), and e - a is the sum over the
 opponents of (score - expected score).
@@ -43,8 +43,8 @@ def explain(system: TopCoder, before: State, history: History, match: int, row: 
         single.before.table[:, DEVIATION].copy(),
         float(single.history.weights()[0]),
     )
-    apart_by = float(single.trace["performance"][i] - single.trace["rating_before"][i])
-    step = step_of(player, apart_by, weight, system.settings())
+    surplus = float(single.trace["performance"][i] - single.trace["rating_before"][i])
+    step = step_of(player, surplus, weight, system.settings())
     spread = spread_of_field(rating, volatility)
     deviation = np.hypot(volatility[i], volatility) / math.sqrt(weight)
     expected = chance((rating[i] - rating) / deviation, "normal")
@@ -67,12 +67,12 @@ def explain(system: TopCoder, before: State, history: History, match: int, row: 
 
 
 def _expected_above(single: SingleMatch, i: int) -> float:
-    """Return e - 1/2: how many others were expected ahead."""
+    """Return e - 1/2, the expected number of other players ahead."""
     return (1.0 - float(single.trace["expected"][i])) * (len(single.history.rank) - 1)
 
 
 def _points_a_place(single: SingleMatch, i: int, spread: float) -> float:
-    """Return C/(n density): what a place moves the performance by, at the expected place."""
+    """Return C/(n density), the change of the performance by a place, at the expected place."""
     n = len(single.history.rank)
     above = _expected_above(single, i) + 0.5
     z = lower_normal_quantile(min(above, n - above) / n)
@@ -80,15 +80,15 @@ def _points_a_place(single: SingleMatch, i: int, spread: float) -> float:
 
 
 def _capped(step: Step, contest: int) -> list[Contribution]:
-    """Return what the cap took, if it did."""
+    """Return the change by the cap, if it applied."""
     if abs(step.target) <= step.cap:
         return []
     return [
         Contribution(
             name="the cap",
             change=math.copysign(step.cap, step.target) - step.target,
-            reason=f"contest {contest} of this player changes a rating "
-            f"by {step.cap:.0f} points at most",
+            reason=f"contest {contest} of this player changes the rating "
+            f"by at most {step.cap:.0f} points",
         )
     ]
 
@@ -96,20 +96,20 @@ def _capped(step: Step, contest: int) -> list[Contribution]:
 def _quantities(
     single: SingleMatch, i: int, spread: float, step: Step, performance: float
 ) -> list[Quantity]:
-    """Return places, spread, performance and what limits the change."""
+    """Return places, spread, performance and the limits of the change."""
     scores: Floats = single.scores(i)
     return [
         Quantity(
             name="expected place",
             value=1.0 + _expected_above(single, i),
             unit="places",
-            meaning="1 and the chance of every other player to finish ahead",
+            meaning="1 plus the probability of every other player to finish ahead",
         ),
         Quantity(
             name="place",
             value=len(scores) - float(np.sum(scores) - 0.5),
             unit="places",
-            meaning="as it was; those who tie share the mean of their places",
+            meaning="the actual place; tied players share the mean of their places",
         ),
         Quantity(
             name="spread of the field",
@@ -121,14 +121,14 @@ def _quantities(
             name="performance",
             value=performance,
             unit="points",
-            meaning="the rating, moved by C times the distance of the places as normal deviates",
+            meaning="the rating plus C times the difference of the places as normal quantiles",
         ),
         *ceiling_quantity(single.history),
         Quantity(
             name="share",
             value=step.share,
             unit="",
-            meaning="of the way from rating to performance, the change before the cap: w/(1 + w)",
+            meaning="change before the cap over (performance - rating): w/(1 + w)",
         ),
         Quantity(
             name="cap", value=step.cap, unit="points", meaning="the largest change of this contest"

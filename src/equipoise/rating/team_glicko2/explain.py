@@ -1,8 +1,8 @@
 """Why a team Glicko-2 rating changed: from the performance to the change, step by step.
 
-Source: [TG2]_ sections 4-8; numbers in brackets are its equations. The change is what the result
-gives [24], what the performance within the team adds or takes [26], and, where they are used, what
-`conserve`, the bound [30] and the player's share of the match do to it.
+Source: [TG2]_ sections 4-8; numbers in brackets are its equations. The change is the sum of the
+change by the result [24], the correction for the performance within the team [26], and, if they are
+used, the corrections by `conserve`, the bound [30] and the player's share of the match.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _unscaled(system: TeamGlicko2, single: SingleMatch, i: int) -> tuple[float, 
 
 
 def _change(system: TeamGlicko2, single: SingleMatch, i: int, rank: Ints) -> float:
-    """Return the change under another setting and result, in a match shared wholly."""
+    """Return the change with other parameters and another result, at a share of 1."""
     match = replace(single.history, share=None, rank=rank)
     trace = rate_isolated(system, match, single.before).trace
     return float(trace["rating"][i] - trace["rating_before"][i])
@@ -122,7 +122,7 @@ def _score(single: SingleMatch, i: int) -> float:
 
 
 def _opponent(single: SingleMatch, i: int) -> Opponent:
-    """Return the opposing team as the one opponent that it is [11], [12]."""
+    """Return the opposing team as one opponent [11], [12]."""
     match, trace = single.history, single.trace
     [(ids, rows)] = opposing_teams(match, i)
     score = _score(single, i)
@@ -145,7 +145,7 @@ def _relative_to_roles(single: SingleMatch, performance: Floats) -> Floats:
 
 
 def _performances(system: TeamGlicko2, single: SingleMatch, i: int) -> list[Quantity]:
-    """Return what z is made of [5]-[7]; nothing where nobody has a performance."""
+    """Return the quantities that z is computed from [5]-[7]; none without performances."""
     match = single.history
     if match.performance is None:
         return []
@@ -165,7 +165,7 @@ def _performances(system: TeamGlicko2, single: SingleMatch, i: int) -> list[Quan
                 name="performance for the role",
                 value=float(compared[i]),
                 unit="",
-                meaning="in deviations from the mean of the role so far",
+                meaning="in standard deviations from the mean of the role so far",
             )
         )
     own = compared[match.team == match.team[i]]
@@ -176,7 +176,7 @@ def _performances(system: TeamGlicko2, single: SingleMatch, i: int) -> list[Quan
             name="mean of the team",
             value=float(known.mean()) if len(known) else math.nan,
             unit="",
-            meaning="of those who have a performance (6)",
+            meaning="of the players with a performance (6)",
         ),
         Quantity(
             name="deviation in the team",
@@ -188,7 +188,7 @@ def _performances(system: TeamGlicko2, single: SingleMatch, i: int) -> list[Quan
 
 
 def _quantities(system: TeamGlicko2, single: SingleMatch, i: int) -> list[Quantity]:
-    """Return the numbers on the way, in the order of the document."""
+    """Return the numbers of the computation, in the order of the document."""
     trace, opponent = single.trace, _opponent(single, i)
     phi = opponent.deviation / GLICKO2_SCALE
     difference = (float(trace["rating_before"][i]) - opponent.rating) / GLICKO2_SCALE
@@ -200,36 +200,36 @@ def _quantities(system: TeamGlicko2, single: SingleMatch, i: int) -> list[Quanti
             name="z",
             value=float(trace["z"][i]),
             unit="",
-            meaning="standing within the team, in deviations (8)",
+            meaning="performance relative to the team, in standard deviations (8)",
         ),
         Quantity(
             name="g",
             value=opponent_weight(phi),
             unit="",
-            meaning="how much the match tells: 1 against a team whose ratings are certain (13)",
+            meaning="weight of the match: 1 against a team whose ratings are certain (13)",
         ),
         Quantity(
             name="v",
             value=GLICKO2_SCALE**2 / information if information > 0 else math.inf,
             unit="points^2",
-            meaning="variance of a rating that were known from this match alone (15)",
+            meaning="variance of a rating estimated from this match alone (15)",
         ),
         Quantity(
             name="volatility",
             value=float(trace["volatility"][i]),
             unit="",
-            meaning=f"how unsteady the player is; {trace['volatility_before'][i]:.5f} before (20)",
+            meaning=f"how much the rating varies; {trace['volatility_before'][i]:.5f} before (20)",
         ),
         Quantity(
             name="factor",
             value=float(trace["factor"][i]),
             unit="",
-            meaning="what the result's change is multiplied by (25)",
+            meaning="multiplies the change by the result (25)",
         ),
         Quantity(
             name="form",
             value=float(trace["form"][i]),
             unit="",
-            meaning="moving mean of z after the match; it never enters the rating (34)",
+            meaning="moving mean of z after the match; it does not change the rating (34)",
         ),
     ]
