@@ -26,7 +26,7 @@ from equipoise.errors import Sweep, require
 from equipoise.numeric.graph import PLAIN_LIMIT, components_and_classes
 from equipoise.tournament.pairs import Pairs
 
-Standing: TypeAlias = Literal["same", "above", "below", "incomparable"]
+Relation: TypeAlias = Literal["same", "above", "below", "incomparable"]
 
 #: `PLAIN_LIMIT` for more than 500 players, whose ratings are computed by compiled code in any case.
 PLAIN_LIMIT_OF_MANY = 20_000
@@ -81,7 +81,7 @@ class Existence:
         rows = zip(self.above, self.below, self.games.tolist(), least.tolist(), strict=True)
         return tuple(Sweep(named[a], named[b], games, by) for a, b, games, by in rows)
 
-    def standing(self, a: int, b: int, *, matrix_limit: int = MATRIX_LIMIT) -> Standing:
+    def relation(self, a: int, b: int, *, matrix_limit: int = MATRIX_LIMIT) -> Relation:
         """Return the relation of class a to class b by chains of sweeps.
 
         matrix_limit : up to so many classes the relation is looked up in a matrix, else searched
