@@ -259,7 +259,7 @@ def did_you_mean(wanted: str, known: Iterable[object]) -> str:
     return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
 
 
-def newcomers_told(newcomers: Sequence[object], known: Iterable[object], where: str) -> list[str]:
+def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: str) -> list[str]:
     """Return a note on players who count as newcomers, in a list; empty without newcomers.
 
     known : ids that are searched for likely misspellings

@@ -141,16 +141,14 @@ def check_system(pool: PoolState, system: RatingSystem) -> None:
 def _other_system(saved: RatingSystem, given: RatingSystem) -> str:
     """Return how the system differs from the one that made the state, as a sentence."""
     if saved.name != given.name:
-        return (
-            f"to go on, the system must be the same: the state is of {saved.name}, not {given.name}"
-        )
+        return f"the system must be the same: the state is of {saved.name}, not {given.name}"
     before, now = parameters_of(saved), parameters_of(given)
     changed = [
         f"{name} was {before[name]}, not {now[name]}"
         for name in before
         if before[name] != now[name]
     ]
-    return f"to go on, the parameters of {saved.name} must be the same: {', '.join(changed)}"
+    return f"the parameters of {saved.name} must be the same: {', '.join(changed)}"
 
 
 def _check_home(system: RatingSystem, history: History) -> None:

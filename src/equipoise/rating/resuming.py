@@ -139,7 +139,7 @@ def _check_same_times(pool: PoolState, history: History) -> None:
     if pool.last_order is not None and history.time is not None:
         raise ConflictError(
             f"the saved state was rated by an order without dates, up to {pool.last_order}, and "
-            "this history has dates: go on with the order, or rate the whole history again"
+            "this history has dates: continue with the order, or rate the complete history again"
         )
 
 
