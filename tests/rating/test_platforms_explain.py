@@ -115,7 +115,7 @@ def test_the_cap_has_a_part_of_its_own() -> None:
     assert found.rating - found.rating_before == pytest.approx(900.0, abs=1e-9)
     cap = found.contributions[-1]
     assert (cap.name, value(found, "cap")) == ("the cap", 900.0)
-    assert "contest 1 of this player changes a rating by 900 points at most" in cap.reason
+    assert "contest 1 of this player changes the rating by at most 900 points" in cap.reason
     uncapped = value(found, "share") * (value(found, "performance") - found.rating_before)
     assert cap.change == pytest.approx(900.0 - uncapped, abs=1e-9)
     assert value(found, "volatility") == found.deviation

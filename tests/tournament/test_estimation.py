@@ -56,7 +56,7 @@ def test_colours_that_go_with_the_players_tell_nothing():
         points=[0.5, 1, 0.5, 0.5],
         coloured=True,
     )
-    with pytest.raises(InvalidDataError, match="colours and ratings can be told apart"):
+    with pytest.raises(InvalidDataError, match="effect of colours can be separated"):
         performance_equilibrium(games, colour_advantage="estimate")
 
 

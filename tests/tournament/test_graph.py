@@ -69,14 +69,14 @@ def test_sweeps_tell_exactly_the_cuts_at_which_non_dominance_fails(tournament) -
         closed = []
         for size in range(1, len(numbers)):
             for chosen in combinations(numbers, size):
-                ups = {a for a in numbers for b in chosen if answer.standing(a, b) == "above"}
+                ups = {a for a in numbers for b in chosen if answer.relation(a, b) == "above"}
                 if ups <= set(chosen):
                     closed.append({i for i in component if answer.class_of[i] in chosen})
         cuts = slow.dominated_cuts(component, results)
         assert sorted(map(sorted, cuts)) == sorted(map(sorted, closed))
         for a, b in zip(answer.above, answer.below, strict=True):
             if a in numbers:
-                over = {i for i in component if answer.standing(answer.class_of[i], a) == "above"}
+                over = {i for i in component if answer.relation(answer.class_of[i], a) == "above"}
                 winners = over | set(answer.members(a).tolist())
                 assert winners in cuts
                 assert not winners & set(answer.members(b).tolist())
@@ -115,7 +115,7 @@ def test_the_partial_order_is_reachability(tournament) -> None:
     matrix, search = found(players, results), found(players, results)
     arcs = slow.took_points(results)
     searched = {
-        (a, b): search.standing(a, b, matrix_limit=0)
+        (a, b): search.relation(a, b, matrix_limit=0)
         for a, b in product(range(search.classes), repeat=2)
     }
     apart = []
@@ -123,7 +123,7 @@ def test_the_partial_order_is_reachability(tournament) -> None:
         first, second = int(matrix.members(a)[0]), int(matrix.members(b)[0])
         down, up = second in slow.reachable(first, arcs), first in slow.reachable(second, arcs)
         names = {(1, 1): "same", (1, 0): "above", (0, 1): "below", (0, 0): "incomparable"}
-        assert matrix.standing(a, b) == standing == names[down, up]
+        assert matrix.relation(a, b) == standing == names[down, up]
         if a < b and not (down or up) and matrix.component[first] == matrix.component[second]:
             apart.append([a, b])
     assert matrix.incomparable_pairs().tolist() == apart
@@ -172,8 +172,8 @@ def test_long_chains_need_no_recursion(plain) -> None:
     chain = [(i, i + 1, 1.0, 1.0) for i in range(players - 1)]
     answer = found(players, chain, plain=plain)
     assert answer.class_of.tolist() == list(range(players))
-    assert answer.standing(0, players - 1) == "above"
-    assert answer.standing(players - 1, 0) == "below"
+    assert answer.relation(0, players - 1) == "above"
+    assert answer.relation(players - 1, 0) == "below"
     ring = found(players, [*chain, (0, players - 1, 1.0, 0.0)], plain=plain)
     assert (ring.exists, ring.classes) == (True, 1)
 
@@ -189,6 +189,26 @@ first, second = np.triu_indices(500, 1)
 ones = np.ones(len(first))
 pairs = Pairs(first.astype(np.int64), second.astype(np.int64), ones, ones / 2, ones)
 print(existence(pairs, 500).exists, "numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
+def test_the_table_of_a_small_tournament_does_not_load_a_compiler() -> None:
+    """Loading it takes longer than everything else together."""
+    code = """
+import sys
+import numpy as np
+from equipoise.data.games import Games
+from equipoise.tournament.tournament import performance
+white, black = np.triu_indices(4, 1)
+games = Games(
+    player_ids=np.arange(4),
+    white=white.astype(np.int64),
+    black=black.astype(np.int64),
+    points=np.array([1.0, 0.5, 0.0, 0.5, 1.0, 0.5]),
+)
+print(performance(games).exists, "numba" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False"]
@@ -258,7 +278,7 @@ def test_classes_are_numbered_from_the_top_by_first_player() -> None:
     assert answer.class_of.tolist() == [1, 0, 2, 3, 4, 4]
     assert answer.component.tolist() == [0, 0, 0, 0, 1, 1]
     assert answer.sizes.tolist() == [1, 1, 1, 1, 2]
-    assert [answer.standing(1, 2), answer.standing(0, 4)] == ["incomparable"] * 2
+    assert [answer.relation(1, 2), answer.relation(0, 4)] == ["incomparable"] * 2
 
 
 def test_sweeps_have_ids_in_the_order_of_rows_and_differences() -> None:

@@ -236,7 +236,7 @@ def test_games_that_weigh_too_unevenly_have_no_error_bars() -> None:
 def test_an_advantage_that_runs_away_is_refused() -> None:
     """White won both of a-b and b-a, and lost once: a - b + h = 0 and psi(b - a + h) = 1."""
     games = Games.from_arrays(list("aba"), list("bab"), [1.0, 1.0, 0.0], coloured=True)
-    with pytest.raises(InvalidDataError, match="colours and ratings can be told apart"):
+    with pytest.raises(InvalidDataError, match="effect of colours can be separated"):
         performance(games, colour_advantage="estimate")
 
 
@@ -251,4 +251,4 @@ def test_a_model_of_draws_leaves_the_ratings_before_the_tournament_alone() -> No
 
 def test_with_players_held_the_reason_is_about_the_others() -> None:
     found = performance(UPSET, anchors={"A": 2000.0, "B": 2400.0})
-    assert found.reasons[0].startswith("Finite ratings predict the score of everybody whose rating")
+    assert found.reasons[0].startswith("Finite ratings predict the score of every player whose")

@@ -1,16 +1,13 @@
-"""exp, tanh and the logistic function for kernels, without branches and without a library.
+"""exp, tanh, the logistic function, sine and cosine for kernels, without branches and libraries.
 
-Written out as arithmetic so that loops over arrays become vector instructions, and so that every
+They are written out as arithmetic, so that loops over arrays become vector instructions and every
 machine computes the same bits. Errors are measured in tests/numeric against 60-digit arithmetic.
 
-Method: x = n ln 2 + r with |r| <= (ln 2)/2, e^r - 1 = r + r^2 g(r), and 2^n made from exponent
+exp: x = n ln 2 + r with |r| <= (ln 2)/2, e^r - 1 = r + r^2 g(r), and 2^n is made from exponent
 bits. g is the polynomial of degree 9 that interpolates (e^r - 1 - r)/r^2 at Chebyshev points
 (computed with mpmath.chebyfit at 60 digits; relative error of e^r 1.3e-17 before rounding).
 
-Sine and cosine for kernels, without branches and without a library.
-
-Taylor's series, which on a quarter turn to either side of 0 leave 5e-21 after twelve terms; summed
-in the same order everywhere, so that every machine computes the same bits.
+Sine and cosine: Taylor's series, which leave 5e-21 after twelve terms for |x| <= pi/2.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ import numpy as np
 
 from equipoise._jit import inlined_kernel, inner_kernel
 
-#: Beyond these exp would leave the normal range of float64; the argument is held there.
+#: Beyond these exp would leave the normal range of float64, so arguments are bounded by them.
 EXP_LOWEST, EXP_HIGHEST = -708.0, 709.0
 
 _LOG2_E = 1.4426950408889634
@@ -30,6 +27,12 @@ _LN2_HIGH = 0.6931471805598903
 _LN2_LOW = 5.497923018708371e-14
 # Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits.
 _ROUNDER = 6755399441055744.0
+
+# Coefficients of Taylor's series, from the second on.
+_SINE = [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(12)]
+_COSINE = [(-1.0) ** k / math.factorial(2 * k) for k in range(13)]
+_S1, _S2, _S3, _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11 = _SINE[1:]
+_C1, _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12 = _COSINE[1:]
 
 
 @inlined_kernel
@@ -54,7 +57,7 @@ def _reduced(x: float) -> tuple[float, float]:
 
 @inlined_kernel
 def exp(x: float) -> float:
-    """Return e^x to 2 units in the last place; x is held to [-708, 709]."""
+    """Return e^x to 2 units in the last place; x is bounded to [-708, 709]."""
     x = min(max(x, EXP_LOWEST), EXP_HIGHEST)
     expm1_r, power = _reduced(x)
     return power + power * expm1_r
@@ -62,7 +65,7 @@ def exp(x: float) -> float:
 
 @inner_kernel
 def expm1(x: float) -> float:
-    """Return e^x - 1, with small relative error also near 0; x is held to [-708, 709]."""
+    """Return e^x - 1, with small relative error also near 0; x is bounded to [-708, 709]."""
     x = min(max(x, EXP_LOWEST), EXP_HIGHEST)
     expm1_r, power = _reduced(x)
     return power * expm1_r + (power - 1.0)
@@ -80,12 +83,6 @@ def tanh(x: float) -> float:
 def logistic(x: float) -> float:
     """Return 1/(1 + e^-x), with small relative error in both tails."""
     return 1.0 / (1.0 + exp(-x))
-
-
-_SINE = [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(12)]
-_COSINE = [(-1.0) ** k / math.factorial(2 * k) for k in range(13)]
-_S1, _S2, _S3, _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11 = _SINE[1:]
-_C1, _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12 = _COSINE[1:]
 
 
 @inlined_kernel

@@ -1,8 +1,8 @@
-"""Expected scores of everyone against everyone else, in linear time.
+"""Expected scores of all players against all others, in linear time.
 
-score_i = sum over j != i of F((x_i - x_j) slope_j): how many of the others player i, at x_i, is
-expected to beat, F the logistic or the normal distribution function. Small fields are summed
-directly, large ones by piecewise Chebyshev series, logistic ones as in `sigmoid_sum`.
+score_i = sum over j != i of F((x_i - x_j) slope_j) is the expected number of the others that
+player i, at x_i, beats; F is the logistic or the normal distribution function. Small fields are
+summed directly, large ones by piecewise Chebyshev series, logistic ones as in `sigmoid_sum`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def weighted_scores(positions: Floats, slopes: Floats, weights: Floats) -> tuple
                 below, fall = evaluate_series(lower, width, -y)
                 scores[i], falls[i] = below, -fall
     for i in range(n):
-        # One's own curve at its centre.
+        # The player's own curve at its centre.
         scores[i] -= 0.5 * weights[i]
         falls[i] -= 0.25 * weights[i] * slopes[i]
     return scores, falls
@@ -94,7 +94,7 @@ def _add_normal(centre: float, slope: float, low: float, points: Floats, sums: F
 @inner_kernel
 def _normal_directly(positions: Floats, slopes: Floats, scores: Floats) -> None:
     for i in range(len(scores)):
-        total = -0.5  # one's own curve at its centre
+        total = -0.5  # the player's own curve at its centre
         for j in range(len(scores)):
             total += normal_cdf((positions[i] - positions[j]) * slopes[j])
         scores[i] = total

@@ -1,10 +1,10 @@
 """Components of a graph by union-find, and strongly connected classes by Tarjan's algorithm.
 
-Source: union-find with path halving; Tarjan (1972), with a stack of our own in place of recursion;
+Source: union-find with path halving; Tarjan (1972), with an explicit stack instead of recursion;
 longest chains in topological order. Each step takes linear time.
 
-Every step only indexes. So it runs as plain Python over lists, where a small graph should not wait
-for a compiler to be loaded, and compiled over arrays, with the same answer by construction.
+Every step only indexes. So the same code runs as plain Python over lists, for small graphs that
+should not wait until a compiler is loaded, and compiled over arrays.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
-"""The normal distribution's density, distribution function and hazard, accurate in both tails.
+"""The normal distribution in kernels: distribution function, quantiles and truncated moments.
 
-The scaled complementary error function erfcx(x) = exp(x^2) erfc(x) neither overflows nor
-underflows for x >= 0, so ratios of tails are formed from it. (1 + 2x) erfcx(x) is smooth in
-t = (x - 4)/(x + 4) on all of [0, inf); its Chebyshev series in t (computed with mpmath at 50
-digits) leaves 4e-17 after 24 terms. In powers of t the coefficients' sizes sum to 1.8, so nothing
-cancels, and pairs, fours and eights are summed side by side instead of one after the other.
+Everything is accurate in both tails.
 
-The inverse of the normal distribution function, to the last digits in both tails.
+Distribution function and hazard. The scaled complementary error function erfcx(x) =
+exp(x^2) erfc(x) neither overflows nor underflows for x >= 0, so ratios of tails are formed from it.
+(1 + 2x) erfcx(x) is smooth in t = (x - 4)/(x + 4) on all of [0, inf); its Chebyshev series in t
+(computed with mpmath at 50 digits) leaves 4e-17 after 24 terms. In powers of t the coefficients'
+sizes sum to 1.8, so nothing cancels, and pairs, fours and eights are summed side by side.
 
-A rational first guess, good to 4e-4, and two of Halley's steps, which cube the error. The steps
-compare p with the tail relative to the density, so nothing is lost however small p is.
+Quantiles. A rational first guess, good to 4e-4, is followed by two of Halley's steps, which cube
+the error. The steps compare p with the tail relative to the density, so no digits are lost however
+small p is.
 
-Mean and variance of a normal variable that is known to lie above a bound, or within bounds.
-
-X has mean t and standard deviation 1. Written with densities and tails as they stand, both moments
-lose all digits where the truth is unlikely (t far below the bound) or the bounds are narrow; here
-the tail comes from the scaled complementary error function, the far tail from its series and narrow
-bounds from Gauss-Legendre quadrature, so that the variance keeps its digits everywhere.
+Truncated moments. `above_zero` and `within` return mean and variance of a normal variable X with
+mean t and standard deviation 1 that is known to be above a bound, or within bounds. Formulas with
+densities and tails lose all digits where the condition is improbable (t far below the bound) or the
+bounds are narrow. So the tail comes from erfcx, the far tail from its series and narrow bounds from
+Gauss-Legendre quadrature: the variance keeps its digits everywhere.
 """
 
 from __future__ import annotations
@@ -32,6 +32,22 @@ from equipoise.numeric.exponential import exp
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 _ONE_OVER_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
+_SQRT_2PI = math.sqrt(2.0 * math.pi)
+_SQRT_HALF_PI = math.sqrt(0.5 * math.pi)
+_LN_2 = math.log(2.0)
+
+#: Bits of a float64 after its exponent, and the exponent of 1.
+_MANTISSA_BITS, _EXPONENT_OF_ONE = 52, 1023
+
+#: Below this t `above_zero` uses the series of the far tail; the eleventh term is below 1e-14.
+_FAR = -14.0
+#: Quadrature with 32 nodes is exact to 1e-13 for densities that fall by e^-40 over the bounds.
+_NARROW, _STEEPEST = 1.5, 40.0
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
+
+#: With u = 1/t^2: the mean above 0 is -(1/t)(1 - 2u + 10u^2 - ...), the variance u (1 - 6u + ...).
+_FAR_MEAN = (1.0, -2.0, 10.0, -74.0, 706.0, -8162.0, 110410.0, -1708394.0, 29752066.0)
 
 
 @inlined_kernel
@@ -88,7 +104,7 @@ def normal_cdf(z: float) -> float:
 def normal_hazard(z: float) -> float:
     """Return density(z)/P(Z > z), about z for large z; the lower tail's ratio is hazard(-z).
 
-    Relative error: 1e-15 for z >= 0, 1e-13 down to z = -37.6, below which it is as the density.
+    Relative error: 1e-15 for z >= 0, 1e-13 down to z = -37.6; below, it equals the density.
     """
     x = abs(z) * _SQRT_HALF
     head = 1.0 + 2.0 * x
@@ -114,13 +130,6 @@ def normal_cdf_of(z: Floats) -> Floats:
     return out.reshape(z.shape)
 
 
-_SQRT_2PI = math.sqrt(2.0 * math.pi)
-_LN_2 = math.log(2.0)
-
-#: Bits of a float64 behind its exponent, and the exponent of 1.
-_MANTISSA_BITS, _EXPONENT_OF_ONE = 52, 1023
-
-
 @inlined_kernel
 def _rough_log(x: float) -> float:
     """Return ln x of a positive normal number to 3e-5; arithmetic alone, the same everywhere."""
@@ -140,7 +149,7 @@ def _halley(x: float, p: float) -> float:
     # All relative to the density at x; the derivatives of (tail - p)/density are -1 and x of it.
     one_over_density = _SQRT_2PI * exp(0.5 * x * x)
     beyond = 0.5 * _SQRT_2PI * erfcx(abs(x) * _SQRT_HALF)
-    # Only about p = 1/2 may a guess fall on the other side of 0.
+    # A guess may be on the other side of 0 only if p is near 1/2.
     tail = one_over_density - beyond if x < 0.0 else beyond
     off = tail - p * one_over_density
     return x + off / (1.0 - 0.5 * x * off)
@@ -156,19 +165,6 @@ def lower_normal_quantile(p: float) -> float:
     x = t - above / below
     x = _halley(_halley(x, p), p)
     return -x
-
-
-_SQRT_HALF_PI = math.sqrt(0.5 * math.pi)
-
-#: Below, the series of the far tail is used; its eleventh term there is below 1e-14.
-_FAR = -14.0
-#: Quadrature with 32 nodes is exact to 1e-13 for densities that fall by e^-40 over the bounds.
-_NARROW, _STEEPEST = 1.5, 40.0
-
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-
-#: With u = 1/t^2: the mean above 0 is -(1/t)(1 - 2u + 10u^2 - ...), the variance u (1 - 6u + ...).
-_FAR_MEAN = (1.0, -2.0, 10.0, -74.0, 706.0, -8162.0, 110410.0, -1708394.0, 29752066.0)
 
 
 @inner_kernel
@@ -219,7 +215,7 @@ def within(t: float, e: float) -> tuple[float, float]:
         mean, variance = _by_quadrature(m, e)
         shift = mean - m
     elif m - e > -_FAR:
-        # The other bound is out of sight: e^(-2 m e) is below e^-40.
+        # The other bound has no effect: e^(-2 m e) is below e^-40.
         shift, variance = above_zero(e - m)
         shift = -shift
     else:

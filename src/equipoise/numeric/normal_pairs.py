@@ -1,32 +1,29 @@
-"""How many of a field are expected above each of its members, everyone varying normally.
+"""How many members of a field are expected above each member, where all vary normally.
 
 With positions x_j and variances v_j, member i is expected to find
 
     above_i = sum over j of Phi((x_j - x_i)/sqrt(v_i + v_j))
 
-above itself, oneself counted with the 1/2 of its own term. That is n^2 terms of two variables, but
-the curve of a sum of two normal variables is the product of their curves in the frequencies. With
-a square wave of half period H in place of the step, k = pi/H and odd multiples of it,
+above itself, which includes 1/2 from its own term. These are n^2 terms of two variables, but they
+separate in frequencies. With a square wave of half period H in place of the step, k = pi/H and odd
+multiples of it,
 
     Phi(z/s) = 1/2 + (2/pi) sum over odd q of sin(q k z) exp(-q^2 k^2 s^2/2)/q,
 
-and both sin(q k (x_j - x_i)) and exp(-q^2 k^2 (v_i + v_j)/2) fall apart into a factor of i and one
+and both sin(q k (x_j - x_i)) and exp(-q^2 k^2 (v_i + v_j)/2) separate into a factor of i and one
 of j. So the sums over j of exp(-q^2 k^2 v_j/2) times cos and sin(q k x_j), the waves of the field,
-are taken once, and every member reads its place off them: linear time.
+are computed once, and every member reads its number from them, in linear time.
 
-H is so large that no difference passes it, and there are so many waves that the sharpest pair
-dies away within them; either leaves less than 1e-17 of a term. Who is summed directly instead is
-decided in `normal_crowd`.
+H is larger than every difference, and there are enough waves for the term of the sharpest pair to
+vanish; either leaves less than 1e-17 of a term.
 
-Waves that nearly cancel leave some 1e-15 of the whole field as rounding, whatever remains. So the
-few who have almost nobody above or below them are summed term by term.
+Waves or pairs. A pair needs waves up to a frequency in inverse proportion to its deviation,
+sqrt(v_i + v_j). The sharp members, those of least deviation, would need many more waves than all
+others, so they are compared with one another pair by pair, and so are all members where waves would
+cost more. The number of the sharp is the one with the least cost; all other members are blunt.
 
-Whether members of a field of normal curves are summed by waves or directly, and by how many.
-
-What the waves are stands in `normal_pairs`. A pair needs them up to a frequency in inverse
-proportion to its deviation, sqrt(v_i + v_j). So the few members of least deviation, who among
-themselves would need many more than all others, meet one another directly, and so do all where
-waves would cost more than they save. How many those few are is decided by what costs least.
+Waves that nearly cancel leave about 1e-15 of the complete field as rounding. So the few members
+who have almost no others above or below them are summed pair by pair, too.
 """
 
 from __future__ import annotations
@@ -43,27 +40,39 @@ from equipoise.numeric.normal import normal_cdf
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.summation import BLOCK, lane_sum
 
-#: Fields smaller than this are summed directly without a thought.
+#: Smaller fields are always summed pair by pair.
 _DIRECT_BELOW = 32
 
-#: Half a period beyond the largest difference, in the largest deviation of a difference, and the
-#: highest frequency times the smallest: normal tails of 1e-17 relative to what they are part of.
+#: H is the largest difference plus this many largest deviations of a difference, and the highest
+#: frequency is this number over the smallest one: both leave normal tails of a relative 1e-17.
 _PERIOD_TAIL, _HIGHEST = 8.5, 8.3
 
-#: What a wave of one member costs, as a share of one pair summed directly.
+#: Cost of a wave of one member, relative to that of a pair.
 _COST_OF_WAVE = 0.25
 
-#: Bits of a float64 behind those that tell classes of deviations apart.
+#: Bits of a float64 after those that distinguish classes of deviations.
 _CLASS_BITS = 49
 
 
+#: Members whose waves are computed side by side.
+LANES = 64
+
+#: A member with less than this share of the field, and fewer than this many members, above or below
+#: is summed pair by pair. At most 2 m members have an expected m others above them: in any group,
+#: half of the others are above a member on average.
+_TAIL_SHARE, _TAIL_MOST = 1e-3, 32.0
+
+#: The smallest factor by which waves are damped.
+_NOTHING = 1e-140
+
+
 class Crowd(NamedTuple):
-    """Who is summed how.
+    """The members of a field, and which of them are summed by waves.
 
     order : shape (n,), the members by class of deviation, the least first
     x, v : shape (n,), in that order; positions from the middle of the field
-    sharp : so many, the first, meet one another directly
-    terms : number of waves; 0 if there are only the sharp
+    sharp : number of sharp members, the first ones
+    terms : number of waves; 0 if all members are sharp
     half_period : H
     """
 
@@ -73,6 +82,17 @@ class Crowd(NamedTuple):
     sharp: int
     terms: int
     half_period: float
+
+
+class Waves(NamedTuple):
+    """Sums over a field, each of shape (2, terms): cosines and sines.
+
+    blunt : over the blunt members, for the sharp ones
+    every : over all members, for the blunt ones
+    """
+
+    blunt: Floats
+    every: Floats
 
 
 @kernel
@@ -99,13 +119,13 @@ def _by_class(deviations: Floats) -> tuple[Ints, Ints, Floats]:
 
 @kernel
 def _cheapest(offsets: Ints, least: Floats, half_period: float) -> tuple[int, int]:
-    """Return (how many meet directly, number of waves) that cost the least."""
+    """Return (number of sharp members, number of waves) with the least cost."""
     classes = len(least)
     n = float(offsets[classes])
     alone = np.empty(classes)
     for c in range(classes):
         alone[c] = _terms(half_period, least[c])
-    # Everyone against everyone, unless some bound between sharp and blunt costs less.
+    # All pairs, unless some limit between sharp and blunt costs less.
     cost, sharp, terms = n * n, offsets[classes], 0
     waves = 0.0
     for c in range(classes - 1, -1, -1):
@@ -120,7 +140,10 @@ def _cheapest(offsets: Ints, least: Floats, half_period: float) -> tuple[int, in
 
 @kernel
 def crowd_of(positions: Floats, deviations: Floats) -> Crowd:
-    """Return how to sum a field; both of shape (n,), deviations from 1e-100 to 1e100."""
+    """Return how to sum a field.
+
+    positions, deviations : shape (n,), deviations from 1e-100 to 1e100
+    """
     lowest, highest = positions[0], positions[0]
     for x in positions:
         lowest, highest = min(lowest, x), max(highest, x)
@@ -144,34 +167,11 @@ def _terms(half_period: float, deviation: float) -> float:
 
 @inner_kernel
 def terms_of(crowd: Crowd, base: int, stop: int) -> int:
-    """Return how many waves matter to members base:stop: in all others they are damped away."""
+    """Return how many waves matter to members base:stop; their factors damp all others to 0."""
     least = crowd.v[base]
     for j in range(base + 1, stop):
         least = min(least, crowd.v[j])
     return int(min(_terms(crowd.half_period, math.sqrt(least)), float(crowd.terms)))
-
-
-#: Members whose waves are computed side by side.
-LANES = 64
-
-#: Whoever has less than this share of the field above or below, and fewer than so many, is summed
-#: directly. At most 2 m members have an expected m above them: of any so many, half are above one
-#: of them on average.
-_TAIL_SHARE, _TAIL_MOST = 1e-3, 32.0
-
-#: What a wave that has died away is taken for.
-_NOTHING = 1e-140
-
-
-class Waves(NamedTuple):
-    """Sums over a field, each of shape (2, terms): cosines and sines.
-
-    blunt : of all but the sharp, which the sharp meet
-    every : of all, which the others meet
-    """
-
-    blunt: Floats
-    every: Floats
 
 
 @kernel
@@ -185,7 +185,7 @@ def _first_wave(crowd: Crowd, base: int, stop: int, lanes: Floats) -> None:
     """Write cos, sin and damping of members base:stop for the first wave, and their steps."""
     k = math.pi / crowd.half_period
     for i in range(np.uint64(LANES)):
-        # Lanes without a member repeat the last.
+        # Lanes without a member repeat the last member.
         j = min(base + i, stop - 1)
         s, c = sine_and_cosine(k * crowd.x[j])
         e = exp(-0.5 * k * k * crowd.v[j])
@@ -200,12 +200,12 @@ def _first_wave(crowd: Crowd, base: int, stop: int, lanes: Floats) -> None:
 
 @inner_kernel
 def _next_wave(lanes: Floats) -> None:
-    """Step all lanes on to the next odd multiple."""
+    """Advance all lanes to the next odd multiple."""
     for i in range(np.uint64(LANES)):
         c, s = lanes[i], lanes[i + LANES]
         turn, lift = lanes[i + 2 * LANES], lanes[i + 3 * LANES]
         lanes[i], lanes[i + LANES] = c * turn - s * lift, s * turn + c * lift
-        # Held where products keep out of the range in which processors are slow.
+        # Bounded, so that products stay out of the range in which processors are slow.
         lanes[i + 4 * LANES] = max(lanes[i + 4 * LANES] * lanes[i + 5 * LANES], _NOTHING)
         lanes[i + 5 * LANES] = max(lanes[i + 5 * LANES] * lanes[i + 6 * LANES], _NOTHING)
 
@@ -230,13 +230,13 @@ def add_waves(crowd: Crowd, start: int, stop: int, sums: Floats) -> None:
 def waves_of(crowd: Crowd, parts: Floats) -> Waves:
     """Return the waves of the field.
 
-    parts : shape (chunks, 2, terms); those of the blunt, a chunk of `CHUNK` members each
+    parts : shape (chunks, 2, terms), of the blunt members in chunks of `CHUNK`
     """
     blunt, lost = np.zeros((2, crowd.terms)), np.zeros((2, crowd.terms))
     for part in parts:
         for side in range(2):
             for m in range(crowd.terms):
-                # Knuth's sum: what rounding took is known, whatever the signs and sizes.
+                # Knuth's sum: it gives the rounding error for all signs and sizes.
                 a, b = blunt[side, m], part[side, m]
                 total = a + b
                 b_kept = total - a
@@ -270,13 +270,13 @@ def _read(crowd: Crowd, waves: Floats, members: int, start: int, stop: int, abov
 
 @inner_kernel
 def _pairs(crowd: Crowd, i: int, sign: float, members: int, terms: Floats) -> float:
-    """Return how many of the first members are expected above (sign 1) or below (-1) member i."""
+    """Return the expected number of the first members above (sign 1) or below (-1) member i."""
     x, v, total = crowd.x, crowd.v, 0.0
     for base in range(0, members, BLOCK):
         first, count = np.uint64(base), np.uint64(min(BLOCK, members - base))
         for j in range(count):
-            apart = sign * (x[first + j] - x[i])
-            terms[j] = normal_cdf(apart / math.sqrt(v[i] + v[first + j]))
+            difference = sign * (x[first + j] - x[i])
+            terms[j] = normal_cdf(difference / math.sqrt(v[i] + v[first + j]))
         total += lane_sum(terms, count)
     return total
 
@@ -285,7 +285,7 @@ def _pairs(crowd: Crowd, i: int, sign: float, members: int, terms: Floats) -> fl
 def count_members(
     crowd: Crowd, waves: Waves, start: int, stop: int, above: Floats, below: Floats
 ) -> None:
-    """Write how many are above and below members start:stop of the order, at their own places."""
+    """Write how many are above and below members start:stop of the order, at their own rows."""
     n, sharp = len(crowd.x), crowd.sharp
     found, terms = np.zeros(stop - start), np.empty(BLOCK)
     least = min(_TAIL_SHARE * n, _TAIL_MOST) if sharp < n else 0.0
@@ -317,7 +317,7 @@ def count_members(
 
 @kernel
 def expected_above_and_below(positions: Floats, deviations: Floats) -> tuple[Floats, Floats]:
-    """Return (above, below), each of shape (n,), on one thread; they sum to n.
+    """Return (above, below), each of shape (n,), computed on one thread; they sum to n.
 
     positions, deviations : shape (n,), deviations positive
     """

@@ -1,19 +1,20 @@
 """Bounded, bracketed Newton iteration for monotone functions.
 
-A kernel cannot cheaply take a function as an argument, so what is shared is one step: the kernel
-evaluates its own function, calls `newton_step`, and stops at `MAX_ITERATIONS`. Bisection steps
-in whenever Newton would leave the bracket, and at every other step once Newton had its chance, so
-that the bracket is exhausted in any case.
+A kernel cannot cheaply take a function as an argument, so only the step is shared: the kernel
+evaluates its own function, calls `newton_step`, and stops at `MAX_ITERATIONS`. A step bisects if
+Newton's step would leave the bracket, and after the first steps every other one does, so that the
+bracket becomes narrow for every function.
 """
 
 from __future__ import annotations
 
 from equipoise._jit import inner_kernel
 
-#: Leaves 58 steps of bisection between those of Newton: whatever the function is like, the last
-#: bracket is 2^-58 of the first.
+#: It includes 58 steps of bisection, so that the last bracket is 2^-58 of the first for every
+#: function.
 MAX_ITERATIONS = 128
 
+#: Steps before every other one bisects.
 _PATIENCE = 10
 
 

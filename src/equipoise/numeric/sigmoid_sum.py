@@ -10,15 +10,16 @@ the Bernstein ellipse through the nearest pole has parameter rho = r + sqrt(1 + 
 r = pi/1.8, hence 24 points leave rho^-24 = 1.6e-14 of the local maximum.
 
 From one interval to the next exp((y - m_j) b_j) at the same node changes by a factor that
-depends on j alone: one multiplication, and for four players together one division, a node.
+depends on j alone. So a node costs one multiplication a player and one division for four players.
 
-Arguments are distances from a centre, and both sides of the centre are treated alike (the lower
-side mirrored), so that on each side only the smaller tail is summed: nothing cancels, and the
+Arguments are distances from a centre. Both sides of the centre are treated in the same way (the
+lower side mirrored), so that on each side only the smaller tail is summed: nothing cancels, and the
 last places of a contest are as exact as the first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,22 +29,23 @@ from equipoise.arrays import Floats
 from equipoise.numeric.chebyshev import NODES, interval_points, to_series
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.summation import BLOCK, lane_sum
+from equipoise.numeric.workers import Workers
 
 #: Half the length of an interval in units of the smallest scale.
 HALF_WIDTH = 1.8
 
-#: Exponentials are made anew after so many intervals; between, they grow at most by e^58.
+#: Exponentials are computed again after so many intervals; in between they grow by at most e^58.
 _RESEED = 16
 
-#: Exponents are held here when made, so that a product of four of them, grown, stays finite;
-#: what is lost is below e^-60 of a weight.
+#: Bound of exponents when they are computed, so that a product of four of them stays finite while
+#: they grow; the error is below e^-60 of a weight.
 _LARGEST_SEED = 60.0
 
 #: Beyond this exponent a sigmoid is 0 or 1 to less than 1e-19.
 _SATURATED = 45.0
 
-#: Players summed together before the parts are added up in order: the sum depends on this
-#: number and not on threads, and rounding grows with its square root instead of n's.
+#: Players summed together before the parts are added up in order. The sum depends on this number
+#: and not on threads, and rounding grows with its square root instead of n's.
 CHUNK = 1024
 
 
@@ -186,3 +188,28 @@ def tail_series(sigmoids: Sigmoids, width: float, intervals: int) -> Floats:
 def empty_scratch() -> TailScratch:
     """Return working memory of `tail_sum`."""
     return TailScratch(np.empty(BLOCK), np.empty(BLOCK))
+
+
+def series_on_workers(
+    sides: Sequence[tuple[Sigmoids, int]], width: float, workers: Workers
+) -> list[Floats]:
+    """Return what `tail_series` returns for each of the sides, computed by many threads.
+
+    The chunks are the same as on one thread, and so are the bits.
+
+    sides : (sigmoids, intervals) of each, all with the same number of players
+    width : of an interval
+    """
+    n = len(sides[0][0].centres)
+    parts = [np.zeros(((n + CHUNK - 1) // CHUNK, intervals * NODES)) for _, intervals in sides]
+
+    def add(number: int, start: int, stop: int) -> None:
+        for (sigmoids, _), part in zip(sides, parts, strict=True):
+            add_tail_nodes(sigmoids, start, stop, width, part[number])
+
+    workers.each_chunk(n, CHUNK, add)
+    series = [np.zeros(intervals * NODES) for _, intervals in sides]
+    for sums, part in zip(series, parts, strict=True):
+        sum_of_chunks(part, sums)
+        to_series(sums)
+    return series

@@ -7,7 +7,7 @@ import numpy as np
 from equipoise._jit import inner_kernel
 from equipoise.arrays import Floats
 
-#: Terms are computed, as vectors, so many at a time, and then summed.
+#: Terms computed as vectors before they are summed.
 BLOCK = 256
 
 

@@ -1,7 +1,7 @@
 """Threads for kernels: chunks of fixed size, results in the order of the chunks.
 
-Kernels release the GIL, so plain threads suffice. How a match is cut into chunks depends on its
-size alone; the number of threads never changes a number.
+Kernels release the GIL, so plain threads suffice. The chunks of a match depend on its size only, so
+the number of threads never changes a result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def available_cores() -> int:
 
 
 class Workers:
-    """A pool of threads owned by whoever opens it; one thread means no pool at all."""
+    """A pool of threads, to be used in a `with` block; with one thread there is no pool."""
 
     def __init__(self, threads: int = 1) -> None:
         require(threads >= 1, "threads", "at least 1", threads)
@@ -49,7 +49,7 @@ class Workers:
             for number, start in enumerate(starts):
                 work(number, start, min(start + chunk, total))
             return
-        # Whichever thread is free takes the next chunk; the GIL makes the hand-out safe.
+        # A free thread takes the next chunk; the GIL makes sure that no chunk is taken twice.
         numbers = iter(range(len(starts)))
 
         def take() -> None:

@@ -1,14 +1,14 @@
-"""What all systems here share: what their kernels are given, and everything around the update.
+"""What all systems share: the arguments of their kernels, and everything around the update.
 
-A system is a frozen dataclass of parameters on top of `System`. It says
+A system is a frozen dataclass of parameters on top of `System`. It defines
 
     settings()           its parameters as kernels take them, a NamedTuple of numbers
-    update(job, workers) the update: calls its kernel, which goes through the matches of a `Job`
+    update(job, workers) the update: calls its kernel, which rates the matches of a `Job`
     capabilities, outlook
 
-and, where they differ from what is usual, what a newcomer's columns are (`newcomer`), how a
-deviation is read (`deviations`), which columns a trace has (`traces`) and what else the kernels
-read or write (`own`).
+and, if they differ from the default, the columns of a newcomer (`newcomer`), how deviations are
+read (`deviations`), the columns of a trace (`traces`) and further input or output of its kernels
+(`own`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from equipoise.rating.draws import sums_of
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingColumns, TraceColumns
 
-#: Columns of the state of a system that knows no more of a player.
+#: Columns of the state of a system without further ones.
 RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
 
 _Settings = TypeVar("_Settings")
@@ -38,7 +38,7 @@ _Own = TypeVar("_Own")
 
 
 class Matches(NamedTuple):
-    """The columns of M matches with N participations that kernels read.
+    """The columns of M matches with N participations, as kernels read them.
 
     offsets : shape (M + 1,), from 0; participations of match m are offsets[m]:offsets[m + 1]
     player : shape (N,), rows of the state
@@ -58,10 +58,10 @@ class Matches(NamedTuple):
 
 
 class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) where none is wanted.
+    """Columns of a trace, of shape (N,), or all of shape (0,) if no trace is wanted.
 
-    `expected` may be of shape (0,) alone: it costs as much as some of the rating itself. The trace
-    of a system with columns of its own begins with these.
+    `expected` alone may have shape (0,), because it takes a noticeable part of the time. The trace
+    of a system with further columns begins with these.
     """
 
     expected: Floats
@@ -72,7 +72,7 @@ class TraceArrays(NamedTuple):
 
 
 class PerformanceTrace(NamedTuple):
-    """The same for systems that infer a performance from the place."""
+    """Columns of a trace of systems that infer a performance from the place; see `TraceArrays`."""
 
     expected: Floats
     rating_before: Floats
@@ -83,11 +83,11 @@ class PerformanceTrace(NamedTuple):
 
 
 class Job(NamedTuple, Generic[_Settings, _Traces, _Own]):
-    """Everything that rating a slice of a history reads and writes.
+    """Input and output of the kernels that rate a slice of a history.
 
     table : of the state
-    draws : sums of `rating.draws`, or shape (0,) where draws are not counted
-    own : what else the system's kernels read or write; None for most
+    draws : sums of `rating.draws`, or shape (0,) if draws are not counted
+    own : further input or output of the system's kernels; None for most systems
     """
 
     table: Floats
@@ -121,8 +121,8 @@ def trace_arrays(kind: type[Any], trace: TraceColumns | None, low: int, high: in
     """Return rows low:high of a trace's columns as the NamedTuple that kernels take.
 
     kind : a NamedTuple whose fields are columns of the trace
-    trace : columns that are wanted; None wants none, and all arrays are then empty. `expected` is
-        empty where it is not wanted; any other that is not wanted is filled all the same and lost
+    trace : wanted columns; with None all arrays are empty. Without `expected` that array is empty;
+        any other column that is not wanted is filled and dropped
     """
     names: Sequence[str] = kind._fields
     if not trace:
@@ -138,18 +138,18 @@ def trace_arrays(kind: type[Any], trace: TraceColumns | None, low: int, high: in
 
 
 class System(ABC):
-    """What is the same in every system, on top of which each puts parameters and one update."""
+    """The base class of all systems, which add parameters and one update."""
 
     __slots__ = ()
 
     name: ClassVar[str]
     #: The NamedTuple of the columns of a trace; those after the first five are the system's own.
     traces: ClassVar[type[Any]] = TraceArrays
-    #: Fields of each record that is kept of every match of a player; 0 for no records.
+    #: Number of fields of the record that is kept of every match of a player; 0 for no records.
     record: ClassVar[int] = 0
-    #: What an update that fails was searching for, as in "the volatility of ".
+    #: What the update solves for, as in "the volatility of "; begins the message if it fails.
     sought: ClassVar[str] = ""
-    #: Iterations after which it failed.
+    #: Iterations after which the update fails.
     iterations: ClassVar[int] = MAX_ITERATIONS
 
     initial_rating: float
@@ -157,12 +157,12 @@ class System(ABC):
 
     @property
     def trace_columns(self) -> Sequence[str]:
-        """Columns of its own that it adds to a trace."""
+        """The further columns that the system adds to a trace."""
         fields: Sequence[str] = self.traces._fields
         return fields[len(TraceArrays._fields) :]
 
     def newcomer(self) -> Mapping[str, float]:
-        """Return the columns of the state, and their values for players who have not played."""
+        """Return the columns of the state with their values for players who have not played."""
         return {
             "rating": self.initial_rating,
             "deviation": self.initial_deviation,
@@ -182,11 +182,11 @@ class System(ABC):
     def update(self, job: Job[Any, Any, Any], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order.
 
-        Returns (match, residual) of the first that cannot be rated, or (-1, -1).
+        Returns (match, residual) of the first match that cannot be rated, or (-1, -1).
         """
 
     def own(self, state: State, history: History, start: int, stop: int) -> Any:
-        """Return what else kernels read or write to rate matches start:stop."""
+        """Return the further input or output of kernels for matches start:stop."""
         return None
 
     def job(
@@ -219,7 +219,7 @@ class System(ABC):
     ) -> None:
         """Rate matches start:stop in order.
 
-        Raises : ConvergenceError; InvalidDataError where a column is missing
+        Raises : ConvergenceError; InvalidDataError if a column is missing
         """
         job = self.job(state, history, start, stop, trace)
         failed, residual = self.update(job, workers or Workers())
@@ -228,7 +228,7 @@ class System(ABC):
             raise ConvergenceError(what, self.iterations, residual)
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return these players' ratings as of a time in days (None: as of their last match)."""
+        """Return players' ratings as of a time in days (None: as of their last match)."""
         day = math.nan if time is None else time
         return {
             "rating": state.column("rating")[rows],
@@ -238,5 +238,5 @@ class System(ABC):
         }
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return these players' deviations as of a day (NaN: as of their last match)."""
+        """Return players' deviations as of a day (NaN: as of their last match)."""
         return state.column("deviation")[rows]

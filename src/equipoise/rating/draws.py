@@ -1,17 +1,17 @@
-"""How often two teams drew: three sums that a pool keeps, and the chance of a draw that follows.
+"""How often two teams drew: three sums that a pool keeps, and the resulting draw probability.
 
-Over the two-team matches that are counted: their number, the draws among them, and the sum of
-4 E (1 - E), E being the chance that one side beats the other, draws left out, as `outlook` has it
-from what was known before the match. Then
+The sums are over the counted matches of two teams: their number, the draws among them, and the sum
+of 4 E (1 - E), where E is the win probability of one team without draws, by `outlook` before the
+match. Then
 
     r = draws / sum of 4 E (1 - E), at most 1,
 
-is the chance of a draw of equals: draws get rarer as teams get more unlike, in proportion to
+is the draw probability of equals: draws become rarer as teams become less equal, in proportion to
 4 E (1 - E).
 
-The sums stand in `State.shared` under `DRAWS`. A system counts where they are there and leaves
-them out where they are not. Kernels add to them match after match in the order of rating, onto
-the total so far: the same bits in one go, in pieces, and after resuming.
+The sums are in `State.shared` under `DRAWS`. A system counts matches only if the sums are there.
+Kernels add matches to the total in the order of rating, so that it has the same bits in one go, in
+pieces, and after resuming.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from equipoise.rating.state import State
 #: Name in `State.shared` of (matches counted, draws, sum of 4 E (1 - E)); absent: not counted.
 DRAWS = "draws"
 
-#: Below so many matches no chance of a draw is estimated.
+#: With fewer matches no draw probability is estimated.
 LEAST_MATCHES = 50
 
 
@@ -37,10 +37,10 @@ LEAST_MATCHES = 50
 def count_match(draws: Floats, tied: bool, z: float, normal: bool) -> None:
     """Add a match of two teams to the sums.
 
-    z : the difference of the teams' centres over the scale of that difference, of any sign
-    normal : whether the curve of the chance is the normal one, else the logistic
+    z : the difference of the teams' centres over the scale of that difference, of either sign
+    normal : whether the curve is the normal one, else the logistic one
     """
-    # The smaller chance from its own tail: it keeps its digits.
+    # The smaller probability is computed from its own tail, so that it keeps its digits.
     if normal:
         tail = normal_cdf(-abs(z))
     else:
@@ -55,17 +55,17 @@ def count_match(draws: Floats, tied: bool, z: float, normal: bool) -> None:
 
 
 def sums_of(state: State) -> Floats:
-    """Return the sums of a state, which kernels add to; of shape (0,) where it does not count."""
+    """Return the sums of a state, which kernels add to; shape (0,) if draws are not counted."""
     return state.shared.get(DRAWS, np.empty(0))
 
 
 def start_counting(state: State) -> None:
-    """Let a state count from now on, unless it does already."""
+    """Make a state count draws from now on, unless it does already."""
     state.shared.setdefault(DRAWS, np.zeros(3))
 
 
 def draw_rate(state: State) -> float | None:
-    """Return the chance of a draw of equals, r; None below 50 counted matches."""
+    """Return r, the draw probability of equals; None with fewer than 50 counted matches."""
     matches, draws, spread = state.shared.get(DRAWS, np.zeros(3)).tolist()
     if matches < LEAST_MATCHES or spread <= 0.0:
         return None

@@ -1,4 +1,4 @@
-"""Explaining a change: find the match, rate up to it, and ask the explainer of the system."""
+"""Explaining a change of rating: find the match, rate up to it, and call the system's explainer."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def explain(
 
     player, match : ids, which may come as text for numbers; None takes the last match of the
         player that the system rates
-    state : where the history goes on from; None rates it from the start
-    restart : rate from the beginning despite the state; the history must have all of its matches
-    threads : to use for large matches; never changes a number
+    state : the pool that the history continues; None rates it from the start
+    restart : rate from the start although there is a state; the history must have all its matches
+    threads : number of threads for large matches; it never changes a result
     progress : called with (participations done, participations before the match)
     Raises : NotFoundError for an unknown player or match, or a player who was not in it;
-        InvalidDataError where the match changed nothing or the system cannot rate the history;
-        ConflictError where the state has rated the match already, or where the history does not
-        go on from it as in `replay`; ConvergenceError
+        InvalidDataError if the match changed nothing or the system cannot rate the history;
+        ConflictError if the state has rated the match already, or if the history does not
+        continue it as in `replay`; ConvergenceError
     """
     check_fit(system, history)
     pool = PoolState.new(system) if state is None else state
@@ -78,7 +78,7 @@ def explain_change(
 
     before : the state of all players of `history` before the match
     match, row : of the history; the row is a participation of that match
-    Raises : InvalidDataError where the system did not rate that match; NotFoundError for a system
+    Raises : InvalidDataError if the system did not rate that match; NotFoundError for a system
         that the registry does not know and that does not explain itself
     """
     if isinstance(system, ExplainsItself):

@@ -1,17 +1,17 @@
-"""Teams of a pool that are about to meet: checked, and as the match that they would play.
+"""A coming match of a pool: its teams, checked, and what a system expects of them.
 
-What a system expects of teams: scores, and of two teams wins and draws.
+`lineup` and `lobby_of` check players of a pool, `team_prediction` predicts the scores of teams. Of
+two teams it also predicts wins and draws. A system that models draws (`ModelsDraws`) has a margin m
+of the difference d of two performances:
 
-A system that models draws (`ModelsDraws`) says how far apart two teams may perform and draw still:
+    win = P(d > m),   draw = P(|d| <= m),   expected = win + draw/2.
 
-    win = P(d > m),   draw = P(|d| <= m),   expected = win + draw/2,
-
-d being the difference of the performances, m the margin. For the others E, the chance of a pair
-with draws left out, is what is expected, and draws are estimated from those seen before:
+For other systems E, the win probability of a pair without draws, is the expected score, and the
+draw probability is estimated from the draws seen before:
 
     draw = min(4 r E (1 - E), 2 E, 2 (1 - E)),   win = E - draw/2,
 
-r being the chance of a draw of equals in the matches before (`draws`).
+where r is the draw probability of equal teams in earlier matches (`draws`).
 """
 
 from __future__ import annotations
@@ -42,94 +42,19 @@ from equipoise.rating.state import State
 from equipoise.rating.system import ModelsDraws, RatingSystem
 from equipoise.wording import counted
 
-
-def can_rate(system: RatingSystem, sizes: Sequence[int]) -> bool:
-    """Return whether a system can rate a match of teams of these sizes."""
-    able = system.capabilities
-    return (able.max_teams is None or len(sizes) <= able.max_teams) and (
-        able.max_team_size is None or max(sizes) <= able.max_team_size
-    )
-
-
-def team_prediction(
-    system: RatingSystem,
-    state: State,
-    rating: Floats,
-    deviation: Floats,
-    team: Ints,
-    *,
-    match: History | None = None,
-) -> Prediction:
-    """Return what is expected of teams of players with these ratings.
-
-    Teams that the system cannot rate are compared by their mean ratings (READINGS A15).
-
-    state : of the pool: how often two teams have drawn
-    rating, deviation : shape (n,), as of the time of the match; NaN for no deviation
-    team : shape (n,), the number of each one's team, from 0 without gaps
-    match : the match itself, so that a home advantage counts
-    """
-    sizes = np.bincount(team)
-    if can_rate(system, sizes.tolist()):
-        by, players = system.name, system.outlook(rating, deviation, match)
-    else:
-        by, players = TEAM_MEAN, team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
-    outlook = players.of_teams(team, len(sizes))
-    expected = outlook.expected()
-    if len(sizes) != 2:
-        return Prediction(expected=expected, outlook=outlook, by=by)
-    if by != TEAM_MEAN and isinstance(system, ModelsDraws):
-        return _modelled(system, outlook, len(team))
-    rate = draw_rate(state)
-    if rate is None:
-        return Prediction(expected=expected, outlook=outlook, by=by)
-    draw = estimated_draw(rate, *expected.tolist())
-    return Prediction(
-        expected=expected,
-        outlook=outlook,
-        by=by,
-        # Rounding must leave no chance below 0.
-        win=np.maximum(expected - 0.5 * draw, 0.0),
-        draw=draw,
-        draw_by=ESTIMATE,
-    )
-
-
-def estimated_draw(rate: float, first: float, second: float) -> float:
-    """Return min(4 r E (1 - E), 2 E, 2 (1 - E)); first and second are E and 1 - E."""
-    return min(4.0 * rate * first * second, 2.0 * first, 2.0 * second)
-
-
-def _modelled(system: ModelsDraws, outlook: Outlook, players: int) -> Prediction:
-    """Return what a system that models draws expects of two teams."""
-    apart = outlook.centre[0] - outlook.centre[1]
-    scale = math.hypot(*outlook.scale.tolist())
-    margin = system.draw_margin(players)
-    win = chance((np.array([apart, -apart]) - margin) / scale, outlook.curve)
-    draw = max(1.0 - float(win.sum()), 0.0)
-    return Prediction(
-        expected=win + 0.5 * draw,
-        outlook=outlook,
-        by=system.name,
-        win=win,
-        draw=draw,
-        draw_by=system.name,
-    )
-
-
-#: In days.
+#: Days.
 _MICROSECOND = 1.0 / MICROSECONDS_PER_DAY
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Lineup:
-    """Who meets whom.
+    """The players and teams of a coming match.
 
-    state : of the n players, team after team; newcomers as they begin
-    team : shape (n,), the number of each one's team
+    state : of the n players, team after team; newcomers have the state of newcomers
+    team : shape (n,), the number of each player's team
     player_ids : shape (n,)
     known : shape (n,), whether the pool knows the player
-    teams : how many there are
+    teams : number of teams
     home : number of the team that plays at home; None on neutral ground
     time : of the match, microseconds since 1970; None without times
     """
@@ -154,7 +79,7 @@ class Lineup:
         return tuple(self.player_ids[~self.known].tolist())
 
     def match(self, rank: Ints) -> History:
-        """Return a history of this one match, its players numbered as they stand here.
+        """Return a history of this match only, with its players numbered as in `player_ids`.
 
         rank : shape (teams,), dense from 0
         """
@@ -185,12 +110,12 @@ def lineup(
 
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
-    any_teams : whether teams may be such that the system cannot rate them
+    any_teams : whether to accept teams that the system cannot rate
     Raises : InvalidParameterError
     """
     for team in teams:
         if isinstance(team, str | bytes):
-            # Its letters would be so many newcomers.
+            # Each of its letters would be a newcomer.
             raise InvalidParameterError(
                 f"teams must be lists of player ids; got {team!r}: write [{team!r}]"
             )
@@ -204,12 +129,16 @@ def lineup(
     seen: set[str] = set()
     for player in players:
         if str(player) in seen:
-            raise InvalidParameterError(f"nobody may be named twice in a match; {player} is")
+            raise InvalidParameterError(
+                f"a player may be named only once in a match; {player} is named twice"
+            )
         seen.add(str(player))
     if home is not None:
         require(0 <= home < len(teams), "home", "the number of a team", home)
         if getattr(system, "home_advantage", 0.0) == 0.0:
-            raise InvalidParameterError(f"{system.name} as it is set knows no home advantage")
+            raise InvalidParameterError(
+                f"{system.name} has no home advantage with these parameters"
+            )
     state, ids, known = pool.with_newcomers(players)
     _check_not_earlier(system.at(state, np.arange(len(ids)), None)["last_time"], ids, at)
     return Lineup(
@@ -232,8 +161,8 @@ def lobby_of(state: PoolState, players: Sequence[object], *, at: float | None = 
     system without deviations have deviation 0. Ids may come as text for numbers.
 
     at : time in days since 1970 for which ratings are read; None: that of the pool's last match
-    Raises : InvalidDataError        somebody is named twice, or fewer than two are named
-    Raises : InvalidParameterError   somebody has played since `at`
+    Raises : InvalidDataError        a player is named twice, or fewer than two are named
+    Raises : InvalidParameterError   a player has played since `at`
     """
     check_ids("players", players)
     known_players, ids, known = state.with_newcomers(players)
@@ -250,21 +179,16 @@ def lobby_of(state: PoolState, players: Sequence[object], *, at: float | None = 
     )
 
 
-def lobby_prediction(state: PoolState, lobby: Lobby, teams: Sequence[Sequence[int]]) -> Prediction:
-    """Return what the system of a pool expects of teams of a lobby, as `predict` does.
-
-    teams : rows of the lobby, team by team
-    """
-    rows = np.array([row for team in teams for row in team], np.int64)
-    number = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
-    found = team_prediction(
-        state.system, state.state, lobby.rating[rows], lobby.deviation[rows], number
+def can_rate(system: RatingSystem, sizes: Sequence[int]) -> bool:
+    """Return whether a system can rate a match of teams of these sizes."""
+    able = system.capabilities
+    return (able.max_teams is None or len(sizes) <= able.max_teams) and (
+        able.max_team_size is None or max(sizes) <= able.max_team_size
     )
-    return replace(found, newcomers=lobby.newcomers)
 
 
 def _check_not_earlier(last: Floats, ids: Ids, at: float | None) -> None:
-    """Refuse a time before somebody's last match: what was known then is not in the state.
+    """Refuse a time before a player's last match: the state does not have earlier ratings.
 
     last : days since 1970, NaN where there is no time
     Raises : InvalidParameterError
@@ -277,7 +201,7 @@ def _check_not_earlier(last: Floats, ids: Ids, at: float | None) -> None:
 
 
 def _check_teams(system: RatingSystem, sizes: Sequence[int]) -> None:
-    """Refuse what the system cannot rate. Raises : InvalidParameterError."""
+    """Refuse teams that the system cannot rate. Raises : InvalidParameterError."""
     if can_rate(system, sizes):
         return
     most, largest = system.capabilities.max_teams, system.capabilities.max_team_size
@@ -290,3 +214,82 @@ def _check_teams(system: RatingSystem, sizes: Sequence[int]) -> None:
         f"of at most {counted(largest or 0, 'player')} for {system.name}",
         max(sizes),
     )
+
+
+def team_prediction(
+    system: RatingSystem,
+    state: State,
+    rating: Floats,
+    deviation: Floats,
+    team: Ints,
+    *,
+    match: History | None = None,
+) -> Prediction:
+    """Return the prediction for teams of players with these ratings.
+
+    Teams that the system cannot rate are compared by their mean ratings (READINGS A15).
+
+    state : of the pool; it says how often two teams have drawn
+    rating, deviation : shape (n,), as of the time of the match; NaN for no deviation
+    team : shape (n,), the team of each player, numbered from 0 without gaps
+    match : the match, so that a home advantage counts
+    """
+    sizes = np.bincount(team)
+    if can_rate(system, sizes.tolist()):
+        by, players = system.name, system.outlook(rating, deviation, match)
+    else:
+        by, players = TEAM_MEAN, team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
+    outlook = players.of_teams(team, len(sizes))
+    expected = outlook.expected()
+    if len(sizes) != 2:
+        return Prediction(expected=expected, outlook=outlook, by=by)
+    if by != TEAM_MEAN and isinstance(system, ModelsDraws):
+        return _modelled(system, outlook, len(team))
+    rate = draw_rate(state)
+    if rate is None:
+        return Prediction(expected=expected, outlook=outlook, by=by)
+    draw = estimated_draw(rate, *expected.tolist())
+    return Prediction(
+        expected=expected,
+        outlook=outlook,
+        by=by,
+        # Rounding must not make a probability negative.
+        win=np.maximum(expected - 0.5 * draw, 0.0),
+        draw=draw,
+        draw_by=ESTIMATE,
+    )
+
+
+def estimated_draw(rate: float, first: float, second: float) -> float:
+    """Return min(4 r E (1 - E), 2 E, 2 (1 - E)); first and second are E and 1 - E."""
+    return min(4.0 * rate * first * second, 2.0 * first, 2.0 * second)
+
+
+def _modelled(system: ModelsDraws, outlook: Outlook, players: int) -> Prediction:
+    """Return the prediction of a system that models draws for two teams."""
+    difference = outlook.centre[0] - outlook.centre[1]
+    scale = math.hypot(*outlook.scale.tolist())
+    margin = system.draw_margin(players)
+    win = chance((np.array([difference, -difference]) - margin) / scale, outlook.curve)
+    draw = max(1.0 - float(win.sum()), 0.0)
+    return Prediction(
+        expected=win + 0.5 * draw,
+        outlook=outlook,
+        by=system.name,
+        win=win,
+        draw=draw,
+        draw_by=system.name,
+    )
+
+
+def lobby_prediction(state: PoolState, lobby: Lobby, teams: Sequence[Sequence[int]]) -> Prediction:
+    """Return the prediction of a pool's system for teams of a lobby, as `predict` makes it.
+
+    teams : rows of the lobby, team by team
+    """
+    rows = np.array([row for team in teams for row in team], np.int64)
+    number = np.repeat(np.arange(len(teams)), [len(team) for team in teams])
+    found = team_prediction(
+        state.system, state.state, lobby.rating[rows], lobby.deviation[rows], number
+    )
+    return replace(found, newcomers=lobby.newcomers)

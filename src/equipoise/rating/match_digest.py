@@ -1,13 +1,13 @@
-"""A digest of every match: what the system read of it, in one number of 64 bits.
+"""A digest of every match: the columns that the system read, in one number of 64 bits.
 
-A saved state keeps the digests of its matches, so that a match which was changed later is found
-(docs/decisions/0025). The digest covers time, players, teams, ranks, and those other columns that
-the system uses. It depends neither on the order of rows within the match, nor on how players are
-numbered, nor on the file format: equal matches have equal digests, and different ones differ but
-for one chance in 2^64. It is no protection against somebody who wants to deceive.
+A saved state keeps the digests of its matches, so that matches that were changed later are found
+(docs/decisions/0025). The digest covers time, players, teams, ranks, and the other columns that the
+system uses. It does not depend on the order of rows within the match, on the numbering of players
+or on the file format: equal matches have equal digests, and different matches have different
+digests, except with probability 2^-64. It does not protect against deliberate forgery.
 
 Every value is mixed to 64 random-looking bits (the finalizer of SplitMix64, Steele, Lea and Flood
-2014), and what has no order is added up: h(match) = mix(sum over teams of mix(sum over members) +
+2014), and unordered values are added up: h(match) = mix(sum over teams of mix(sum over members) +
 sum over the match's own values).
 """
 
@@ -29,13 +29,13 @@ VERSION = 1
 #: The digest of a match that is not compared.
 NOT_KNOWN = np.uint64(0)
 
-#: Participations worked on at once, so that all steps find them in the processor's cache.
+#: Participations processed at once, so that they stay in the processor's cache.
 _PIECE = 1 << 15
 #: Constants of SplitMix64.
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 #: The bits of every NaN.
 _NAN = np.uint64(0x7FF8000000000000)
-#: What is mixed in for a history without times.
+#: The value mixed in for a history without times.
 _NO_TIME = np.uint64(0x6E6F2074696D6573)
 _MASK = (1 << 64) - 1
 
@@ -43,7 +43,7 @@ _MASK = (1 << 64) - 1
 def digests_of(history: History, uses: frozenset[str]) -> Digests:
     """Return the digest of every match, shape (M,).
 
-    uses : the columns that the system uses beside time, player, team and rank
+    uses : the columns that the system uses in addition to time, player, team and rank
         (`Capabilities.uses`)
     """
     players = _player_hashes(history)

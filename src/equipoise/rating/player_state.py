@@ -1,9 +1,11 @@
-"""The state of single players as bytes, for tables that keep one value a player.
+"""States of players from outside a replay: packed as bytes, or seeded for a season.
 
-Layout, little-endian 64-bit words: version, columns and records in one word, then the columns,
-then the remembered records, field after field.
+`pack_players` and `unpack_players` convert the state of each player to bytes, for tables with one
+value a player. Layout, little-endian 64-bit words: version, number of columns and number of records
+in one word, then the columns, then the remembered records, field after field.
 
-Players who begin with a rating that they have from elsewhere: the start of a season.
+`seeded_state` makes the state of players who begin with given ratings, and `soft_reset` computes
+such ratings from those at the end of a season.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def pack_players(state: State) -> list[bytes]:
 
 
 def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> State:
-    """Return the state of players; None is one who has not played.
+    """Return the state of players; None is a player who has not played.
 
     Raises : InvalidDataError for bytes that are not the state of a player under this system
     """
@@ -106,16 +108,16 @@ def _put_records(
 
 
 def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes]:
-    """Return consecutive pieces of so many words each."""
+    """Return consecutive pieces of the data; words : shape (pieces,), length of each."""
     ends = (_WORD * np.cumsum(words)).tolist()
     starts = [0, *ends][:-1]
     return [data[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> State:
-    """Return players with these ratings who are newcomers in all else: nothing is remembered.
+    """Return the state of players with these ratings who are newcomers in every other respect.
 
-    deviation : positive; not read by systems that keep none a player
+    deviation : positive; ignored by systems without a deviation of each player
     Raises : InvalidParameterError
     """
     if not np.isfinite(rating).all():
@@ -127,26 +129,26 @@ def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> Sta
             raise InvalidParameterError("every deviation must be a positive number")
         state.column("deviation")[:] = deviation
     if "gaussian_weight" in state.initial:
-        _believe(state, rating, deviation)
+        _set_gaussian(state, rating, deviation)
     return state
 
 
 def soft_reset(
     rating: Floats, deviation: Floats, *, centre: float, keep: float, widen: float, most: float
 ) -> tuple[Floats, Floats]:
-    """Return ratings moved towards a centre, and deviations that have grown.
+    """Return ratings moved towards a centre, and larger deviations.
 
-    keep : share of the distance to the centre that stays
-    widen : what is added to a deviation, as one adds independent errors
-    most : no deviation becomes larger; also that of players without one
+    keep : share of the distance to the centre that remains
+    widen : added to a deviation as independent errors are added, sqrt(deviation^2 + widen^2)
+    most : the largest deviation; players without one get it
     """
     moved = centre + keep * (rating - centre)
     grown = np.minimum(most, np.hypot(deviation, widen))
     return moved, np.where(np.isnan(grown), most, grown)
 
 
-def _believe(state: State, rating: Floats, deviation: Floats) -> None:
-    """Make a player's belief in Elo-MMR the one Gaussian that it is before the first match."""
+def _set_gaussian(state: State, rating: Floats, deviation: Floats) -> None:
+    """Set the players' beliefs under Elo-MMR to one Gaussian, as before the first match."""
     weight = 1.0 / (deviation * deviation)
     state.column("gaussian_mean")[:] = rating
     state.column("gaussian_weight")[:] = weight

@@ -1,14 +1,14 @@
-"""The state of a pool with its ids, and its file: what is needed to go on rating, bit for bit.
+"""The state of a pool with its ids, and its file, from which rating continues bit for bit.
 
 The file is an .npz archive: a header in JSON and arrays. Version 2 added `digests`; version 1 is
-still read. What is added later needs no new version:
+still read. Additions need no new version:
 
-- What belongs to the ratings of all players, such as sums over matches, goes into `State.shared`
-  under a new name. It is saved, loaded and copied like the rest, and is absent from older files.
-- What belongs to the pool becomes a field of `PoolState` with a default, is written into the header
-  where it is not the default, and is read with `header.get(name, default)`.
-- Where a program that does not know the field would go on wrongly, its name is also added to
-  `requires` in the header and to `_KNOWN`. A reader refuses a name that it does not know.
+- Numbers about the ratings of all players, such as sums over matches, go into `State.shared` under
+  a new name. They are saved, loaded and copied with the rest, and are absent from older files.
+- Values of the pool become fields of `PoolState` with a default. They are written to the header if
+  they differ from the default, and read with `header.get(name, default)`.
+- If a program that does not know a field would compute wrong results, the name of the field is also
+  added to `requires` in the header and to `_KNOWN`. A reader refuses a name that it does not know.
 """
 
 from __future__ import annotations
@@ -38,33 +38,33 @@ from equipoise.rating.state import Runs, State
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
-#: Version of the file, and those that are read.
+#: Version of the file, and the versions that are read.
 SCHEMA = 2
 _READ = (1, 2)
-#: Optional fields of the header that a reader has to know, by the name they have in `requires`.
+#: Names in `requires` that this reader knows.
 _KNOWN: frozenset[str] = frozenset()
 
-#: Unknown players named in an error; the rest is only counted.
+#: Unknown players named in an error; the others are counted.
 _NAMED = 20
 
-#: A whole number as ids are written.
+#: A whole number as text.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class PoolState:
-    """A system, its players and what it knows of them.
+    """A system, the players of a pool and their state.
 
     system : the system with its parameters
     player_ids : shape (P,), int64 or object (str)
     state : of those players, in that order
-    rated : shape (matches seen,), their ids, those that changed nothing included
-    last_time : microseconds since 1970 of the last of them, None without times
-    digests : shape (matches seen,), what was read of each of them; 0 for one that is not compared
-    comparable : False for a state from a file without digests, or with those of other columns
-    last_order : number of the last of them where times are an order without dates, else None
-    player_order : shape (P,), number of each player's last match that counted, -1 where there is
-        none; None without an order
+    rated : shape (matches seen,), their ids, including matches that changed nothing
+    last_time : time of the last of them, microseconds since 1970; None without times
+    digests : shape (matches seen,), their digests; 0 for a match that is not compared
+    comparable : False for a state from a file without digests, or with digests of other columns
+    last_order : number of the last of them if times are an order without dates, else None
+    player_order : shape (P,), number of each player's last match that counted, -1 without one;
+        None without an order
     """
 
     system: RatingSystem
@@ -77,7 +77,7 @@ class PoolState:
     comparable: bool = True
 
     def __post_init__(self) -> None:
-        """Let matches that came without digests be known by their ids alone."""
+        """Give matches without digests the digest of matches that are not compared."""
         if not len(self.digests):
             self.digests = np.full(len(self.rated), NOT_KNOWN)
 
@@ -103,7 +103,7 @@ class PoolState:
     def with_newcomers(self, players: Sequence[object]) -> tuple[State, Ids, Flags]:
         """Return (state of these players, their ids, whether each is known), all in their order.
 
-        Ids may come as text. Who is not known is in the state of a player who has not played.
+        Ids may come as text. Unknown players have the state of players who have not played.
         """
         every = self.player_ids.tolist()
         row_of = {str(player): row for row, player in enumerate(every)}
@@ -121,7 +121,7 @@ class PoolState:
 
     @checks_arguments()
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to one .npz file, whole or not at all."""
+        """Write the state to one .npz file, completely or not at all."""
         with whole_file(path) as file:
             self._write(file)
 
@@ -132,7 +132,7 @@ class PoolState:
         return file.getvalue()
 
     def _write(self, file: IO[bytes]) -> None:
-        # NumPy types savez for arrays alone; **parts is just that.
+        # NumPy's annotation of savez does not accept **parts.
         np.savez(file, **self._parts())  # type: ignore[arg-type]
 
     @classmethod
@@ -147,7 +147,10 @@ class PoolState:
     @classmethod
     @checks_arguments()
     def from_bytes(cls, content: bytes, name: str) -> PoolState:
-        """Return what `to_bytes` gave; `name` is for errors. Raises : InvalidDataError."""
+        """Return a state from what `to_bytes` returned; `name` is for errors.
+
+        Raises : InvalidDataError
+        """
         return cls._read(io.BytesIO(content), name)
 
     @classmethod
@@ -239,7 +242,7 @@ class PoolState:
 
 
 def check_ids(name: str, players: Iterable[object]) -> None:
-    """Refuse what cannot be the id of a player, such as None. Raises : InvalidParameterError.
+    """Refuse values that cannot be ids of players, such as None. Raises : InvalidParameterError.
 
     name : of the argument
     """
@@ -249,17 +252,18 @@ def check_ids(name: str, players: Iterable[object]) -> None:
 
 
 def did_you_mean(wanted: str, known: Iterable[object]) -> str:
-    """Return a question after the ids most like this one, to end a sentence; empty for none."""
+    """Return the end of a sentence that suggests the most similar ids; empty without any."""
     by_lower = {str(one).casefold(): str(one) for one in known}
     near = difflib.get_close_matches(wanted.casefold(), by_lower, n=3)
     *others, last = [by_lower[one] for one in near] or [""]
     return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
 
 
-def newcomers_told(newcomers: Sequence[object], known: Iterable[object], where: str) -> list[str]:
-    """Return a sentence on players who count as newcomers, or nothing.
+def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: str) -> list[str]:
+    """Return a note on players who count as newcomers, in a list; empty without newcomers.
 
-    where : among whom they are not; the ids of those are looked through for likely misspellings
+    known : ids that are searched for likely misspellings
+    where : the players among whom they are not, as text
     """
     if not newcomers:
         return []
@@ -271,7 +275,7 @@ def newcomers_told(newcomers: Sequence[object], known: Iterable[object], where: 
 
 
 def _unknown(missing: list[str], known: list[str]) -> str:
-    """Return a sentence on players that are not known; like ids are looked up for one alone."""
+    """Return a sentence on unknown players; for a single one it suggests similar ids."""
     named = ", ".join(missing[:_NAMED])
     more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
     hint = did_you_mean(missing[0], known) if len(missing) == 1 else ""
@@ -289,7 +293,7 @@ def _player_order(parts: Mapping[str, Ids], players: int) -> Ints | None:
 
 
 def _newcomer_id(player: object, numbered: bool) -> object:
-    """Return the id of a newcomer: text that is a whole number is one where all ids are."""
+    """Return the id of a newcomer; text becomes a whole number if the pool's ids are numbers."""
     text = str(player)
     if not numbered:
         return text
@@ -301,7 +305,7 @@ def _bytes(value: object) -> Ids:
 
 
 def _digest_kind(system: RatingSystem) -> dict[str, object]:
-    """Return what the digests are of; those of another kind cannot be compared with ours."""
+    """Return the version and columns of the digests; only equal kinds can be compared."""
     return {"version": match_digest.VERSION, "columns": sorted(system.capabilities.uses)}
 
 
@@ -317,7 +321,7 @@ def _ids_in(array: Ids) -> Ids:
 
 
 def _what_is_wrong(error: Exception) -> str:
-    """Return in the user's words why a file is no saved state; NumPy speaks of pickles."""
+    """Return why a file is not a saved state, without NumPy's messages on pickles."""
     ours = isinstance(error, ValueError | KeyError) and "pickle" not in str(error)
     return f"{type(error).__name__}: {error}" if ours else "another kind of file, or a damaged one"
 

@@ -1,4 +1,4 @@
-"""Every rating system by name, and how to make one from named settings."""
+"""Every rating system by name, and how to make one from named parameters."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Explainer: TypeAlias = Callable[[Any, State, History, int, int], Explanation]
 
 
 class SystemSpec(NamedTuple):
-    """Where a system is, so that only the one that is used is loaded.
+    """Where the code of a system is, so that only the systems in use are loaded.
 
-    module, class_name : where its parameters are
-    explainer : module whose `explain` says why a match changed a rating
-    summary : what it is for, in one line
-    source : the document
+    module, class_name : the class of its parameters
+    explainer : module whose `explain` returns why a match changed a rating
+    summary : its use, in one line
+    source : its document
     """
 
     module: str
@@ -140,7 +140,7 @@ def explainer_of(name: str) -> Explainer:
 
 
 def _spec_of(name: str) -> SystemSpec:
-    """Return what the registry says of a system. Raises : NotFoundError."""
+    """Return the entry of a system in `SYSTEMS`. Raises : NotFoundError."""
     spec = SYSTEMS.get(name)
     if spec is None:
         near = difflib.get_close_matches(name, SYSTEMS, n=1)
@@ -165,7 +165,7 @@ def make_system(name: str, settings: Mapping[str, object] | None = None) -> Rati
 
 
 def setting_of(name: str, parameter: str, value: object) -> Any:
-    """Return a value as the type of a parameter of a system; its range is not looked at.
+    """Return a value as the type of a parameter of a system; its range is not checked.
 
     Raises : NotFoundError for an unknown system, InvalidParameterError
     """
@@ -173,7 +173,7 @@ def setting_of(name: str, parameter: str, value: object) -> Any:
 
 
 def kind_of(name: str, parameter: str) -> Literal["number", "whole", "flag", "word"]:
-    """Return what a parameter of a system takes: numbers, whole ones, true and false, or words.
+    """Return the kind of a parameter's values: numbers, whole numbers, true or false, or words.
 
     Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
     """
@@ -208,13 +208,13 @@ def parameters_of(system: RatingSystem) -> dict[str, Any]:
 
 
 def notes_of(system: RatingSystem) -> tuple[str, ...]:
-    """Return what a user of a system with these parameters has to know; mostly nothing."""
+    """Return notes for users of a system with these parameters; usually there are none."""
     notes: tuple[str, ...] = getattr(system, "notes", ())
     return notes
 
 
 def unsuited(history_misfits: Mapping[str, list[str]]) -> str:
-    """Return a sentence on why the first system cannot rate a history and which ones can."""
+    """Return a sentence on why the first system cannot rate a history, and which systems can."""
     name, misfits = next(iter(history_misfits.items()))
     fits = [other for other, found in history_misfits.items() if not found]
     advice = f"systems that can: {', '.join(fits)}" if fits else "no system here can"
@@ -225,7 +225,7 @@ _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def _typed(what: str, hint: object, value: object) -> object:
-    """Return a setting as the type of its parameter. Raises : InvalidParameterError."""
+    """Return a value as the type of its parameter. Raises : InvalidParameterError."""
     if typing.get_origin(hint) is Literal:
         words = typing.get_args(hint)
         if value not in words:

@@ -1,4 +1,4 @@
-"""Replaying a history through a system: from the start, or on from where a pool stands."""
+"""Rating a history by a system, from the start or from the state of a pool; predicting matches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsui
 from equipoise.rating.resuming import resume, state_after
 from equipoise.rating.system import RatingSystem
 
-#: Columns that every trace has; a system's own come after.
+#: Columns that every trace has; those of the system follow.
 TRACE_COLUMNS = TraceArrays._fields
 
 #: Participations rated between two reports of progress.
@@ -46,12 +46,12 @@ class Replay:
     """The result of a replay.
 
     ratings : of all players of the pool
-    state : to go on from
-    trace : what every match did, where it was asked for
-    rated_matches, rated_participations : how much was rated now
-    known_matches : matches that the pool had seen before
-    unchecked_matches : those of them that could not be compared with what the pool had seen
-    later_matches : matches that the pool had seen and that come after the end of the history
+    state : from which a later replay can continue
+    trace : what every match changed, on request
+    rated_matches, rated_participations : numbers rated by this replay
+    known_matches : number of matches that the pool had seen before
+    unchecked_matches : how many of them could not be compared with what the pool had seen
+    later_matches : number of matches that the pool had seen after the end of the history
     all_tied : ids of matches skipped because all tied (READINGS B7)
     single : number of matches of one player or one team, which change nothing
     unused : columns of the history that the system does not use
@@ -84,17 +84,17 @@ def replay(
 ) -> Replay:
     """Rate a history.
 
-    state : where to go on from; the history may be the whole or the continued one, and the
-        state that is passed is left as it is
-    restart : rate from the beginning instead of going on from the state; the history must have
-        all matches that the state has rated
-    trace : keep what every match did to every player in it
+    state : the state to continue from, which is not changed; the history has all matches or only
+        the new ones
+    restart : rate from the start although there is a state; the history must have all matches
+        that the state has rated
+    trace : keep what every match changed for each of its players
     at : time in days since 1970 for which ratings are read; None: as of the last matches
-    threads : to use for large matches; never changes a number
+    threads : number of threads for large matches; it never changes a result
     progress : called with (participations done, participations in all)
-    Raises : InvalidDataError where the system cannot rate this history; ConflictError where a
-        match that the state has rated has changed or is missing, or where a new match is older
-        than those; ConvergenceError
+    Raises : InvalidDataError if the system cannot rate this history; ConflictError if a match
+        that the state has rated has changed or is missing, or if a new match is older than those;
+        ConvergenceError
     """
     check_fit(system, history)
     pool = PoolState.new(system) if state is None else state
@@ -133,30 +133,28 @@ def replay(
 
 
 def check_system(pool: PoolState, system: RatingSystem) -> None:
-    """Refuse another system than the one that made the state. Raises : InvalidParameterError."""
+    """Refuse a system that did not make the state. Raises : InvalidParameterError."""
     if pool.system != system:
         raise InvalidParameterError(_other_system(pool.system, system))
 
 
 def _other_system(saved: RatingSystem, given: RatingSystem) -> str:
-    """Return a sentence on how the system differs from the one that made the state."""
+    """Return how the system differs from the one that made the state, as a sentence."""
     if saved.name != given.name:
-        return (
-            f"to go on, the system must be the same: the state is of {saved.name}, not {given.name}"
-        )
+        return f"the system must be the same: the state is of {saved.name}, not {given.name}"
     before, now = parameters_of(saved), parameters_of(given)
     changed = [
         f"{name} was {before[name]}, not {now[name]}"
         for name in before
         if before[name] != now[name]
     ]
-    return f"to go on, the parameters of {saved.name} must be the same: {', '.join(changed)}"
+    return f"the parameters of {saved.name} must be the same: {', '.join(changed)}"
 
 
 def _check_home(system: RatingSystem, history: History) -> None:
-    """Refuse words that do not say who is at home, where that counts. Raises : InvalidDataError.
+    """Refuse unknown words for who is at home, if the system uses it. Raises : InvalidDataError.
 
-    The logs of pools are rated without this: what they were rated by before stays as it was.
+    Logs of pools are rated without this check, so that their ratings do not change.
     """
     unknown = history.unknown_home() if "side" in system.capabilities.uses else None
     if unknown is not None:
@@ -168,9 +166,9 @@ def _check_home(system: RatingSystem, history: History) -> None:
 
 
 def check_fit(system: RatingSystem, history: History) -> None:
-    """Refuse a history that the system cannot rate, naming those that can.
+    """Refuse a history that the system cannot rate; the message names systems that can.
 
-    Raises : InvalidDataError.
+    Raises : InvalidDataError
     """
     for name, values, most, rule in (
         ("weight", history.weight, MOST_WEIGHT, TOO_HEAVY),
@@ -219,14 +217,14 @@ def predict(
     at: float | None = None,
     home: int | None = None,
 ) -> Prediction:
-    """Return what the system expects of a match between teams of player ids.
+    """Return the prediction for a match between teams of player ids.
 
-    Players whom the pool does not know are newcomers, and the answer names them. Teams that the
+    Players who are not in the pool are newcomers, and the prediction names them. Teams that the
     system cannot rate are compared by their mean ratings.
 
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
-    Raises : InvalidParameterError, also where the system is not the one that made the state
+    Raises : InvalidParameterError, also if the system is not the one that made the state
     """
     check_system(state, system)
     field = lineup(system, state, teams, at=at, home=home, any_teams=True)
@@ -254,7 +252,7 @@ def pieces(history: History, start: int, stop: int, size: int = PIECE) -> list[t
 
 
 def _unrated(system: RatingSystem, history: History, start: int) -> tuple[Ints, int]:
-    """Return (matches from `start` on that are skipped as all tied, number of single ones)."""
+    """Return (matches from `start` on that are skipped as all tied, number with a single team)."""
     teams = history.teams()
     later = np.arange(history.matches) >= start
     single = int(np.sum(later & (teams < 2)))
@@ -269,7 +267,7 @@ def _player_order(
 ) -> Ints | None:
     """Return the number of each player's last match that counted; None without an order.
 
-    players : of the pool after the history; start : the first match that is rated now
+    players : number in the pool after the history; start : first match that is rated now
     tied : matches that are skipped as all tied
     """
     if history.order is None and pool.player_order is None:

@@ -1,8 +1,8 @@
-"""Going on from a saved state: which matches of a history it has rated, and whether they still fit.
+"""Continuing from a saved state: which matches of a history it has rated, and whether they changed.
 
-The state keeps the ids and the digests of all matches that it has seen, in order
-(docs/decisions/0025). A history goes on from it if no match that the state has rated has changed or
-is missing, and if every other match is newer.
+The state keeps the ids and digests of all matches that it has seen, in order (docs/decisions/0025).
+A history continues it if no match that the state has rated has changed or is missing, and if every
+other match is newer.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _RESTART = "--restart (in Python restart=True)"
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Resumption:
-    """A history as it goes on from a state.
+    """A history that continues a state.
 
-    pool : the state to go on from; a new one without a saved state or after a restart
-    history : its players numbered as in the pool, new ones after
+    pool : the state to continue from; a new one without a saved state or after a restart
+    history : with players numbered as in the pool, new players last
     player_ids : of the pool and of the history
     start : the first match to rate, which is also the number of matches that the pool knows
     digests : of all matches of the history
-    unchecked : how many known matches could not be compared
-    later : how many matches of the pool come after the last one of a history without new ones
+    unchecked : number of known matches that could not be compared
+    later : for a history without new matches, number of matches of the pool after its last one
     """
 
     pool: PoolState
@@ -46,13 +46,13 @@ class Resumption:
 
 
 def resume(pool: PoolState, history: History, *, restart: bool = False) -> Resumption:
-    """Return how a history goes on from a state.
+    """Return how a history continues a state.
 
-    restart : rate from the beginning instead, with the state's system
-    Raises : ConflictError where a match that the state has rated has changed or is missing, where
-        another one is older than those, or where player ids are numbers in one and text in the
-        other, or where one has dates and the other an order without dates; after a restart only
-        where a match of the state is missing
+    restart : rate from the start instead, with the state's system
+    Raises : ConflictError if a match that the state has rated has changed or is missing, if another
+        match is older than those, if player ids are numbers in one and text in the other, or if
+        one has dates and the other an order without dates; with `restart` only if a match of the
+        state is missing
     """
     if not restart:
         _check_same_times(pool, history)
@@ -80,7 +80,7 @@ def resume(pool: PoolState, history: History, *, restart: bool = False) -> Resum
 
 
 def state_after(resumed: Resumption) -> PoolState:
-    """Return the identity of the pool after the history: ids and times, not yet the ratings."""
+    """Return the pool after the history: ids, digests and times, but not yet the ratings."""
     pool, history = resumed.pool, resumed.history
     new = history.match_ids[resumed.start :]
     before = pool.rated
@@ -106,9 +106,9 @@ def state_after(resumed: Resumption) -> PoolState:
 
 
 def with_known_rows(history: History, known: Ids) -> tuple[History, Ids]:
-    """Return the history with players numbered as in `known`, new ones after, and all ids.
+    """Return the history with players numbered as in `known`, new players last, and all ids.
 
-    Raises : ConflictError where one has numbers for ids and the other text.
+    Raises : ConflictError if ids are numbers in one and text in the other
     """
     if not len(known):
         return history, history.player_ids
@@ -126,7 +126,7 @@ def with_known_rows(history: History, known: Ids) -> tuple[History, Ids]:
 
 
 def _check_same_times(pool: PoolState, history: History) -> None:
-    """Refuse to go on from dates with an order without dates, and the other way round.
+    """Refuse to continue dates with an order without dates, and the other way round.
 
     Raises : ConflictError
     """
@@ -139,14 +139,14 @@ def _check_same_times(pool: PoolState, history: History) -> None:
     if pool.last_order is not None and history.time is not None:
         raise ConflictError(
             f"the saved state was rated by an order without dates, up to {pool.last_order}, and "
-            "this history has dates: go on with the order, or rate the whole history again"
+            "this history has dates: continue with the order, or rate the complete history again"
         )
 
 
 def _places(rated: Ids, ids: Ids) -> Ints:
-    """Return where each of these ids stands in `rated`, -1 where it does not.
+    """Return the index of each of these ids in `rated`, -1 for ids that are not there.
 
-    Numbers and text that look alike are the same id.
+    A number and its text are the same id.
     """
     if not len(rated) or not len(ids):
         return np.full(len(ids), -1)
@@ -154,8 +154,7 @@ def _places(rated: Ids, ids: Ids) -> Ints:
         rated, ids = rated.astype(str), ids.astype(str)
     there = np.flatnonzero(rated == ids[0])
     if len(there) and np.array_equal(rated[there[0] :][: len(ids)], ids[: len(rated) - there[0]]):
-        # The usual case, which needs no sorting: the history is a stretch of what was rated, and
-        # may go on after it.
+        # The usual case needs no sorting: the history begins with a slice of what was rated.
         overlap = min(len(ids), len(rated) - int(there[0]))
         rest = _places(rated, ids[overlap:]) if overlap < len(ids) else ids[:0].astype(np.int64)
         return np.concatenate([there[0] + np.arange(overlap), rest])
@@ -190,7 +189,7 @@ def _check_newer(pool: PoolState, history: History, place: Ints, known: int) -> 
 
 
 def _check_same_players(pool: PoolState, history: History, known: int) -> None:
-    """Refuse matches with the id of a rated match and unknown players: those of another history.
+    """Refuse matches with the id of a rated match but unknown players: it is another history.
 
     Raises : ConflictError
     """
@@ -208,11 +207,11 @@ def _check_same_players(pool: PoolState, history: History, known: int) -> None:
 
 
 def _check_unchanged(pool: PoolState, history: History, place: Ints, digests: Digests) -> None:
-    """Refuse known matches that are not what they were. Raises : ConflictError."""
+    """Refuse known matches that have changed. Raises : ConflictError."""
     before = pool.digests[place]
     changed = (before != NOT_KNOWN) & (before != digests)
     if history.time is None:
-        # Without times the order stands for them.
+        # Without times the order is compared instead.
         changed[1:] |= (before[1:] != NOT_KNOWN) & (np.diff(place) < 0)
     if changed.any():
         named, one = _named(history.match_ids[: len(place)][changed])
@@ -227,9 +226,9 @@ def _check_unchanged(pool: PoolState, history: History, place: Ints, digests: Di
 
 
 def _check_none_missing(pool: PoolState, history: History, place: Ints) -> None:
-    """Refuse a history that leaves out matches which the state has rated.
+    """Refuse a history without some of the matches that the state has rated.
 
-    It may begin later than the state does, and if it has no new match it may end earlier.
+    It may begin later than the state, and if it has no new match it may end earlier.
     Raises : ConflictError
     """
     if not len(place):
@@ -251,9 +250,9 @@ def _check_none_missing(pool: PoolState, history: History, place: Ints) -> None:
 
 
 def _check_complete(pool: PoolState, history: History) -> None:
-    """Refuse to begin anew with less than the state has rated.
+    """Refuse to restart with fewer matches than the state has rated.
 
-    Raises : ConflictError, InvalidParameterError where the state began with ratings
+    Raises : ConflictError, InvalidParameterError if the state began with ratings
     """
     if len(pool.player_ids) and not len(pool.rated):
         raise InvalidParameterError(
@@ -271,7 +270,7 @@ def _check_complete(pool: PoolState, history: History) -> None:
 
 
 def _named(matches: Ids) -> tuple[str, bool]:
-    """Return the first few of these ids as text, and whether there is just one."""
+    """Return the first few of these ids as text, and whether there is only one."""
     shown = ", ".join(str(one) for one in matches[:_NAMED].tolist())
     if len(matches) == 1:
         return f"match {shown}", True

@@ -1,4 +1,8 @@
-"""One match of a history, rated apart from it: what explanations of every system begin with."""
+"""One match taken out of its history and rated on copies: the basis of every explanation.
+
+`single_match` takes the match out and `rate_isolated` rates it on copies of its players' states.
+`explanation` and the functions below it make the parts that explanations of several systems share.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,17 @@ from equipoise.rating.system import RatingSystem
 #: Opponents that an explanation names.
 NAMED_OPPONENTS = 20
 
+#: Names of contributions by result, for players and for teams.
+PLAYERS_BY_RESULT = {1.0: "players beaten", 0.5: "players tied with", 0.0: "players lost to"}
+TEAMS_BY_RESULT = {1.0: "teams beaten", 0.5: "teams tied with", 0.0: "teams lost to"}
+DUEL_BY_RESULT = {1.0: "the win", 0.5: "the draw", 0.0: "the loss"}
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class MatchApart:
+class SingleMatch:
     """A match whose players are numbered as its participations, with their states.
 
-    history : of this match alone
+    history : contains this match only
     before, after : states of its players
     trace : columns of shape (n,)
     """
@@ -34,9 +43,9 @@ class MatchApart:
     after: State
     trace: Mapping[str, Floats]
 
-    def with_result(self, system: RatingSystem, rank: Ints) -> MatchApart:
+    def with_result(self, system: RatingSystem, rank: Ints) -> SingleMatch:
         """Return the same match with other ranks, shape (n,)."""
-        return rate_apart(system, replace(self.history, rank=rank), self.before)
+        return rate_isolated(system, replace(self.history, rank=rank), self.before)
 
     def scores(self, row: int) -> Floats:
         """Return the score of participation `row` against every participation: 1, 1/2 or 0."""
@@ -44,36 +53,36 @@ class MatchApart:
         return 0.5 + 0.5 * signs.astype(np.float64)
 
 
-def match_apart(system: RatingSystem, before: State, history: History, match: int) -> MatchApart:
+def single_match(system: RatingSystem, before: State, history: History, match: int) -> SingleMatch:
     """Rate one match on a copy of its players' states.
 
     before : the state of all players of `history` before the match
     Raises : InvalidDataError where the system did not rate the match, ConvergenceError
     """
-    whole = history.slice(match, match + 1)
-    players = whole.player
-    alone = whole.with_players(history.player_ids[players], np.arange(len(players)))
-    apart = rate_apart(system, alone, before.take(players))
-    if np.isnan(apart.trace["rating"]).any():
+    found = history.slice(match, match + 1)
+    players = found.player
+    isolated = found.with_players(history.player_ids[players], np.arange(len(players)))
+    single = rate_isolated(system, isolated, before.take(players))
+    if np.isnan(single.trace["rating"]).any():
         raise InvalidDataError([], f"{system.name} did not rate match {history.match_ids[match]}")
-    return apart
+    return single
 
 
-def rate_apart(system: RatingSystem, match: History, before: State) -> MatchApart:
+def rate_isolated(system: RatingSystem, match: History, before: State) -> SingleMatch:
     """Rate a history of one match on a copy of its players' states."""
     after = before.copy()
     names = (*TraceArrays._fields, *system.trace_columns)
     trace = {name: np.full(match.participations, np.nan) for name in names}
     system.run(after, match, 0, 1, trace)
-    return MatchApart(history=match, before=before, after=after, trace=trace)
+    return SingleMatch(history=match, before=before, after=after, trace=trace)
 
 
-def uncapped_performance(system: RatingSystem, apart: MatchApart, row: int) -> float:
+def uncapped_performance(system: RatingSystem, single: SingleMatch, row: int) -> float:
     """Return the performance inferred for a participation, before the match's ceiling."""
-    if apart.history.performance_ceiling is None:
-        return float(apart.trace["performance"][row])
-    free = replace(apart.history, performance_ceiling=None)
-    return float(rate_apart(system, free, apart.before).trace["performance"][row])
+    if single.history.performance_ceiling is None:
+        return float(single.trace["performance"][row])
+    free = replace(single.history, performance_ceiling=None)
+    return float(rate_isolated(system, free, single.before).trace["performance"][row])
 
 
 def ceiling_quantity(match: History) -> list[Quantity]:
@@ -93,7 +102,7 @@ def ceiling_quantity(match: History) -> list[Quantity]:
 
 def explanation(
     system: RatingSystem,
-    apart: MatchApart,
+    single: SingleMatch,
     row: int,
     *,
     contributions: Sequence[Contribution],
@@ -102,9 +111,9 @@ def explanation(
     remembered: Sequence[Remembered] = (),
     bounds: tuple[float, float] = (math.nan, math.nan),
 ) -> Explanation:
-    """Return the explanation of a participation; what every system says alike is filled in."""
-    match, trace = apart.history, apart.trace
-    # One participation a team stands for it.
+    """Return the explanation of a participation, with the fields that all systems share."""
+    match, trace = single.history, single.trace
+    # One participation of each team is enough.
     _, firsts = np.unique(match.team, return_index=True)
     ranks, rank = match.rank[firsts], int(match.rank[row])
     teams = len(firsts)
@@ -132,6 +141,48 @@ def explanation(
         least_change=bounds[0],
         largest_change=bounds[1],
     )
+
+
+def sum_by_result(opponents: Sequence[Opponent], names: Mapping[float, str]) -> list[Contribution]:
+    """Return the change by result, the sum of the effects of the opponents met with it.
+
+    names : of the contribution for score 1, 1/2 and 0
+    """
+    parts = []
+    for score, name in names.items():
+        met = [one for one in opponents if one.score == score]
+        if met:
+            expected = math.fsum(one.expected for one in met)
+            reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
+            change = math.fsum(one.effect for one in met)
+            parts.append(Contribution(name=name, change=change, reason=reason))
+    return parts
+
+
+def strongest_opponents(
+    single: SingleMatch, i: int, rating: Floats, expected: Floats, effects: Floats
+) -> list[Opponent]:
+    """Return the opponents whose results changed the performance most, the largest effect first.
+
+    i : participation, in a match of single players
+    rating, expected, effects : shape (n,), of every participation
+    """
+    place, scores, deviation = places(single.history), single.scores(i), single.trace
+    ids = single.history.player_ids
+    strongest: Ints = np.argsort(-np.abs(effects), kind="stable")
+    return [
+        Opponent(
+            player=ids[j : j + 1].tolist()[0],
+            rank=int(place[j]),
+            rating=float(rating[j]),
+            deviation=float(deviation["deviation_before"][j]),
+            score=float(scores[j]),
+            expected=float(expected[j]),
+            effect=float(effects[j]),
+        )
+        for j in strongest[: 1 + NAMED_OPPONENTS].tolist()
+        if j != i
+    ]
 
 
 def places(match: History) -> Ints:

@@ -1,6 +1,6 @@
 """The state of a pool under one system: a table of float64 columns, and at most one ragged one.
 
-A player's row lies together in memory, because a match touches a few rows and all their columns.
+The columns of a player are contiguous in memory, because a match reads a few rows completely.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 
-#: A run's memory is a multiple of this many records, and this many at its end stay unused and
-#: zero, so that kernels may read whole vectors.
+#: The memory of a run is a multiple of this many records, and this many at its end stay unused and
+#: zero, so that kernels may read complete vectors.
 PADDING = 4
 
 #: Columns of `Runs.spans`.
@@ -25,9 +25,9 @@ BEGIN, ROOM, FIRST, COUNT = range(4)
 class Runs:
     """A ragged column: for every player a run of records of several fields, oldest first.
 
-    spans : shape (P, 4), int64: where the player's memory begins in `values`, records it has
-        room for, the first record in use, and the number in use
-    values : shape (capacity,); field f of record k of a player stands at begin + f * room + k
+    spans : shape (P, 4), int64: the beginning of the player's memory in `values`, the number of
+        records it has room for, the first record in use, and the number in use
+    values : shape (capacity,); field f of record k of a player is at begin + f * room + k
     fields : number of fields of a record
     used : values from here on are free
     """
@@ -43,7 +43,7 @@ class Runs:
         return cls(np.zeros((players, 4), np.int64), np.zeros(0), fields)
 
     def is_sound(self, players: int) -> bool:
-        """Return whether every run lies within the memory; kernels rely on it unchecked."""
+        """Return whether every run is within the memory; kernels rely on it without a check."""
         if self.spans.shape != (players, 4):
             return False
         begin, room, first, count = self.spans.T
@@ -70,7 +70,7 @@ class Runs:
         if self.used + self.fields * int(room.sum()) > len(self.values):
             rooms = self.spans[:, ROOM].copy()
             rooms[rows] = room
-            # The first layout is made to measure: a replay knows all participations beforehand.
+            # The first layout has no spare room: a replay knows all participations beforehand.
             self._lay_out(rooms, spare=int(rooms.sum()) if self.used else 0)
         else:
             self._move(rows, self.used + self.fields * (np.cumsum(room) - room), room, self.values)
@@ -106,7 +106,7 @@ class Runs:
         self.spans = np.concatenate([self.spans, extra])
 
     def _places(self, rows: Ints, field: int) -> Ints:
-        """Return where one field of the records in use of these players stands."""
+        """Return the indices of one field of these players' records in use."""
         begin, room, first, count = self.spans[rows].T
         return _ranges(begin + field * room + first, count)
 
@@ -119,7 +119,7 @@ class Runs:
             values[self._places(holding, field)] = records
 
     def _lay_out(self, room: Ints, spare: int) -> None:
-        """Lay all runs out anew, each with this much room, and room for `spare` more records."""
+        """Move all runs to new memory with this much room each, and room for `spare` records."""
         used = self.fields * int(room.sum())
         values = np.zeros(used + self.fields * spare)
         self._move(np.arange(len(self.spans)), self.fields * (np.cumsum(room) - room), room, values)
@@ -127,7 +127,7 @@ class Runs:
 
 
 def _padded(records: Ints) -> Ints:
-    """Return the room that so many records need; none for none."""
+    """Return the room that so many records need; 0 for 0 records."""
     room = (records + 2 * PADDING - 1) // PADDING * PADDING
     return np.where(records > 0, room, 0).astype(np.int64)
 
@@ -142,12 +142,12 @@ def _ranges(begin: Ints, count: Ints) -> Ints:
 
 @dataclass(slots=True, eq=False)
 class State:
-    """What a system knows of P players.
+    """The state of P players under one system.
 
     initial : name -> value of every column for a player who has not played; fixes their order
     table : shape (P, columns)
     runs : the ragged column of systems that remember past performances
-    shared : name -> numbers that belong to the pool and to no player: statistics of roles
+    shared : name -> numbers of the pool instead of a player: sums of draws, statistics of roles
     """
 
     initial: Mapping[str, float]
@@ -174,13 +174,13 @@ class State:
         return self.table[:, list(self.initial).index(name)]
 
     def take(self, rows: Ints) -> State:
-        """Return a copy of these players' state, and of what all share."""
+        """Return a copy of these players' state and of the shared numbers."""
         runs = None if self.runs is None else self.runs.take(rows)
         shared = {name: values.copy() for name, values in self.shared.items()}
         return State(self.initial, self.table[rows], runs, shared)
 
     def put(self, rows: Ints, part: State) -> None:
-        """Replace these players' state, and what all share, by that of `part`."""
+        """Replace these players' state and the shared numbers by those of `part`."""
         self.table[rows] = part.table
         self.shared = {name: values.copy() for name, values in part.shared.items()}
         if self.runs is not None and part.runs is not None:

@@ -1,4 +1,4 @@
-"""The one protocol that every rating system follows, and what a system declares of itself."""
+"""The protocol that every rating system follows, and the capabilities that it declares."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from equipoise.wording import counted
 #: (days) and those of the system.
 RatingColumns: TypeAlias = dict[str, Floats]
 
-#: Columns that a system fills while it rates, each of shape (N,) for the whole history; those that
-#: are not wanted may be left out.
+#: Columns that a system fills while it rates, each of shape (N,) for the complete history. Columns
+#: that are not wanted may be left out.
 TraceColumns: TypeAlias = Mapping[str, Floats]
 
 
@@ -35,8 +35,8 @@ def check_newcomer(rating: float, deviation: float) -> None:
     require(1e-6 <= deviation <= 1e9, "initial_deviation", "from 1e-6 to 1e9", deviation)
 
 
-#: What a history may say beside places and players, in the order in which it is told. `time` stands
-#: for the time that passes: all systems rate in the order of times, some also count the days.
+#: Optional columns of a history, in the order in which messages list them. `time` means the time
+#: between matches: all systems rate in the order of times, some also count the days.
 USABLE = (
     "weight",
     "performance_ceiling",
@@ -51,18 +51,18 @@ USABLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """Which matches a system can rate, and what of them it uses.
+    """Which matches a system can rate, and which of their columns it uses.
 
-    A column that is not declared in `uses` changes nothing, and one that is changes something:
-    tests/test_every_system.py holds every system to that.
+    A column changes ratings if and only if it is declared in `uses`; tests/test_every_system.py
+    checks that for every system.
 
     max_team_size, max_teams : None for any number
-    draws : whether equal ranks are a result it knows
+    draws : whether it can rate equal ranks
     needs_time : whether a history without times is refused
     skips_all_tied : whether a match of three or more in which all tie changes nothing
         (READINGS B7); it is then reported
     uses : names of `USABLE` that change a rating, or, of `time`, when ratings are read
-    needed : name that is not used -> the parameter that would have the system use it
+    needed : name that is not used -> the parameter with which the system uses it
     idle : parameters that change nothing
     """
 
@@ -81,11 +81,11 @@ class Capabilities:
         there |= {name: name in history.attributes for name in USABLE[4:7]}
         found = [name for name in USABLE[:7] if there[name] and name not in self.uses]
         if there["side"] and there["at_home"] and "side" in self.uses:
-            found.append("side")  # at_home says it
+            found.append("side")  # at_home is used instead
         return found
 
     def misfits(self, history: History) -> list[str]:
-        """Return what in this history the system cannot rate, as phrases; empty if it fits."""
+        """Return what the system cannot rate in a history, as phrases; empty if it fits."""
         found = []
         if history.matches and (self.max_team_size is not None or self.max_teams is not None):
             teams = history.teams()
@@ -127,7 +127,7 @@ def _largest_team(history: History, teams: Ints) -> int:
 class RatingSystem(Protocol):
     """Frozen parameters plus one update over a slice of a history.
 
-    `base_system.System` has most of it for systems whose state is a row of numbers a player.
+    `base_system.System` implements most of it for systems with a row of numbers for each player.
     """
 
     @property
@@ -137,7 +137,7 @@ class RatingSystem(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Which matches this system, with these parameters, can rate, and what of them it uses."""
+        """Which matches this system can rate with these parameters, and what it uses of them."""
         ...
 
     @property
@@ -158,28 +158,28 @@ class RatingSystem(Protocol):
         trace: TraceColumns | None = None,
         workers: Workers | None = None,
     ) -> None:
-        """Rate matches start:stop in order; only rows of players in them change.
+        """Rate matches start:stop in order; only the rows of their players change.
 
-        Raises : ConvergenceError; the state is then of no further use.
+        Raises : ConvergenceError; the state cannot be used after that.
         """
         ...
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return these players' ratings as of a time in days (None: as of their last match)."""
+        """Return players' ratings as of a time in days (None: as of their last match)."""
         ...
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
-        """Return how players of these ratings perform in a match of weight 1.
+        """Return how players with these ratings perform in a match of weight 1.
 
         rating, deviation : shape (n,), as of the time of the match
-        history : where the n players are its participations, so that a home advantage counts
+        history : if given, the n players are its participations, so that a home advantage counts
         """
         ...
 
 
 @runtime_checkable
 class ModelsDraws(Protocol):
-    """A system in which two teams draw where they perform about equally."""
+    """A system in which two teams draw if they perform about equally."""
 
     @property
     def name(self) -> str:
@@ -187,16 +187,16 @@ class ModelsDraws(Protocol):
         ...
 
     def draw_margin(self, players: int) -> float:
-        """Return how far apart two teams perform at most and draw, rating points.
+        """Return the largest difference of two performances that is a draw, rating points.
 
-        players : of both teams together
+        players : number of players of both teams
         """
         ...
 
 
 @runtime_checkable
 class ExplainsItself(Protocol):
-    """A system with an explainer of its own; the registry names those of the systems here."""
+    """A system with its own explainer; the registry names the explainers of the other systems."""
 
     def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
         """Return why a participation changed its player's rating; see `explain_change`."""

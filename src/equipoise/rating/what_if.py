@@ -1,8 +1,8 @@
-"""What each possible place in a coming match would do to a player's rating.
+"""A player's rating after each possible place in a coming match.
 
-The system itself rates the match, once for every place, on a copy of what is known of the players,
-so the answer is exact for any system. Of the others the order among themselves is held fixed, in
-the order of their ratings, as in [EM]_ Theorem 5.5 (READINGS B13).
+The system rates the match once for every place, on a copy of the players' states, so the result is
+exact for any system. The other teams finish in the order of their ratings, as in [EM]_ Theorem 5.5
+(READINGS B13).
 """
 
 from __future__ import annotations
@@ -63,27 +63,26 @@ def what_if(
     places: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
-    """Return what each place of their team would do to a player's rating, exactly.
+    """Return a player's rating after each place of the player's team, exactly.
 
-    The other teams finish in the order of their ratings, equal ones as they are named. Nobody
-    ties, but of two teams a draw is shown too, where the system rates draws. Every place takes
-    as long as rating the match.
+    The other teams finish in the order of their ratings, equal ones in the order given. There are
+    no ties, except the draw of two teams if the system rates draws. Every place takes as long as
+    rating the match.
 
     player : id; None takes the first of the first team
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     places : from 1; None takes all
     progress : called with (places done, places in all)
-    Players whom the pool does not know are newcomers.
+    Players who are not in the pool are newcomers.
 
     Raises : NotFoundError for a player who is not in the match, InvalidParameterError for teams
-        that the system cannot rate and for another system than the one that made the state,
-        ConvergenceError
+        that the system cannot rate and for a system that did not make the state, ConvergenceError
     """
     check_system(state, system)
     field = lineup(system, state, teams, at=at, home=home)
     if state.last_time is not None and field.time is not None and field.time < state.last_time:
-        raise InvalidParameterError("the match must not lie before the last match of the state")
+        raise InvalidParameterError("the match must not be before the last match of the state")
     who = _position(field, player)
     results = _results(_others(system, field, who), int(field.team[who]), places)
     if field.teams == 2 and places is None and system.capabilities.draws:
@@ -93,7 +92,7 @@ def what_if(
     after = np.empty((len(results), 2))
     played, every = known.copy(), np.arange(known.players)
     for i, result in enumerate(results):
-        # Back to where it was: faster than a new copy, since room has been made once.
+        # Restoring the state is faster than a new copy, because the memory is there already.
         played.put(every, known)
         system.run(played, field.match(result.rank), 0, 1)
         after[i] = _read(system, played, who, field.day)
@@ -112,7 +111,7 @@ def what_if(
 
 
 class _Result(NamedTuple):
-    """How the match ends: the player's place, others in it, and the rank of every team."""
+    """A result: the player's place, the number of other teams in it, the rank of every team."""
 
     place: int
     tied: int
@@ -120,7 +119,7 @@ class _Result(NamedTuple):
 
 
 def _results(others: Ints, own: int, places: Sequence[int] | None) -> list[_Result]:
-    """Return the results with the own team in each of these places, the others in this order."""
+    """Return the results with the player's team in these places and the others in this order."""
     teams = len(others) + 1
     wanted = range(1, teams + 1) if places is None else places
     for place in wanted:
@@ -144,7 +143,7 @@ def _others(system: RatingSystem, field: Lineup, who: int) -> Ints:
 
 
 def _position(field: Lineup, player: object) -> int:
-    """Return where this player stands in the line-up. Raises : NotFoundError."""
+    """Return the row of a player in the line-up. Raises : NotFoundError."""
     if player is None:
         return 0
     found = np.flatnonzero(field.player_ids.astype(str) == str(player))

@@ -1,8 +1,8 @@
-"""Win probability curves: what score a difference of ratings leads one to expect.
+"""Win probability curves: the expected score at a difference of ratings.
 
 psi of [PRE]_ Def. 1: smooth, increasing, psi(-t) = 1 - psi(t), from 0 to 1. `t` is a difference
-of ratings already divided by the scale beta. All are computed from exp(-|t|) or the like, so that
-the small tail keeps its digits and nothing overflows.
+of ratings divided by the scale beta. All curves are computed from the small tail, such as
+exp(-|t|), so that it keeps its digits and nothing overflows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from equipoise.errors import InvalidParameterError, require
 
 CurveName: TypeAlias = Literal["elo", "normal"]
 
-#: Of the Elo curve, 1/rating points: ln 10/400.
+#: Rate of the Elo curve, 1/rating points: ln 10/400.
 ELO_RATE = math.log(10.0) / 400.0
 #: Standard deviation of a difference in the normal curve: 200 sqrt 2 points, as Elo (1978) has it.
 NORMAL_DEVIATION = 200.0 * math.sqrt(2.0)
@@ -30,20 +30,20 @@ _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 @runtime_checkable
 class Curve(Protocol):
-    """What a win probability curve can tell; arrays of any shape, elementwise."""
+    """A win probability curve; arrays have any shape, functions work elementwise."""
 
     @property
     def name(self) -> str:
-        """What the curve is called in tables and messages."""
+        """Name of the curve in tables and messages."""
 
     def expected(self, t: Floats) -> Floats:
         """Return psi(t), the expected score of one game, in [0, 1]."""
 
     def slope(self, t: Floats) -> Floats:
-        """Return psi'(t), above 0 wherever float64 can say so."""
+        """Return psi'(t), above 0 unless it underflows."""
 
     def variance(self, t: Floats) -> Floats:
-        """Return the variance of the score of one game, as the curve's model has it."""
+        """Return the variance of the score of one game in the curve's model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,9 @@ class NormalCurve:
 class DavidsonCurve:
     """Davidson's model of wins, draws and losses [Davidson]_; `nu` 0 is the Elo curve.
 
-    With strengths p, q = 10^(rating/400) the three are as p to nu sqrt(p q) to q.
-    nu : how likely draws are, from 0; between equals nu/(2 + nu) of the games are drawn
+    With strengths p, q = 10^(rating/400) the three have the ratios p : nu sqrt(p q) : q.
+
+    nu : from 0; between equals nu/(2 + nu) of the games are drawn
     """
 
     nu: float
@@ -114,10 +115,10 @@ class DavidsonCurve:
     def probabilities(self, t: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the probabilities of win, draw and loss at a difference of t points."""
         h = np.exp(-0.5 * ELO_RATE * np.abs(t))  # sqrt(q/p), of the weaker to the stronger
-        whole = 1.0 + self.nu * h + h * h
-        strong, weak = 1.0 / whole, h * h / whole
+        total = 1.0 + self.nu * h + h * h
+        strong, weak = 1.0 / total, h * h / total
         up = np.asarray(t) >= 0
-        return np.where(up, strong, weak), self.nu * h / whole, np.where(up, weak, strong)
+        return np.where(up, strong, weak), self.nu * h / total, np.where(up, weak, strong)
 
     def expected(self, t: Floats) -> Floats:
         """Return the probability of a win plus half that of a draw."""
@@ -138,7 +139,7 @@ class DavidsonCurve:
 class CustomCurve:
     """A curve given by a function of the difference, checked on a grid, with slopes by differences.
 
-    Only t <= 0 is asked of the function; the other half is its mirror image, so that
+    The function is evaluated for t <= 0 only; the other half is its mirror image, so that
     psi(-t) = 1 - psi(t) to the last bit.
     """
 
@@ -153,10 +154,10 @@ class CustomCurve:
         return np.where(t > 0, 1.0 - lower, lower)
 
     def slope(self, t: Floats) -> Floats:
-        """Return psi'(t) by a central difference, in the lower tail where digits are."""
+        """Return psi'(t) by a central difference, in the lower tail, which has more digits."""
         t = -np.abs(np.asarray(t, dtype=np.float64))
         step = 1e-4 * self.width
-        # Through expected(), as t + step may be above 0.
+        # By expected(), because t + step may be above 0.
         rise = self.expected(t + step) - self.expected(t - step)
         return np.maximum(rise / (2.0 * step), 1e-300)
 
@@ -167,11 +168,11 @@ class CustomCurve:
 
 
 def curve_of(curve: CurveName | Curve | Callable[[Floats], Floats]) -> Curve:
-    """Return the curve that is meant: a name, a curve, or a function of the difference.
+    """Return the curve that a name or a function stands for; a curve is returned as it is.
 
-    A function takes an array of differences (rating points over the scale) and returns as many
-    expected scores.
-    Raises : InvalidParameterError   an unknown name, or a function that is no such curve
+    curve : a function takes an array of differences (rating points over the scale) and returns
+        the same number of expected scores
+    Raises : InvalidParameterError   an unknown name, or a function that is not a curve
     """
     if isinstance(curve, str):
         require(curve in ("elo", "normal"), "curve", "elo or normal, or a function", curve)
@@ -184,17 +185,17 @@ def curve_of(curve: CurveName | Curve | Callable[[Floats], Floats]) -> Curve:
 
 
 def _custom(function: Callable[[Floats], Floats]) -> CustomCurve:
-    """Return a function as a curve, if it is one as far as 4,001 differences tell."""
+    """Return a function as a curve, after a check at 4,001 differences."""
     reach = 10.0 ** np.linspace(-3, 6, 2000)
     grid = np.concatenate([-reach[::-1], [0.0], reach])
     psi = _values(function, grid)
     require(bool(np.all((psi >= 0) & (psi <= 1))), "curve", "from 0 to 1", "another value")
     worst = float(np.max(np.abs(psi + psi[::-1] - 1.0)))
-    require(worst < 1e-9, "curve", "antisymmetric: psi(-t) = 1 - psi(t)", f"{worst:.3g} apart")
+    require(worst < 1e-9, "curve", "antisymmetric: psi(-t) = 1 - psi(t)", f"{worst:.3g} difference")
     inside = psi[:-1] > 0
     inside &= psi[1:] < 1 - 1e-6
     rises = np.where(inside, np.diff(psi) > 0, np.diff(psi) >= 0)
-    # Closer to 0 than a hundredth of a point two values may round to one.
+    # Within a hundredth of a point of 0 two values may round to the same.
     rises |= (np.abs(grid[1:]) < 1e-2) & (np.diff(psi) >= 0)
     require(bool(np.all(rises)), "curve", "increasing", f"no rise at {grid[:-1][~rises][:1]}")
     ends = psi[-1] > 0.999
@@ -203,7 +204,7 @@ def _custom(function: Callable[[Floats], Floats]) -> CustomCurve:
 
 
 def _values(function: Callable[[Floats], Floats], t: Floats) -> Floats:
-    """Return a function's values. Raises : InvalidParameterError   not as many, or not numbers."""
+    """Return a function's values. Raises : InvalidParameterError   wrong shape, or not finite."""
     with np.errstate(all="ignore"):  # 10^-t overflows where 1/(1 + 10^-t) is a good 0
         values = np.asarray(function(t), dtype=np.float64)
     require(values.shape == t.shape, "curve", "a function of arrays, elementwise", values.shape)

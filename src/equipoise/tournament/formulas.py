@@ -1,29 +1,25 @@
-"""Games as each of their players saw them: whom one met, how strong that one was, what it brought.
+"""Performance ratings from the ratings of the opponents: TPR, CPR, FIDE's and the linear one.
 
-The formulas of this package ask for nothing else. Games against an opponent without a rating are
-left out here, with their points, as FIDE does (Handbook B.02): they can tell nothing about how
-strong a player was.
+`Results` has, for every player, the opponents' ratings and the points made, which is all that the
+formulas need. Games against an opponent without a rating are left out, with their points, as FIDE
+does (Handbook B.02): they do not show how strong a player was.
 
-Performance ratings made of the average opponent and the score alone.
-
-Source: [CPR]_ for the complete performance rating; the linear one is the "algorithm of 400" of
-chess organisers, (sum of opponents' ratings + 400 (wins - losses))/games.
-Departures: `scale` is beta of [PRE]_ Def. 3; with it a difference of ratings counts for what
-difference/beta counts for otherwise, so that every distance from the average is beta times as long.
-
-The performance rating as FIDE publishes it: average opponent plus a number from a table.
-
-Source: [FIDE]_ B.02 for the table of fractional score and rating difference, C.07 for the
-tie-break called TPR there: average rating of opponents, rounded, plus dp.
-Departures: none by default; `rounded` = False keeps the average as it is.
-
-The Tournament Performance Rating: the rating that would have predicted a player's score.
-
+Tournament performance rating (TPR), the rating that would have predicted a player's score.
 Source: [PRE]_ Def. 4, (3), with the curve and scale of Def. 1 and 3.
-Departures: a player's equation is solved for the rarer of points taken and points lost, and in
-logarithms. So it keeps its accuracy near 0 % and 100 %, where a sum of expected scores close to
-the number of games has lost its digits, and Newton needs few steps: the logarithm of the sum is
-concave, and nearly straight in the tail.
+Departures: a player's equation is solved for the smaller of points made and points lost, and in
+logarithms. So it keeps its accuracy near 0 % and 100 %, where a sum of expected scores close to the
+number of games has lost its digits, and Newton's method needs few steps: the logarithm of the sum
+is concave, and nearly straight in the tail.
+
+Complete performance rating (CPR) and the linear one, from average opponent and score.
+Source: [CPR]_ for the CPR; the linear one is the "algorithm of 400" of chess organisers,
+(sum of opponents' ratings + 400 (wins - losses))/games.
+Departures: `scale` is beta of [PRE]_ Def. 3; it multiplies every distance from the average.
+
+FIDE's performance rating, the average opponent plus a number from a table.
+Source: [FIDE]_ B.02 for the table of fractional score and rating difference, C.07 for the tie-break
+called TPR there: average rating of opponents, rounded, plus dp.
+Departures: none by default; `rounded` = False keeps the average as it is.
 """
 
 from __future__ import annotations
@@ -39,14 +35,39 @@ from equipoise.data.games import LARGEST, Games
 from equipoise.errors import ConvergenceError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
 
+#: Rating points of a tenfold in the odds of a game, and of a win in the linear formula.
+POINTS = 400.0
+
+#: A player's search for the TPR ends with a step of at most so many rating points, times the scale.
+TOLERANCE = 1e-10
+MOST_STEPS = 200
+_MOST_DOUBLINGS = 60
+#: Rounding errors of differences, in units of the largest one.
+_ROUNDING = 8 * np.finfo(np.float64).eps
+
+#: dp for a score of 100, 99, ... 50 per cent; below, dp(p) = -dp(1 - p).
+_UPPER_HALF = (
+    *(800, 677, 589, 538, 501, 470, 444, 422, 401, 383),
+    *(366, 351, 336, 322, 309, 296, 284, 273, 262, 251),
+    *(240, 230, 220, 211, 202, 193, 184, 175, 166, 158),
+    *(149, 141, 133, 125, 117, 110, 102, 95, 87, 80),
+    *(72, 65, 57, 50, 43, 36, 29, 21, 14, 7),
+    0,
+)
+#: The same for 0, 1, ... 100 per cent.
+RATING_DIFFERENCE: Floats = np.array(
+    [-dp for dp in _UPPER_HALF[:-1]] + list(reversed(_UPPER_HALF)), dtype=np.float64
+)
+RATING_DIFFERENCE.setflags(write=False)
+
 
 class Results(NamedTuple):
-    """E results against rated opponents; a game between two rated players is two of them.
+    """E results against rated opponents; a game between two rated players has two results.
 
     player : shape (E,), row of the player whose result it is, below `players`
     opponent : shape (E,), rating of the opponent before the game
-    points, lost : shape (E,), points that the player took and did not take, not both 0
-    players : N, with those who have no results
+    points, lost : shape (E,), points that the player made and did not make, not both 0
+    players : N, which includes players without results
     """
 
     player: Ints
@@ -62,9 +83,9 @@ class Results(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What N players have after all their games against rated opponents; each of shape (N,).
+    """Totals of N players over all their games against rated opponents; each of shape (N,).
 
-    average : mean rating of the opponents, every game counted, NaN without one
+    average : mean rating of the opponents, every game counted, NaN without games
     games, points, lost : k, m and k - m
     """
 
@@ -77,7 +98,7 @@ class Tally(NamedTuple):
 def results_of(games: Games) -> Results:
     """Return the results of all players of a tournament.
 
-    An opponent's rating is that which the game gives, else that before the tournament.
+    An opponent's rating is the one given with the game, else the one before the tournament.
     """
     weight = games.weights
     white = _rating(games.white_rating, games.initial[games.white])
@@ -93,7 +114,7 @@ def results_of(games: Games) -> Results:
 
 
 def as_results(source: Results | Games) -> Results:
-    """Return results, made of games where they are given."""
+    """Return results; games are converted."""
     return results_of(source) if isinstance(source, Games) else source
 
 
@@ -106,7 +127,7 @@ def results_of_player(
     """Return the results of one player, who has row 0.
 
     opponents : shape (G,), ratings, NaN where an opponent has none
-    points : shape (G,), points taken in each game, from 0 to its weight
+    points : shape (G,), points made in each game, from 0 to its weight
     weights : shape (G,), number of games of each result, above 0; None: 1 each
     Raises : InvalidParameterError   a rule is broken
     """
@@ -134,7 +155,7 @@ def tally_of(results: Results) -> Tally:
 
 
 def _rating(of_game: Floats | None, of_player: Floats) -> Floats:
-    """Return ratings as games give them, and those of players where they give none."""
+    """Return the ratings given with games, and the players' ratings where none is given."""
     if of_game is None:
         return of_player
     return np.asarray(np.where(np.isnan(of_game), of_player, of_game))
@@ -149,14 +170,15 @@ def _rated(results: Results) -> Results:
     return Results(player, opponent, results.points[known], results.lost[known], results.players)
 
 
-#: Rating points of a tenfold in the odds of a game, and of a game won in the linear formula.
-POINTS = 400.0
+def require_scale(scale: float) -> None:
+    """Refuse a scale that is not above 0. Raises : InvalidParameterError."""
+    require(0 < scale < np.inf, "scale", "a number above 0", scale)
 
 
 def average_opponent(results: Results | Games) -> Floats:
     """Return the mean rating of every player's rated opponents, shape (N,).
 
-    Every game counts, by its weight: who is met twice counts twice. NaN without such a game.
+    Every game counts with its weight: an opponent met twice counts twice. NaN without such a game.
     """
     return tally_of(as_results(results)).average
 
@@ -165,13 +187,13 @@ def average_opponent(results: Results | Games) -> Floats:
 def complete_performance(results: Results | Games, *, scale: float = 1.0) -> Floats:
     """Return the complete performance rating (CPR) [CPR]_, shape (N,), finite at 0 % and 100 %.
 
-    It is the rating that stays what it is after the player's games and one more: a draw against
-    somebody of the same rating. NaN without a game against a rated opponent.
+    It is the rating that does not change by the player's games and one more game: a draw against
+    a player of the same rating. NaN without a game against a rated opponent.
 
     scale : beta, above 0
     Raises : InvalidParameterError   `scale` is out of range
     """
-    _check(scale)
+    require_scale(scale)
     average, games, points, lost = tally_of(as_results(results))
     with np.errstate(invalid="ignore", divide="ignore"):
         factor = (games + 1) / games
@@ -187,39 +209,19 @@ def linear_performance(results: Results | Games, *, scale: float = 1.0) -> Float
     scale : beta, above 0
     Raises : InvalidParameterError   `scale` is out of range
     """
-    _check(scale)
+    require_scale(scale)
     average, games, points, lost = tally_of(as_results(results))
     with np.errstate(invalid="ignore"):
         return np.asarray(average + scale * POINTS * (points - lost) / games)
 
 
-def _check(scale: float) -> None:
-    require(0 < scale < np.inf, "scale", "a number above 0", scale)
-
-
-#: dp for a score of 100, 99, ... 50 per cent; below, dp(p) = -dp(1 - p).
-_UPPER_HALF = (
-    *(800, 677, 589, 538, 501, 470, 444, 422, 401, 383),
-    *(366, 351, 336, 322, 309, 296, 284, 273, 262, 251),
-    *(240, 230, 220, 211, 202, 193, 184, 175, 166, 158),
-    *(149, 141, 133, 125, 117, 110, 102, 95, 87, 80),
-    *(72, 65, 57, 50, 43, 36, 29, 21, 14, 7),
-    0,
-)
-#: The same for 0, 1, ... 100 per cent.
-RATING_DIFFERENCE: Floats = np.array(
-    [-dp for dp in _UPPER_HALF[:-1]] + list(reversed(_UPPER_HALF)), dtype=np.float64
-)
-RATING_DIFFERENCE.setflags(write=False)
-
-
 def rating_difference(points: Floats, games: Floats) -> Floats:
-    """Return FIDE's dp of scores, rounded to whole per cent, of which 0.5 goes up.
+    """Return FIDE's dp of scores, which are rounded to whole per cent, 0.5 upwards.
 
     points, games : any shape; NaN where there are no games
     """
     with np.errstate(invalid="ignore"):
-        # 100 m/k, not 100 (m/k): of whole and half points a half comes out exact.
+        # 100 m/k, not 100 (m/k): for whole and half points, halves are exact.
         percent = _half_up(100.0 * points / games)
     known = np.isfinite(percent)
     found = RATING_DIFFERENCE[np.where(known, percent, 0.0).astype(np.int64)]
@@ -232,7 +234,7 @@ def fide_performance(results: Results | Games, *, rounded: bool = True) -> Float
 
     NaN without a game against a rated opponent; 800 points from the average at 0 % and 100 %.
 
-    rounded : the average opponent to a whole number, as FIDE has it, of which 0.5 goes up
+    rounded : round the average opponent to a whole number, 0.5 upwards, as FIDE does
     """
     average, games, points, _ = tally_of(as_results(results))
     base = _half_up(average) if rounded else average
@@ -240,23 +242,15 @@ def fide_performance(results: Results | Games, *, rounded: bool = True) -> Float
 
 
 def _half_up(values: Floats) -> Floats:
-    """Return values to the nearest whole number, of two equally near the greater."""
+    """Return the nearest whole numbers, 0.5 rounded upwards."""
     return np.asarray(np.floor(values + 0.5))
-
-
-#: Rating points (times the scale): the last step of every player is at most so long.
-TOLERANCE = 1e-10
-MOST_STEPS = 200
-_MOST_DOUBLINGS = 60
-#: Rounding errors of differences, in units of the widest one.
-_ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 class _Equations(NamedTuple):
     """sum over a player's results of weight psi(u - opponent) = target, for n players.
 
-    Ratings are relative to the average opponent, in units of the scale, and mirrored for those who
-    took more than half of the points: there the points lost are the target.
+    Ratings are relative to the average opponent, in units of the scale, and mirrored for players
+    who made more than half of the points: their target is the points lost.
 
     player, opponent, weight : shape (E,); target : shape (n,)
     """
@@ -297,7 +291,7 @@ def tournament_performance(
     Raises : InvalidParameterError   `scale` is out of range, or there is no such curve
     Raises : ConvergenceError        the equations could not be solved, which no known input does
     """
-    require(0 < scale < np.inf, "scale", "a number above 0", scale)
+    require_scale(scale)
     return solve_tpr(as_results(results), curve_of(curve), scale)
 
 
@@ -315,20 +309,20 @@ def solve_tpr(results: Results, curve: Curve, scale: float, most_steps: int = MO
 
 
 def _equations(results: Results, tally: Tally, side: Floats, scale: float) -> _Equations:
-    apart = results.opponent - tally.average[results.player]
+    difference = results.opponent - tally.average[results.player]
     return _Equations(
         player=results.player,
-        opponent=side[results.player] * apart / scale,
+        opponent=side[results.player] * difference / scale,
         weight=results.points + results.lost,
         target=np.minimum(tally.points, tally.lost),
     )
 
 
 class _Search(NamedTuple):
-    """Where the roots of some players are looked for; each of shape (n,).
+    """The search for the roots of some players; each of shape (n,).
 
-    rows : of the players among all; u : the latest places; low, high : between them are the roots
-    least : steps up to so long end the search
+    rows : of these players among all; u : current values; low, high : bounds of the roots
+    least : the search ends with a step of at most this length
     """
 
     rows: Ints
@@ -361,14 +355,14 @@ def _solve(equations: _Equations, curve: Curve, most_steps: int) -> Floats:
             return answer
         worst = float(np.abs(gap[left]).max())
         search = _Search(rows, after, low, high, least)
-        # What is solved no longer costs time, once there is enough of it.
+        # Solved equations are dropped once they are more than half.
         if 2 * len(left) < len(rows):
             equations, search = equations.only(left), search.only(left)
     raise ConvergenceError("tournament performance", most_steps, worst)
 
 
 def _begin(equations: _Equations, curve: Curve) -> _Search:
-    """Return a search that starts at the roots on the Elo curve if all opponents were average."""
+    """Return a search that starts from the roots for the Elo curve and average opponents."""
     low, high = _bracket(equations, curve)
     games = np.bincount(equations.player, equations.weight, len(low))
     odds = equations.target / (games - equations.target)
@@ -379,7 +373,7 @@ def _begin(equations: _Equations, curve: Curve) -> _Search:
 
 
 def _newton(equations: _Equations, curve: Curve, u: Floats) -> tuple[Floats, Floats]:
-    """Return how far the sums are from their targets, in logarithms, and Newton's next places."""
+    """Return the logarithms of sums over targets, and the next values by Newton's method."""
     total, slope = equations.sums(curve, u)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         gap = np.log(total / equations.target)
@@ -387,9 +381,10 @@ def _newton(equations: _Equations, curve: Curve, u: Floats) -> tuple[Floats, Flo
 
 
 def _bracket(equations: _Equations, curve: Curve) -> tuple[Floats, Floats]:
-    """Return places below and above every root.
+    """Return bounds below and above every root.
 
-    Above is the strongest opponent: half of the points are expected there, and no target is more.
+    The strongest opponent is above: at that rating at least half of the points are expected, and no
+    target is more.
     """
     count = len(equations.target)
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
@@ -400,7 +395,7 @@ def _bracket(equations: _Equations, curve: Curve) -> tuple[Floats, Floats]:
     for _ in range(_MOST_DOUBLINGS):
         short = curve.expected(-reach) > share
         if not short.any():
-            # A little room, as sums are rounded.
+            # A margin for rounding of the sums.
             return low - 1.01 * reach, high + 1.0
         reach = np.where(short, 2 * reach, reach)
     raise ConvergenceError("tournament performance", _MOST_DOUBLINGS, float(share.min()))

@@ -1,12 +1,12 @@
 """The Recursive Performance: average of the opponents' recursive performances, plus a correction.
 
-Source: [RP]_, and the authors' program PyRP for what the paper leaves to the discipline: the
-correction is FIDE's rating difference of the score in per cent, less its mean over all games.
+Source: [RP]_, and the authors' program PyRP for what the paper leaves open: the correction is
+FIDE's rating difference of the score in per cent, minus its mean over all games.
 Departures: their iteration starts from the players' ratings; here all start from the average
-rating, each player counted once, so that the answer depends on ratings by one constant only, as
-the PPR beside it does (where all play equally many games both are the same). It is solved as the
-linear system that its limit satisfies. So it is also defined where the iteration swings between
-two answers without end, as in a match of two teams: there it is the mean of the two.
+rating, each player counted once, so that ratings affect the result by one constant only, as for the
+PPR (if all play equally many games, both starts are the same). It is solved as the linear system
+that its limit satisfies. So it is also defined where the iteration alternates between two results,
+as in a match of two teams: there it is the mean of the two.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.graph import components
-from equipoise.tournament.formulas import POINTS, rating_difference
+from equipoise.tournament.formulas import POINTS, rating_difference, require_scale
 from equipoise.tournament.pairs import Pairs, gather_pairs
 
-#: What a score is worth in rating points: FIDE's table; the Elo curve turned round, which knows
-#: neither 0 % nor 100 %; or 400 (2 p - 1).
+#: The rating points of a score p: by FIDE's table; by the inverse of the Elo curve, which is not
+#: defined at 0 % and 100 %; or 400 (2 p - 1).
 Correction: TypeAlias = Literal["fide", "elo", "linear"]
 
-#: Rating points: at the end nobody's equation is further off.
+#: Largest error of a player's equation, rating points.
 TOLERANCE = 1e-9
-#: Up to so many players the system is solved at once, else by conjugate gradients.
+#: Up to so many players the system is solved by elimination, else by conjugate gradients.
 DENSE_PLAYERS = 400
 MOST_STEPS = 20_000
 
@@ -45,11 +45,11 @@ def recursive_performance(
     """Return the recursive performance [RP]_ of every player, shape (N,).
 
     In every component (players connected by games) the mean over games is `anchor`, else the
-    average rating of its rated players, else 0. NaN without games, and by the Elo curve for a
-    whole component in which anybody has 0 % or 100 %.
+    average rating of its rated players, else 0. NaN without games, and with the Elo curve for all
+    players of a component in which a player has 0 % or 100 %.
 
-    scale : beta, above 0: corrections are so many times as large
-    Raises : InvalidParameterError   `scale` or `correction` is none
+    scale : beta, above 0; it multiplies the corrections
+    Raises : InvalidParameterError   `scale` or `correction` is out of range
     Raises : ConvergenceError        the system could not be solved
     """
     return solve_recursive(games, correction=correction, anchor=anchor, scale=scale)
@@ -64,16 +64,16 @@ def solve_recursive(
     dense_players: int = DENSE_PLAYERS,
     most_steps: int = MOST_STEPS,
 ) -> Floats:
-    """Return what `recursive_performance` does, with the limits of both ways to solve it."""
-    require(0 < scale < np.inf, "scale", "a number above 0", scale)
+    """Return what `recursive_performance` does, with limits of both ways to solve the system."""
+    require_scale(scale)
     pairs = gather_pairs(games)
     played, points = games.played(), games.scored()
     component = components(pairs.first, pairs.second, games.players)
     worth = scale * _worth(points, played, correction)
-    # Only without the common part do the averages close: it would be added in every round.
-    apart = worth - _mean(worth, played, component)
-    solvable = np.isfinite(apart)
-    centred = np.where(solvable, apart, 0.0)
+    # Without the mean, which would be added in every iteration, the system has a solution.
+    surplus = worth - _mean(worth, played, component)
+    solvable = np.isfinite(surplus)
+    centred = np.where(solvable, surplus, 0.0)
     if games.players <= dense_players:
         found = _eliminate(pairs, played, centred, component)
     else:
@@ -84,7 +84,7 @@ def solve_recursive(
 
 
 def _worth(points: Floats, played: Floats, correction: Correction) -> Floats:
-    """Return what scores are worth, NaN where that is not defined, shape (N,)."""
+    """Return the rating points of scores, NaN where they are not defined, shape (N,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         if correction == "fide":
             return rating_difference(points, played)
@@ -104,31 +104,31 @@ def _mean(values: Floats, weight: Floats, component: Ints) -> Floats:
 
 
 def _level(initial: Floats, component: Ints, anchor: float | None) -> Floats:
-    """Return where each player's component stands."""
+    """Return the mean rating that each player's component is given, shape (N,)."""
     if anchor is not None:
         require(bool(np.isfinite(anchor)), "anchor", "a number", anchor)
         return np.full(len(initial), float(anchor))
     return np.nan_to_num(_mean(initial, (~np.isnan(initial)).astype(np.float64), component))
 
 
-def _eliminate(pairs: Pairs, played: Floats, apart: Floats, component: Ints) -> Floats:
-    """Return x with x_i = (mean of x over the opponents of i) + apart_i, up to constants.
+def _eliminate(pairs: Pairs, played: Floats, surplus: Floats, component: Ints) -> Floats:
+    """Return x with x_i = (mean of x over the opponents of i) + surplus_i, up to constants.
 
-    Times the number of games it is K x - W x = K apart: symmetric, and singular by one constant a
-    component only.
+    Multiplied by the number of games it is K x - W x = K surplus: symmetric, and singular by one
+    constant for each component only.
     """
     matrix = np.diag(played)
     np.subtract.at(matrix, (pairs.first, pairs.second), pairs.weight)
     np.subtract.at(matrix, (pairs.second, pairs.first), pairs.weight)
-    # Fixes the sum in every component at 0, which the right side leaves free.
+    # Sets the sum of every component to 0; the right side does not determine it.
     same = component[:, None] == component[None, :]
-    return np.asarray(np.linalg.solve(matrix + same, played * apart))
+    return np.asarray(np.linalg.solve(matrix + same, played * surplus))
 
 
-def _conjugate_gradients(pairs: Pairs, played: Floats, apart: Floats, most_steps: int) -> Floats:
+def _conjugate_gradients(pairs: Pairs, played: Floats, surplus: Floats, most_steps: int) -> Floats:
     """Return a solution by conjugate gradients, each equation weighed by its number of games."""
     weight = np.where(played > 0, played, 1.0)
-    x, rest = np.zeros(len(played)), played * apart
+    x, rest = np.zeros(len(played)), played * surplus
     direction, before = np.zeros(len(played)), 1.0
     for _ in range(most_steps):
         scaled = rest / weight

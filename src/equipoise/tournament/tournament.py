@@ -1,8 +1,8 @@
-"""A tournament's whole table: every performance rating of every player, and why some are missing.
+"""The table of a tournament: all performance ratings of every player, and why some are missing.
 
-Source: [PRE]_; READINGS C. Where the tournament has no equilibrium each class of players who all
-took points off one another, directly or through others, is solved by itself, from the games within
-it; what sweeps between classes still tell are bounds on one side.
+Source: [PRE]_; READINGS C. If the tournament has no equilibrium, each class of players who all took
+points off one another, directly or through others, is solved by itself, from the games within it.
+Sweeps between classes give one-sided bounds.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ from equipoise.tournament.pairs import Pairs, gather_pairs
 from equipoise.tournament.recursive import recursive_performance
 from equipoise.wording import counted
 
-#: Further columns that may be asked for.
+#: Optional columns.
 Extra: TypeAlias = Literal["linear", "recursive"]
 EXTRA: tuple[Extra, ...] = ("linear", "recursive")
 
-#: Players compared with one another, and whose errors are computed in a large tournament, where
-#: nobody is named: the best so many.
+#: Number of the best players who are compared with one another, and whose errors are computed in a
+#: large tournament, unless players are named.
 FIRST_PLAYERS = 20
-#: Beyond, a normal distribution says nothing that its assumptions would bear out.
+#: Largest confidence; beyond it a normal approximation is meaningless.
 MOST_SURE = 1.0 - 1e-9
-#: More are not compared in one matrix.
+#: Largest number of players compared in one matrix.
 MOST_COMPARED = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Model:
-    """What is expected of a game, as the user has it; see `performance`."""
+    """The parameters of the equilibrium; see `performance`."""
 
     curve: CurveName | Curve | Callable[[Floats], Floats]
     scale: float
@@ -112,22 +112,23 @@ def performance(
 
     curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
     scale : beta, in (0, 20]; 1 is Elo's 400 points
-    select : which constant: "document", "mean" or "initial" (READINGS C2)
+    select : the additive constant: "document", "mean" or "initial" (READINGS C2)
     anchor : average rating, instead of that of the players before the tournament
     anchors : id -> rating at which that player is held
-    prior : drawn games of everyone against an average player; above 0 the PPR are no equilibrium
+    prior : drawn games of every player against an average player; above 0 the PPR are not an
+        equilibrium
     colour_advantage : rating points of white, or "estimate"
     draws : "ignore" counts them as half a win, "davidson" models them
     confidence : of errors and bounds, in (0, 1)
     superiority : compare `players` (by default the first 20) with one another
-    players : ids of those compared, and whose errors are wanted however large the tournament is;
-        in components of up to 3,000 players everyone has one
+    players : ids of players to compare, and whose errors are computed also in large components; in
+        components of up to 3,000 players all players have errors
     also : "linear", "recursive": further columns
-    strict : raise where there is no equilibrium
-    threads : never change a number
+    strict : raise an error if there is no equilibrium
+    threads : number of threads; it never changes a result
     Raises : NoEquilibriumError   `strict`, and some players took every point of others
     Raises : InvalidParameterError, NotFoundError, ConvergenceError
-    Raises : InvalidDataError     what is to be estimated cannot be
+    Raises : InvalidDataError     advantage or draw parameter cannot be estimated
     """
     require(
         0 < confidence <= MOST_SURE, "confidence", f"above 0 and at most {MOST_SURE}", confidence
@@ -178,7 +179,7 @@ def performance(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Context:
-    """What the columns of the table are made of."""
+    """The values from which the columns of the table are computed."""
 
     games: Games
     pairs: Pairs
@@ -190,7 +191,7 @@ class _Context:
 
 
 def rows_of(games: Games, ids: Sequence[Any]) -> Ints:
-    """Return the rows of players. Raises : NotFoundError   names all who are not there."""
+    """Return the rows of players. Raises : NotFoundError   it names all unknown players."""
     row_of = {str(one): row for row, one in enumerate(games.player_ids.tolist())} if ids else {}
     missing = [str(one) for one in ids if str(one) not in row_of]
     if missing:
@@ -233,7 +234,7 @@ def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
         expected=np.where(np.isnan(ppr), np.nan, solved.expected),
         rating=games.initial,
         average_opponent=average_opponent(results),
-        # Ratings before the tournament know nothing of its draws: their curve is the plain one.
+        # TPR compares with ratings before the tournament, so its curve does not model draws.
         tpr=tournament_performance(results, curve=model.curve, scale=model.scale),
         cpr=complete_performance(results, scale=model.scale),
         fide=fide_performance(results),
@@ -249,12 +250,12 @@ def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
 
 
 def half_width(confidence: float) -> float:
-    """Return how many standard errors either way a normal variable stays within."""
+    """Return the half width of the confidence interval of a normal variable, in standard errors."""
     return NormalDist().inv_cdf(0.5 + 0.5 * confidence)
 
 
 def _whole(found: Existence) -> Flags:
-    """Return who is in a component of one class, shape (N,)."""
+    """Return which players are in a component of one class, shape (N,)."""
     top = np.full(found.components + 1, -1)
     np.maximum.at(top, found.component + 1, found.class_of)
     least = np.full(found.components + 1, found.classes)
@@ -263,7 +264,7 @@ def _whole(found: Existence) -> Flags:
 
 
 def _errors(solved: Equilibrium, rows: Ints | None = None) -> Floats:
-    """Return standard errors; NaN where a system for one is too hard, which spoils no rating."""
+    """Return standard errors; NaN if they cannot be computed, which does not affect ratings."""
     try:
         return solved.errors(rows)
     except ConvergenceError:
@@ -272,7 +273,10 @@ def _errors(solved: Equilibrium, rows: Ints | None = None) -> Floats:
 
 
 def _status(played: Floats, scored: Floats, whole: Flags) -> Ints:
-    """Return the index into STATUSES of everybody; whole : who is in a component of one class."""
+    """Return the index into STATUSES of every player.
+
+    whole : shape (N,), whether the player is in a component of one class
+    """
     number = {name: index for index, name in enumerate(STATUSES)}
     status = np.full(len(played), number["swept"])
     status[scored == played] = number["all-won"]
@@ -283,7 +287,7 @@ def _status(played: Floats, scored: Floats, whole: Flags) -> Ints:
 
 
 def _sweeps(context: _Context) -> tuple[Any, ...]:
-    """Return who swept whom, with the least difference that this proves."""
+    """Return the sweeps, with the smallest difference of levels that each implies."""
     found = context.found
     if found.exists:
         return ()
@@ -299,15 +303,15 @@ def _sweeps(context: _Context) -> tuple[Any, ...]:
 
 
 def _reasons(found: Existence, games: Games, held: Ints) -> tuple[str, ...]:
-    """Return why ratings exist or not, as sentences; players who are held count as one."""
+    """Return why ratings exist or not, as sentences; held players count as one player."""
     head, *others = explain(found, games.player_ids)
     if found.exists and len(held) > 1:
-        head = "Finite ratings predict the score of everybody whose rating is not held."
+        head = "Finite ratings predict the score of every player whose rating is not held."
     return (head, *others)
 
 
 def _extra(games: Games, model: _Model, also: Sequence[Extra]) -> dict[str, Floats]:
-    """Return the further columns that were asked for."""
+    """Return the optional columns."""
     columns = {}
     if "linear" in also:
         columns["linear"] = linear_performance(results_of(games), scale=model.scale)
@@ -317,7 +321,7 @@ def _extra(games: Games, model: _Model, also: Sequence[Extra]) -> dict[str, Floa
 
 
 def _is_large(solved: Equilibrium) -> bool:
-    """Return whether somebody's error was left out for the size of the component."""
+    """Return whether errors were left out because a component is large."""
     sizes = np.bincount(solved.component[solved.component >= 0])
     return bool(len(sizes) and sizes.max() > DENSE_PLAYERS)
 
@@ -325,7 +329,7 @@ def _is_large(solved: Equilibrium) -> bool:
 def _with_chosen(
     table: TournamentPerformance, solved: Equilibrium, named: Ints, superiority: bool
 ) -> TournamentPerformance:
-    """Return the table with the errors of chosen players, and with them compared if wanted."""
+    """Return the table with the errors and, on request, the superiority of chosen players."""
     order = table.order
     rated = order[~np.isnan(solved.rating[order])]
     chosen = rated[:FIRST_PLAYERS] if not len(named) else order[np.isin(order, named)]

@@ -198,13 +198,13 @@ def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) 
     # A lobby alone needs neither: nothing that is compiled is loaded for it.
     from equipoise.analysis.files.reading import unused_at, unused_notes
     from equipoise.rating.lineup import lobby_of, lobby_prediction
-    from equipoise.rating.pool_state import PoolState, newcomers_told
+    from equipoise.rating.pool_state import PoolState, newcomers_note
 
     state = PoolState.load(path)
     lobby = lobby_of(state, players, at=_day(state, request))
     answer = split_lobby(lobby, request, lambda rows: lobby_prediction(state, lobby, rows))
     known = state.player_ids.tolist()
-    told = newcomers_told(
+    told = newcomers_note(
         lobby.newcomers, known, f"among the {counted(len(known), 'rated player')}"
     )
     unused = unused_at(state.system) if request.at is not None else []

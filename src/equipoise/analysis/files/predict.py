@@ -28,7 +28,7 @@ from equipoise.messages.questions import (
     WhatIfMessage,
 )
 from equipoise.rating.lineup import Lineup, lineup
-from equipoise.rating.pool_state import PoolState, newcomers_told
+from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.replay import days, predict
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
@@ -140,16 +140,16 @@ def predicted(
         samples=match.samples,
         seed=None if match.samples is None else match.seed,
         what_if=[_tried(match, player, progress) for player in match.players],
-        notes=[*match.notes, *_newcomers_told(match, expects)],
+        notes=[*match.notes, *_newcomers_note(match, expects)],
     )
 
 
-def _newcomers_told(match: ComingMatch, expects: Prediction) -> list[str]:
+def _newcomers_note(match: ComingMatch, expects: Prediction) -> list[str]:
     """Return a sentence on newcomers, with likely misspellings where all ids are known."""
     known = match.pool.player_ids.tolist()
     if match.where is not None:
-        return newcomers_told(expects.newcomers, [], match.where)
-    return newcomers_told(
+        return newcomers_note(expects.newcomers, [], match.where)
+    return newcomers_note(
         expects.newcomers, known, f"among the {counted(len(known), 'rated player')}"
     )
 

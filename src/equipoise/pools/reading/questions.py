@@ -31,7 +31,7 @@ from equipoise.pools.posting.match_history import object_array, time_kind
 from equipoise.pools.posting.posted_matches import PoolRules, days, id_fault, id_text, moment
 from equipoise.rating.lineup import lobby_prediction
 from equipoise.rating.player_state import unpack_players
-from equipoise.rating.pool_state import PoolState, newcomers_told
+from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.system import RatingColumns
 from equipoise.store import ratings
 from equipoise.store.connection import Store
@@ -216,7 +216,7 @@ def balance_in_pool(
         ),
         lambda rows: lobby_prediction(known, waiting, rows),
     )
-    told = newcomers_told(waiting.newcomers, [], f"in pool {pool!r}")
+    told = newcomers_note(waiting.newcomers, [], f"in pool {pool!r}")
     return message_of(replace(answer, at=written(at, rules), notes=tuple(told)))
 
 

@@ -1,8 +1,8 @@
-"""TrueSkill, classic and that of Nikolenko and Sirotkin: parameters, state, way through a history.
+"""TrueSkill, the classic one and that of Nikolenko and Sirotkin; `trueskill_match` rates matches.
 
-Source: [TS]_ and [NS]_; how a match is rated stands in `trueskill_match`.
-Departures: messages pass until the last pass moves no mean by more than a tolerance, which raises
-if it never happens; a match weight w raises what the match says of a team to the power w.
+Source: [TS]_ and [NS]_.
+Departures: messages are sent until the last pass changes no mean by more than a tolerance; it is an
+error if that never happens. A match weight w raises the message of a match to the power w.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from equipoise.rating.base_system import Job, System, TraceArrays
 from equipoise.rating.bayes.trueskill_match import MAX_SWEEPS, Settings, rate_matches
 from equipoise.rating.system import Capabilities, check_newcomer
 
-#: Part of beta that the last pass of classic TrueSkill may move a mean.
+#: Largest change of a mean in the last pass of classic TrueSkill, as a share of beta.
 _SETTLED = 1e-11
 
 
 class TrueSkillSystem(System):
-    """What both systems share; each has its parameters and their `settings`."""
+    """The base class of both systems; each adds its parameters and `settings`."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class TrueSkillSystem(System):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything that has ranks."""
+        """Matches of any kind."""
         return Capabilities(uses=frozenset({"weight"}))
 
     @abstractmethod
@@ -51,7 +51,7 @@ class TrueSkillSystem(System):
         return rate_matches(job, 0, len(job.matches.time))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
-        """Return the outlook in which the sums of normal performances meet."""
+        """Return normal performances that add up within a team."""
         settings = self.settings()
         scale = np.sqrt(deviation**2 + settings.drift**2 + settings.beta**2)
         return Outlook(centre=rating, scale=scale, curve="normal", team="sum")
@@ -62,10 +62,10 @@ class TrueSkill(TrueSkillSystem):
     """TrueSkill [TS]_ for teams of any size, any number a match, ties.
 
     initial_rating, initial_deviation : of a new player, rating points
-    beta : spread of one performance, rating points; half the initial deviation [TS]_
-    drift : what a match adds to a deviation before it is rated (as variance), rating points; a
-        hundredth of the initial deviation [TS]_
-    draw_probability : of two equal players, in (0, 1); it says how far apart a win puts them
+    beta : standard deviation of one performance, rating points; half the initial deviation [TS]_
+    drift : standard deviation that a match adds before it is rated, rating points; a hundredth of
+        the initial deviation [TS]_
+    draw_probability : of two equal players, in (0, 1); it determines the margin of a win
     """
 
     initial_rating: float = 1500.0
@@ -97,7 +97,7 @@ class TrueSkill(TrueSkillSystem):
         )
 
     def draw_margin(self, players: int) -> float:
-        """Return the margin between two teams of so many players in all, as in rating them."""
+        """Return the margin between two teams with so many players in total."""
         return self.settings().margin * math.sqrt(0.5 * players)
 
 
@@ -108,10 +108,11 @@ class TrueSkillSPb(TrueSkillSystem):
     The system that [EM]_ calls TrueSkill in Tables 2 and 3 (READINGS B12).
 
     initial_rating, initial_deviation : of a new player, rating points
-    eps : a team performs within eps of its place, and places are 2 eps apart, rating points
-    beta : spread of one performance, rating points
-    convergence_eps : rating points that the last pass of messages may move a mean
-    sigma_drift : what a match adds to a deviation before it is rated (as variance), rating points
+    eps : a team performs within eps of its place, and places differ by more than 2 eps, rating
+        points
+    beta : standard deviation of one performance, rating points
+    convergence_eps : largest change of a mean in the last pass of messages, rating points
+    sigma_drift : standard deviation that a match adds before it is rated, rating points
     """
 
     initial_rating: float = 1500.0
@@ -146,5 +147,5 @@ class TrueSkillSPb(TrueSkillSystem):
         )
 
     def draw_margin(self, players: int) -> float:
-        """Return 2 eps: both teams are then within eps of one place, however many they are."""
+        """Return 2 eps: within it both teams can be within eps of one place."""
         return 2.0 * float(self.eps)

@@ -1,8 +1,8 @@
-"""Why a TrueSkill rating changed: what the neighbours in the order of the match had to say.
+"""Why a TrueSkill rating changed: the messages of the neighbours in the order of the match.
 
-Source: [TS]_ Fig. 1. A team's performance hears from the factor to the team ranked just above and
-from that to the team just below; what they say adds up, and so do their parts of the change. With
-places [NS]_ a team hears from its place alone.
+Source: [TS]_ Fig. 1. A team's performance receives messages from the factors to the team ranked
+just above and to the team just below. The messages add up, and so do their parts of the change.
+With places [NS]_ a team receives one message, from its place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from equipoise.data.prediction import chance
 from equipoise.rating.base_system import DEVIATION, matches_of
 from equipoise.rating.bayes.trueskill import TrueSkillSystem
 from equipoise.rating.bayes.trueskill_match import Inferred, Teams, inferred, part_of, teams_of
-from equipoise.rating.single_match import explanation, match_apart, opposing_teams, places
+from equipoise.rating.single_match import explanation, opposing_teams, places, single_match
 from equipoise.rating.state import State
 
 
@@ -25,21 +25,21 @@ def explain(
     system: TrueSkillSystem, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
-    settings, size = system.settings(), alone.participations
-    teams = teams_of(apart.before.table, matches_of(alone), 0, size, settings)
+    single = single_match(system, before, history, match)
+    isolated, i = single.history, row - int(history.offsets[match])
+    settings, size = system.settings(), isolated.participations
+    teams = teams_of(single.before.table, matches_of(isolated), 0, size, settings)
     found, _ = inferred(teams, settings)
-    own, weight = int(alone.team[i]), float(alone.weights()[0])
-    variance = float(apart.trace["deviation_before"][i]) ** 2 + settings.drift**2
-    after = float(apart.after.table[alone.player[i], DEVIATION]) ** 2
+    own, weight = int(isolated.team[i]), float(isolated.weights()[0])
+    variance = float(single.trace["deviation_before"][i]) ** 2 + settings.drift**2
+    after = float(single.after.table[isolated.player[i], DEVIATION]) ** 2
     parts = _parts(found, teams, own, variance, weight)
     effects = {neighbour: after * part for neighbour, part in parts.items()}
-    place, scores = places(alone), apart.scores(i)
+    place, scores = places(isolated), single.scores(i)
     opponents = []
-    for ids, rows in opposing_teams(alone, i):
+    for ids, rows in opposing_teams(isolated, i):
         j = int(rows[0])
-        q = int(alone.team[j])
+        q = int(isolated.team[j])
         z = (teams.mean[own] - teams.mean[q]) / math.sqrt(teams.variance[own] + teams.variance[q])
         opponents.append(
             Opponent(
@@ -54,9 +54,9 @@ def explain(
         )
     return explanation(
         system,
-        apart,
+        single,
         i,
-        contributions=_contributions(effects, alone, own),
+        contributions=_contributions(effects, isolated, own),
         quantities=_quantities(found, teams, own, variance),
         opponents=opponents,
     )
@@ -65,15 +65,15 @@ def explain(
 def _parts(
     found: Inferred, teams: Teams, own: int, variance: float, weight: float
 ) -> dict[int, float]:
-    """Return what each neighbour adds to the precision-weighted mean; -1 is the own place."""
+    """Return what each neighbour adds to the precision-weighted mean; -1 is the team's place."""
     at = int(np.flatnonzero(found.order == own)[0])
     precision = weight * float(found.better[own] + found.worse[own])
     weighted = weight * float(found.better_mean[own] + found.worse_mean[own])
-    whole = float(part_of(precision, weighted, teams, own, variance))
+    complete = float(part_of(precision, weighted, teams, own, variance))
     messages = {}
     if found.better[own] == 0.0 and found.better_mean[own] == 0.0 and at > 0:
-        return {-1: whole}
-    # Both share one denominator, so the whole splits as the numerators do.
+        return {-1: complete}
+    # Both have the same denominator, so the sum splits in proportion to the numerators.
     if at > 0:
         messages[int(found.order[at - 1])] = float(
             found.better_mean[own] - found.better[own] * teams.mean[own]
@@ -90,18 +90,18 @@ def _parts(
 
 
 def _contributions(effects: dict[int, float], match: History, own: int) -> list[Contribution]:
-    """Return the change by neighbour, or by the own place."""
+    """Return the change by neighbour, or by the team's place."""
     ranks = dict(zip(match.team.tolist(), match.rank.tolist(), strict=True))
     parts = []
     for team, change in effects.items():
         if team < 0:
-            name, reason = "the place", "where all other teams say that this place must be"
+            name, reason = "the place", "the performance of this place by all other teams"
         elif ranks[team] == ranks[own]:
-            name, reason = "a neighbour tied with", "performances that tied were close"
+            name, reason = "a neighbour tied with", "teams that tie perform about equally"
         elif ranks[team] < ranks[own]:
-            name, reason = "the team just above", "and with it all who did better still"
+            name, reason = "the team just above", "and through it all teams ranked above it"
         else:
-            name, reason = "the team just below", "and with it all who did worse still"
+            name, reason = "the team just below", "and through it all teams ranked below it"
         parts.append(Contribution(name=name, change=change, reason=reason))
     return parts
 
@@ -120,7 +120,7 @@ def _quantities(found: Inferred, teams: Teams, own: int, variance: float) -> lis
             name="widened deviation",
             value=math.sqrt(variance),
             unit="points",
-            meaning="the deviation with what the match adds beforehand",
+            meaning="the deviation before the match plus the drift of a match",
         ),
     ]
     if precision > 0.0:
@@ -129,7 +129,7 @@ def _quantities(found: Inferred, teams: Teams, own: int, variance: float) -> lis
                 name="performance",
                 value=weighted / precision,
                 unit="points",
-                meaning="where the match puts the team's performance",
+                meaning="the team's performance by this match",
             )
         )
     return quantities

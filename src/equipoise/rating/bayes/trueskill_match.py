@@ -1,18 +1,16 @@
-"""How both TrueSkill systems rate a match: teams in, messages through a chain, players out.
+"""Rating matches under both TrueSkill systems: expectation propagation along a chain.
 
-Source: [TS]_ Fig. 1; [NS]_ sec. 3. A team performs at the sum of its members' performances, each
-N(skill, beta^2). Classic TrueSkill strings teams up in the order of their ranks, neighbours being
-apart by a margin or within it. In [NS]_ the chain is of places, further apart than 2 eps, and a
-team is within eps of its place: so all who tie are alike, which in the classic chain they are not.
+Source: [TS]_ Fig. 1 and Table 1, with the corrections v and w of sec. 3 as moments of truncated
+normal variables; [NS]_ sec. 3.
 
-Expectation propagation along a chain of Gaussian variables whose differences are bounded.
+A team performs at the sum of its members' performances, each N(skill, beta^2). A chain has nodes
+x_0, x_1, ... in the order of the ranks. A factor between two neighbours says that x_k - x_(k+1) is
+above a margin (k did better) or within it (a tie). A message is a Gaussian factor, kept as
+(precision, precision times mean), so that a message without information is (0, 0).
 
-Source: [TS]_ Fig. 1 and Table 1, and the corrections v and w of sec. 3, here as moments of
-truncated normal variables. Between the nodes x_0, x_1, ... of a chain stand factors: x_k - x_(k+1)
-is above a margin (k did better), or within it either way (a tie). A message is a Gaussian factor
-kept as (precision, precision times mean), so that one that says nothing is (0, 0).
-
-Both TrueSkill systems end here: in the classic one the nodes are teams, in that of [NS]_ places.
+In classic TrueSkill the nodes are teams. In [NS]_ they are places, which differ by more than
+2 eps, and a team is within eps of its place. So all teams that tie are treated the same, which the
+classic chain does not do.
 """
 
 from __future__ import annotations
@@ -37,12 +35,20 @@ from equipoise.rating.base_system import (
 )
 from equipoise.rating.draws import count_match
 
-#: A variance relative to that before is kept above this: a certain surprise is still finite.
+#: Passes through all messages after which inference has failed.
+MAX_SWEEPS = 2000
+
+#: The smallest variance that a message may leave, relative to that before: even an outcome that was
+#: next to impossible gives a finite message.
 _LEAST = 1e-12
+
+#: Precision, in units of 1/eps^2, below which a message is that of no information: from there on
+#: `difference_message` could not distinguish the remaining variance from 0.
+_NOTHING = 3e-12
 
 
 class Chain(NamedTuple):
-    """K nodes, K - 1 factors between them, and the factors' messages; arrays of precisions first.
+    """K nodes, K - 1 factors between them, and the factors' messages.
 
     prior, prior_mean : shape (K,), precision of a node by itself, and precision times mean
     margin : shape (K - 1,), of the factor between k and k + 1
@@ -61,9 +67,49 @@ class Chain(NamedTuple):
     down_mean: Floats
 
 
+class Settings(NamedTuple):
+    """Parameters as kernels take them.
+
+    beta, drift : rating points; drift is added to a deviation before the match
+    margin : of a draw between two players (classic), or eps
+    places : whether the nodes of the chain are places
+    tolerance : largest change of a mean in the last pass, rating points
+    """
+
+    beta: float
+    drift: float
+    margin: float
+    places: bool
+    tolerance: float
+
+
+class Teams(NamedTuple):
+    """T teams: mean and variance of performances, ranks from 0 without gaps, and members."""
+
+    mean: Floats
+    variance: Floats
+    rank: Ints
+    members: Floats
+
+
+class Inferred(NamedTuple):
+    """The messages of a match to the performances of its teams, each of shape (T,).
+
+    better, better_mean : classic: from the neighbour ranked above; with places (0, 0)
+    worse, worse_mean : from the neighbour ranked below; with places the complete message
+    order : teams by rank
+    """
+
+    better: Floats
+    better_mean: Floats
+    worse: Floats
+    worse_mean: Floats
+    order: Ints
+
+
 @kernel
 def empty_chain(nodes: int) -> Chain:
-    """Return a chain whose nodes and factors say nothing yet."""
+    """Return a chain without information: all messages are (0, 0)."""
     between = max(nodes - 1, 0)
     return Chain(
         np.zeros(nodes),
@@ -81,7 +127,7 @@ def empty_chain(nodes: int) -> Chain:
 def difference_message(
     mean: float, variance: float, margin: float, tied: bool
 ) -> tuple[float, float]:
-    """Return the message to a difference N(mean, variance) that it is so bounded."""
+    """Return the message that a difference N(mean, variance) is above, or within, the margin."""
     deviation = math.sqrt(variance)
     if tied:
         shift, left = within(mean / deviation, margin / deviation)
@@ -95,7 +141,7 @@ def difference_message(
 
 @inner_kernel
 def _update(chain: Chain, k: int) -> float:
-    """Send the messages of factor k anew; return how far they moved a node's mean."""
+    """Send the messages of factor k again; return the largest change of a node's mean."""
     a, a_mean = chain.prior[k], chain.prior_mean[k]
     if k > 0:
         a += chain.down[k - 1]
@@ -125,7 +171,7 @@ def _update(chain: Chain, k: int) -> float:
 
 @inner_kernel
 def sweep(chain: Chain) -> float:
-    """Send all messages down the chain and up again; return the farthest a mean moved."""
+    """Send all messages down the chain and up again; return the largest change of a mean."""
     moved = 0.0
     between = len(chain.up)
     for k in range(between):
@@ -137,7 +183,7 @@ def sweep(chain: Chain) -> float:
 
 @inner_kernel
 def message_to(chain: Chain, k: int) -> tuple[float, float]:
-    """Return what both factors beside node k say together."""
+    """Return the product of the messages of both factors beside node k."""
     precision, weighted = 0.0, 0.0
     if k > 0:
         precision += chain.down[k - 1]
@@ -146,54 +192,6 @@ def message_to(chain: Chain, k: int) -> tuple[float, float]:
         precision += chain.up[k]
         weighted += chain.up_mean[k]
     return precision, weighted
-
-
-#: Passes through all messages after which inference has failed.
-MAX_SWEEPS = 2000
-
-#: Precision, in units of 1/eps^2, below which it makes no difference to a message: the variance
-#: that is left of the difference would be below what `difference_message` can tell from 0.
-_NOTHING = 3e-12
-
-
-class Settings(NamedTuple):
-    """Parameters as kernels take them.
-
-    beta, drift : rating points; drift is what a match adds to a deviation beforehand
-    margin : of a draw between two players (classic), or eps
-    places : whether the chain is of places
-    tolerance : rating points that the last pass may move a mean
-    """
-
-    beta: float
-    drift: float
-    margin: float
-    places: bool
-    tolerance: float
-
-
-class Teams(NamedTuple):
-    """T teams: mean and variance of performances, ranks from 0 without gaps, and members."""
-
-    mean: Floats
-    variance: Floats
-    rank: Ints
-    members: Floats
-
-
-class Inferred(NamedTuple):
-    """What a match says of every team's performance: a message each, shape (T,).
-
-    better, better_mean : classic: from the neighbour ranked above, else nothing
-    worse, worse_mean : from the neighbour ranked below; of places, all there is to say
-    order : teams by rank
-    """
-
-    better: Floats
-    better_mean: Floats
-    worse: Floats
-    worse_mean: Floats
-    order: Ints
 
 
 @kernel
@@ -231,7 +229,7 @@ def _by_rank(rank: Ints) -> Ints:
 
 @kernel
 def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
-    """Return what the chain of teams says, and how far the last pass moved a mean."""
+    """Return the messages of the chain of teams, and the last pass's largest change of a mean."""
     count = len(teams.rank)
     order, chain = _by_rank(teams.rank), empty_chain(count)
     for k in range(count):
@@ -264,12 +262,12 @@ def _near_place(
 ) -> tuple[float, float]:
     """Return the message that a performance N(mean, variance) is within eps of its place.
 
-    beside, beside_mean : what the place hears from everyone else, a precision and that times mean;
-        next to nothing where it is sure to be last (or first), or less by rounding
+    beside, beside_mean : message to the place from everyone else; its precision is almost 0, by
+        rounding even less, if the place is certain to be the last (or the first)
     """
     if beside * eps * eps > _NOTHING:
         return difference_message(mean - beside_mean / beside, variance + 1.0 / beside, eps, True)
-    # As beside goes to 0: uniform within eps either way.
+    # The limit as beside goes to 0: uniform within eps either way.
     return 3.0 / (eps * eps), 0.0
 
 
@@ -277,9 +275,9 @@ def _near_place(
 def _to_place(
     t: int, place: int, teams: Teams, chain: Chain, stars: Floats, stars_mean: Floats, eps: float
 ) -> None:
-    """Send team t's message to its place anew: it is within eps of the team's performance."""
+    """Send team t's message to its place again: it is within eps of the team's performance."""
     precision, weighted = stars[t], stars_mean[t]
-    # What the place hears from everyone else.
+    # The message to the place from everyone else.
     beside, beside_mean = message_to(chain, place)
     beside += chain.prior[place] - precision
     beside_mean += chain.prior_mean[place] - weighted
@@ -294,7 +292,7 @@ def _to_place(
 
 @kernel
 def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
-    """Return what the chain of places says, and how far the last pass moved a mean."""
+    """Return the messages of the chain of places, and the last pass's largest change."""
     count, order = len(teams.rank), _by_rank(teams.rank)
     places = teams.rank[order[count - 1]] + 1
     chain = empty_chain(places)
@@ -323,7 +321,7 @@ def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
         mine, mine_mean = _near_place(
             teams.mean[t], teams.variance[t], beside, beside_mean, settings.margin
         )
-        # A place that hears nothing has nothing to say.
+        # A place without a message from others sends none.
         found.worse[t] = mine * beside / (mine + beside)
         found.worse_mean[t] = (mine_mean * beside + mine * beside_mean) / (mine + beside)
     return found, moved
@@ -331,7 +329,7 @@ def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
 
 @kernel
 def inferred(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
-    """Return what the match says of every team, and how far the last pass moved a mean."""
+    """Return the messages of a match, and the largest change of a mean in the last pass."""
     if settings.places:
         return _between_places(teams, settings)
     return _between_teams(teams, settings)
@@ -341,11 +339,11 @@ def inferred(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
 def part_of(precision: float, weighted: float, teams: Teams, t: int, variance: float) -> float:
     """Return what a message to team t adds to a member's precision-weighted mean.
 
-    variance : of the member's skill. The message says where the team's performance is; the
-        others' performances and the own noise lie between that and the skill.
+    variance : of the member's skill. The message is about the team's performance, which differs
+        from the skill by the others' performances and the member's own noise
     """
-    apart = teams.variance[t] - variance
-    return float((weighted - precision * teams.mean[t]) / (1.0 + precision * apart))
+    noise = teams.variance[t] - variance
+    return float((weighted - precision * teams.mean[t]) / (1.0 + precision * noise))
 
 
 @kernel
@@ -364,8 +362,8 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
             return m, moved
         if len(job.draws) and len(teams.rank) == 2:
             scale = math.sqrt(teams.variance[0] + teams.variance[1])
-            apart = (teams.mean[0] - teams.mean[1]) / scale
-            count_match(job.draws, teams.rank[0] == teams.rank[1], apart, True)
+            advantage = (teams.mean[0] - teams.mean[1]) / scale
+            count_match(job.draws, teams.rank[0] == teams.rank[1], advantage, True)
         expected = np.empty(0)
         if len(trace.expected):
             expected = normal_scores_against_field(teams.mean, 1.0 / np.sqrt(teams.variance))

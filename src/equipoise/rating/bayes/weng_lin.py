@@ -1,13 +1,13 @@
 """Weng and Lin's two closed-form Bayesian updates: Plackett-Luce and Bradley-Terry, full pairs.
 
-Source: [WL]_ Algorithms 4 (Plackett-Luce) and 1 (Bradley-Terry, full pair). A team's strength is
-the sum of its members', mu_i and sigma_i^2 below; gamma is sigma_i/c, the choice of sec. 3.
+Source: [WL]_ Algorithms 4 (Plackett-Luce) and 1 (Bradley-Terry, full pair). Ratings and variances
+of a team, mu_i and sigma_i^2 below, are sums over its members; gamma is sigma_i/c, as in sec. 3.
 Departures: a match weight w multiplies omega and delta; before a match every member's variance
 grows by drift^2, as in TrueSkill. Ties share a stage of Plackett-Luce: see `_plackett_luce`.
 
-Algorithm 4 as printed takes a sum over stages for every team. All stages up to a team's own have
-the same numerator, exp(mu_i/c), so prefix sums over stages of 1/S and 1/S^2 serve all teams: the
-cost is linear in the number of teams.
+Algorithm 4 as printed has a sum over stages for every team. All stages up to a team's own have the
+same numerator, exp(mu_i/c), so prefix sums over stages of 1/S and 1/S^2 are enough for all teams:
+the cost is linear in the number of teams.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from equipoise.rating.base_system import (
 from equipoise.rating.draws import count_match
 from equipoise.rating.system import Capabilities, check_newcomer
 
-#: Differences of strength, in units of c, that count: e^-600 is nothing beside 1.
+#: Bound of differences of strength, in units of c: e^-600 is negligible compared with 1.
 _FARTHEST = 600.0
 
-#: The smallest sum S whose 1/S^2 is taken; below about 1e-154 it is no longer a finite number.
+#: The smallest sum S of which 1/S^2 is computed; below about 1e-154 it is not finite.
 _LEAST_SQUARED = 1e-150
 
 
@@ -81,7 +81,7 @@ def teams_of(table: Floats, matches: Matches, start: int, stop: int, drift: floa
 
 @kernel
 def spread(teams: Teams, beta: float) -> float:
-    """Return c of Algorithm 4: the spread of all teams' performances together."""
+    """Return c of Algorithm 4, the standard deviation of all teams' performances together."""
     total = 0.0
     for variance in teams.variance:
         total += variance + beta * beta
@@ -110,7 +110,7 @@ def stages(teams: Teams, c: float) -> tuple[Floats, Floats, Floats]:
 
 @inner_kernel
 def _picked(e: float, sums: Floats, rank: int) -> tuple[float, float]:
-    """Return the sums of e/S and of its square over the stages up to a rank, one by one."""
+    """Return the sums of e/S and of its square over the stages up to a rank, term by term."""
     total = squares = 0.0
     for r in range(rank + 1):
         share = e / sums[r]
@@ -138,7 +138,7 @@ def _plackett_luce(teams: Teams, beta: float) -> tuple[Floats, Floats]:
     for t in range(n):
         r, variance = teams.rank[t], teams.variance[t]
         if math.isinf(second[r]):
-            # Teams hundreds of spreads below the best: 1/S^2 leaves the range of numbers.
+            # For teams hundreds of c below the best, 1/S^2 leaves the range of numbers.
             picked, squares = _picked(e[t], sums, r)
         else:
             picked, squares = e[t] * first[r], e[t] * e[t] * second[r]
@@ -178,7 +178,7 @@ def _bradley_terry(teams: Teams, beta: float) -> tuple[Floats, Floats]:
 
 @kernel
 def _expected(teams: Teams, settings: Settings) -> Floats:
-    """Return every team's mean chance against another, as the model has it in this match."""
+    """Return every team's mean expected score against another in the model of this match."""
     n = len(teams.rank)
     if not settings.pairs:
         slope = 1.0 / spread(teams, settings.beta)
@@ -194,7 +194,7 @@ def _expected(teams: Teams, settings: Settings) -> Floats:
 
 @kernel
 def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
-    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
     table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
     traced = len(trace.rating) > 0
     for m in range(first, last):
@@ -203,8 +203,8 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
         if len(teams.rank) < 2:
             continue
         if len(job.draws) and len(teams.rank) == 2:
-            apart = (teams.strength[0] - teams.strength[1]) / spread(teams, settings.beta)
-            count_match(job.draws, teams.rank[0] == teams.rank[1], apart, False)
+            advantage = (teams.strength[0] - teams.strength[1]) / spread(teams, settings.beta)
+            count_match(job.draws, teams.rank[0] == teams.rank[1], advantage, False)
         if settings.pairs:
             omega, delta = _bradley_terry(teams, settings.beta)
         else:
@@ -232,11 +232,12 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WengLinParameters(System):
-    """Parameters and everything else that both models share [WL]_.
+    """The base class of both models, with their parameters [WL]_.
 
     initial_rating, initial_deviation : of a new player, rating points
-    beta : spread of one performance, rating points; half the initial deviation [WL]_ sec. 6
-    drift : what a match adds to a deviation before it is rated (as variance), rating points
+    beta : standard deviation of one performance, rating points; half the initial deviation [WL]_
+        sec. 6
+    drift : standard deviation that a match adds before it is rated, rating points
     least_share : a match leaves at least this part of a variance, kappa of [WL]_
     """
 
@@ -261,7 +262,7 @@ class WengLinParameters(System):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything that has ranks."""
+        """Matches of any kind."""
         return Capabilities(uses=frozenset({"weight"}))
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
@@ -288,11 +289,12 @@ class WengLinParameters(System):
 class PlackettLuce(WengLinParameters):
     """Plackett-Luce [WL]_ Algorithm 4: places are drawn one after another, the best first.
 
-    Linear in the number of teams. The parameters are:
+    The time is linear in the number of teams.
 
     initial_rating, initial_deviation : of a new player, rating points
-    beta : spread of one performance, rating points; half the initial deviation [WL]_ sec. 6
-    drift : what a match adds to a deviation before it is rated (as variance), rating points
+    beta : standard deviation of one performance, rating points; half the initial deviation [WL]_
+        sec. 6
+    drift : standard deviation that a match adds before it is rated, rating points
     least_share : a match leaves at least this part of a variance, kappa of [WL]_
     """
 
@@ -302,9 +304,9 @@ class PlackettLuce(WengLinParameters):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BradleyTerry(WengLinParameters):
-    """Bradley-Terry [WL]_ Algorithm 1, full pair: every two teams of a match are a game.
+    """Bradley-Terry [WL]_ Algorithm 1, full pair: all pairs of teams of a match are games.
 
-    Quadratic in the number of teams. The parameters are those of `PlackettLuce`.
+    The time is quadratic in the number of teams. The parameters are those of `PlackettLuce`.
     """
 
     name: ClassVar[str] = "bradley-terry"

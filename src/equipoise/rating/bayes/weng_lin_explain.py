@@ -1,9 +1,9 @@
 """Why a rating changed under Plackett-Luce or Bradley-Terry: the part of every other team.
 
 Source: [WL]_ Algorithms 1 and 4. Under Bradley-Terry every opposing team is a game. Under
-Plackett-Luce places are drawn stage by stage, and omega splits among the others exactly: a team
-placed better took the stage that it won, -e_i/S each, S being the sum of e over all still to be
-placed there; at one's own stage every team placed worse leaves its e/S.
+Plackett-Luce places are drawn stage by stage, and omega is exactly a sum over the other teams. A
+team with a better place adds -e_i/S, where S is the sum of e over all teams not yet placed at its
+stage. A team with a worse place adds its e/S at the stage of the player's team.
 """
 
 from __future__ import annotations
@@ -13,35 +13,40 @@ import math
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import matches_of
 from equipoise.rating.bayes.weng_lin import Teams, WengLinParameters, spread, stages, teams_of
-from equipoise.rating.single_match import explanation, match_apart, opposing_teams, places
+from equipoise.rating.single_match import (
+    TEAMS_BY_RESULT,
+    explanation,
+    opposing_teams,
+    places,
+    single_match,
+    sum_by_result,
+)
 from equipoise.rating.state import State
-
-_RESULTS = {1.0: "teams beaten", 0.5: "teams tied with", 0.0: "teams lost to"}
 
 
 def explain(
     system: WengLinParameters, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
-    columns, size = matches_of(alone), alone.participations
-    teams = teams_of(apart.before.table, columns, 0, size, system.drift)
-    own = int(alone.team[i])
+    single = single_match(system, before, history, match)
+    isolated, i = single.history, row - int(history.offsets[match])
+    columns, size = matches_of(isolated), isolated.participations
+    teams = teams_of(single.before.table, columns, 0, size, system.drift)
+    own = int(isolated.team[i])
     parts = (_pairwise if system.pairs else _staged)(system, teams, own)
-    deviation = float(apart.trace["deviation_before"][i])
+    deviation = float(single.trace["deviation_before"][i])
     share = (deviation**2 + system.drift**2) / float(teams.variance[own])
-    unit = float(alone.weights()[0]) * share * float(teams.variance[own])
-    place, scores = places(alone), apart.scores(i)
+    unit = float(isolated.weights()[0]) * share * float(teams.variance[own])
+    place, scores = places(isolated), single.scores(i)
     opponents = []
-    for ids, rows in opposing_teams(alone, i):
+    for ids, rows in opposing_teams(isolated, i):
         j = int(rows[0])
-        q = int(alone.team[j])
+        q = int(isolated.team[j])
         opponents.append(
             Opponent(
                 player=ids.tolist()[0] if len(ids) == 1 else ", ".join(str(one) for one in ids),
@@ -55,16 +60,16 @@ def explain(
         )
     return explanation(
         system,
-        apart,
+        single,
         i,
-        contributions=_contributions(opponents),
+        contributions=sum_by_result(opponents, TEAMS_BY_RESULT),
         quantities=_quantities(system, teams, own, share),
         opponents=opponents,
     )
 
 
 def _pairwise(system: WengLinParameters, teams: Teams, own: int) -> Floats:
-    """Return what every team adds to omega over the own variance, shape (T,); 0 at `own`."""
+    """Return what every team adds to omega over the team's variance, shape (T,); 0 at `own`."""
     c = np.sqrt(teams.variance[own] + teams.variance + 2.0 * system.beta**2)
     expected = chance((teams.strength[own] - teams.strength) / c, "logistic")
     scores = 0.5 + 0.5 * np.sign(teams.rank - teams.rank[own])
@@ -74,7 +79,7 @@ def _pairwise(system: WengLinParameters, teams: Teams, own: int) -> Floats:
 
 
 def _staged(system: WengLinParameters, teams: Teams, own: int) -> Floats:
-    """Return the same for Plackett-Luce."""
+    """Return what `_pairwise` returns, for Plackett-Luce."""
     c = spread(teams, system.beta)
     e, sums, held = stages(teams, c)
     rank = int(teams.rank[own])
@@ -87,26 +92,13 @@ def _staged(system: WengLinParameters, teams: Teams, own: int) -> Floats:
 
 
 def _chance(system: WengLinParameters, teams: Teams, own: int, other: int) -> float:
-    """Return the expected score against a team, as the model has it in this match."""
+    """Return the expected score against a team in the model of this match."""
     if system.pairs:
         c = math.sqrt(teams.variance[own] + teams.variance[other] + 2.0 * system.beta**2)
     else:
         c = spread(teams, system.beta)
     z = np.array((teams.strength[own] - teams.strength[other]) / c)
     return float(chance(z, "logistic"))
-
-
-def _contributions(opponents: list[Opponent]) -> list[Contribution]:
-    """Return the change by result."""
-    parts = []
-    for score, name in _RESULTS.items():
-        met = [one for one in opponents if one.score == score]
-        if met:
-            expected = math.fsum(one.expected for one in met)
-            reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
-            change = math.fsum(one.effect for one in met)
-            parts.append(Contribution(name=name, change=change, reason=reason))
-    return parts
 
 
 def _quantities(system: WengLinParameters, teams: Teams, own: int, share: float) -> list[Quantity]:
@@ -121,13 +113,13 @@ def _quantities(system: WengLinParameters, teams: Teams, own: int, share: float)
             name="team deviation",
             value=math.sqrt(float(teams.variance[own])),
             unit="points",
-            meaning="how unsure that sum is, with what the match adds beforehand",
+            meaning="standard deviation of that sum, with the drift of a match",
         ),
         Quantity(
             name="share",
             value=share,
             unit="",
-            meaning="the player's part of the team's variance, and so of its change",
+            meaning="the player's part of the team's variance, and of its change",
         ),
     ]
     if not system.pairs:
@@ -136,7 +128,7 @@ def _quantities(system: WengLinParameters, teams: Teams, own: int, share: float)
                 name="c",
                 value=spread(teams, system.beta),
                 unit="points",
-                meaning="the spread of all teams' performances together",
+                meaning="the standard deviation of all teams' performances together",
             )
         )
     return quantities

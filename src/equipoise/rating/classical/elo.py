@@ -1,8 +1,8 @@
 """Elo for duels, teams and contests: every pair of a match is a game.
 
 Source: [Elo]_; expected score 1/(1 + 10^(-d/400)), change K (score - expected).
-Departures: a team plays at its members' mean rating and all of them take its change; in a match
-of more than two, a team's change is the mean over its opponents, so that K keeps its meaning.
+Departures: a team plays at its members' mean rating, and its change applies to all of them. In a
+match of more than two, a team's change is the mean over its opponents, so that K keeps its meaning.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Settings(NamedTuple):
 def team_strengths(
     table: Floats, matches: Matches, head_start: Floats, start: int, stop: int
 ) -> tuple[Floats, Ints]:
-    """Return (mean rating and head start of every team, its rank).
+    """Return (mean rating plus head start of every team, its rank).
 
-    head_start : shape (N,) rating points that a participation is given, or shape (0,)
+    head_start : shape (N,), rating points added to a participation, or shape (0,)
     """
     count = 0
     for i in range(start, stop):
@@ -85,7 +85,7 @@ def _scores(rank: Ints) -> Floats:
 def rate_matches(
     job: Job[Settings, TraceArrays, Floats], first: int, last: int
 ) -> tuple[int, float]:
-    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
     matches, settings, trace = job.matches, job.settings, job.trace
     for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
@@ -96,8 +96,8 @@ def rate_matches(
         expected = scores_against_field(strength, np.full(len(strength), settings.slope))
         scores = _scores(rank)
         if len(job.draws) and len(strength) == 2:
-            apart = settings.slope * (strength[0] - strength[1])
-            count_match(job.draws, rank[0] == rank[1], apart, False)
+            advantage = settings.slope * (strength[0] - strength[1])
+            count_match(job.draws, rank[0] == rank[1], advantage, False)
         for i in range(start, stop):
             t = matches.team[i]
             player = job.table[matches.player[i]]
@@ -120,8 +120,8 @@ class Elo(System):
     k : largest change of a match, rating points; a match weight multiplies it
     scale : rating difference at which ten to one is expected, rating points
     initial_rating : of a new player
-    home_advantage : rating points that players at home are given; they are those whose
-        `at_home` is true, or whose `side` is "home"
+    home_advantage : rating points added to players at home, whose `at_home` is true or whose `side`
+        is "home"
     """
 
     k: float = 32.0
@@ -141,7 +141,7 @@ class Elo(System):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything that has ranks; who is at home where that is worth something."""
+        """Matches of any kind; `at_home` and `side` with a home advantage."""
         if self.home_advantage == 0.0:
             needed = dict.fromkeys(("side", "at_home"), "home_advantage")
             return Capabilities(uses=frozenset({"weight"}), needed=needed)
@@ -156,7 +156,7 @@ class Elo(System):
         return Settings(float(self.k), math.log(10.0) / self.scale)
 
     def own(self, state: State, history: History, start: int, stop: int) -> Floats:
-        """Return the head starts. Raises : InvalidDataError where nobody is said to be home."""
+        """Return the head starts. Raises : InvalidDataError without a column of who is at home."""
         return self._head_start(history, int(history.offsets[start]), int(history.offsets[stop]))
 
     def update(
@@ -166,11 +166,11 @@ class Elo(System):
         return rate_matches(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return NaN: there is no deviation."""
+        """Return NaN, because there are no deviations."""
         return np.full(len(rows), np.nan)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
-        """Return centres at the ratings, head start included, and a scale that is `scale`'s."""
+        """Return centres at the ratings plus head starts, and the scale by `scale`."""
         centre = rating
         if history is not None and self.home_advantage != 0.0:
             centre = rating + self._head_start(history, 0, history.participations)
@@ -180,7 +180,7 @@ class Elo(System):
         return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
 
     def _head_start(self, history: History, low: int, high: int) -> Floats:
-        """Return the points that every participation is given, or an empty array for none."""
+        """Return the points added to every participation, or an empty array."""
         if self.home_advantage == 0.0:
             return np.empty(0)
         home = history.at_home(low, high)

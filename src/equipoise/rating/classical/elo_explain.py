@@ -10,27 +10,32 @@ import math
 
 import numpy as np
 
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.classical.elo import Elo, team_strengths
-from equipoise.rating.single_match import explanation, match_apart, opposing_teams, places
+from equipoise.rating.single_match import (
+    DUEL_BY_RESULT,
+    TEAMS_BY_RESULT,
+    explanation,
+    opposing_teams,
+    places,
+    single_match,
+    sum_by_result,
+)
 from equipoise.rating.state import State
-
-_RESULTS = {1.0: "teams beaten", 0.5: "teams tied with", 0.0: "teams lost to"}
-_DUEL = {1.0: "the win", 0.5: "the draw", 0.0: "the loss"}
 
 
 def explain(system: Elo, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
-    job = system.job(apart.before, alone, 0, 1)
-    by_team, _ = team_strengths(job.table, job.matches, job.own, 0, alone.participations)
-    strength = by_team[alone.team]
-    place, scores = places(alone), apart.scores(i)
-    teams = opposing_teams(alone, i)
-    k = system.k * float(alone.weights()[0])
+    single = single_match(system, before, history, match)
+    isolated, i = single.history, row - int(history.offsets[match])
+    job = system.job(single.before, isolated, 0, 1)
+    by_team, _ = team_strengths(job.table, job.matches, job.own, 0, isolated.participations)
+    strength = by_team[isolated.team]
+    place, scores = places(isolated), single.scores(i)
+    teams = opposing_teams(isolated, i)
+    k = system.k * float(isolated.weights()[0])
     slope = math.log(10.0) / system.scale
     opponents = []
     for ids, rows in teams:
@@ -47,30 +52,18 @@ def explain(system: Elo, before: State, history: History, match: int, row: int) 
                 effect=k * (float(scores[j]) - expected) / len(teams),
             )
         )
-    expected = float(apart.trace["expected"][i])
+    expected = float(single.trace["expected"][i])
     return explanation(
         system,
-        apart,
+        single,
         i,
-        contributions=_contributions(opponents),
+        contributions=sum_by_result(
+            opponents, DUEL_BY_RESULT if len(opponents) == 1 else TEAMS_BY_RESULT
+        ),
         quantities=_quantities(system, k, float(strength[i]), expected, opponents),
         opponents=opponents,
         bounds=(-k * expected, k * (1.0 - expected)),
     )
-
-
-def _contributions(opponents: list[Opponent]) -> list[Contribution]:
-    """Return the change by result."""
-    parts = []
-    for score, name in (_DUEL if len(opponents) == 1 else _RESULTS).items():
-        met = [one for one in opponents if one.score == score]
-        if not met:
-            continue
-        gained = math.fsum(one.effect for one in met)
-        expected = math.fsum(one.expected for one in met)
-        reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
-        parts.append(Contribution(name=name, change=gained, reason=reason))
-    return parts
 
 
 def _quantities(
@@ -82,7 +75,7 @@ def _quantities(
             name="strength",
             value=strength,
             unit="points",
-            meaning="the team's mean rating before the match, with what playing at home gives",
+            meaning="the team's mean rating before the match, with the home advantage",
         ),
         Quantity(
             name="expected score",

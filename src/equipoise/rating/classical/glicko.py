@@ -1,12 +1,12 @@
-"""Glicko for contests: every match is a rating period in which everyone plays everyone.
+"""Glicko for contests: every match is a rating period in which all pairs of players are games.
 
 Source: [G1]_ steps 1 and 2; q = ln 10/400, g and E as there.
-Departures: a rating period is a match, all pairs of whose players are games; a tie is half a win.
-Time passes by days: `drift_per_day` is c^2 with a day for the period, `drift` adds to it for every
-match. A match weight w counts every game w times.
+Departures: a rating period is a match; a tie is half a win. Drift is by days and matches:
+`drift_per_day` is c^2 for a period of a day, and every match adds `drift`. A match weight w counts
+every game w times.
 
-The sums over opponents, of g (s - E) and of g^2 E(1 - E), are one function of the own rating and
-its derivative: linear in the size of a contest, whoever meets whom.
+The sums over opponents of g (s - E) and of g^2 E(1 - E) are one function of the player's rating and
+its derivative, so the time is linear in the size of a contest.
 """
 
 from __future__ import annotations
@@ -52,31 +52,31 @@ class Settings(NamedTuple):
 
 @inner_kernel
 def rested(player: Floats, time: float, settings: Settings) -> float:
-    """Return the deviation that the days since the last match have led to."""
+    """Return the deviation after the days since the last match."""
     variance = player[DEVIATION] * player[DEVIATION]
     if settings.drift_per_day > 0.0 and not (math.isnan(player[LAST_TIME]) or math.isnan(time)):
         variance += settings.drift_per_day * max(time - player[LAST_TIME], 0.0)
-    # Who came with more than the cap keeps it: time alone never makes anyone surer.
+    # A larger deviation than the cap stays: time never makes a rating more certain.
     cap = max(settings.max_deviation, player[DEVIATION])
     return float(min(math.sqrt(variance), cap))
 
 
 @inner_kernel
 def widened(deviation: float, settings: Settings) -> float:
-    """Return the deviation with what a match adds beforehand: step 1."""
+    """Return the deviation plus the drift of a match (step 1)."""
     cap = max(settings.max_deviation, deviation)
     return min(math.sqrt(deviation * deviation + settings.drift * settings.drift), cap)
 
 
 @inner_kernel
 def opponent_weight(deviation: float) -> float:
-    """Return g(RD): how much a game against somebody so uncertain tells."""
+    """Return g(RD), the weight of a game against an opponent of this deviation."""
     return 1.0 / math.sqrt(1.0 + 3.0 * (Q * deviation / math.pi) ** 2)
 
 
 @kernel
 def _scored(rank: Ints, weight: Floats) -> Floats:
-    """Return the weight of the beaten and half that of the tied, for everyone; shape (n,)."""
+    """Return the weight of the players beaten plus half that of those tied, shape (n,)."""
     highest = 0
     for r in rank:
         highest = max(highest, r)
@@ -94,7 +94,7 @@ def _scored(rank: Ints, weight: Floats) -> Floats:
 
 @kernel
 def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
-    """Rate matches first:last in order; return (-1, -1), as nothing is solved for."""
+    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
     table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
     traced = len(trace.rating) > 0
     for m in range(first, last):
@@ -116,9 +116,9 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
             g[i] = opponent_weight(deviations[i])
         if len(job.draws) and n == 2:
             # As in `outlook`: E at g(sqrt(RD_A^2 + RD_B^2)).
-            apart = Q * opponent_weight(math.sqrt(variance)) * (ratings[0] - ratings[1])
+            advantage = Q * opponent_weight(math.sqrt(variance)) * (ratings[0] - ratings[1])
             tied = matches.rank[start] == matches.rank[start + 1]
-            count_match(job.draws, tied, apart, False)
+            count_match(job.draws, tied, advantage, False)
         expected, slopes = weighted_scores(ratings, Q * g, g)
         scores = _scored(matches.rank[start:stop], g)
         if len(trace.expected):
@@ -139,7 +139,7 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
 
 @kernel
 def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) -> Floats:
-    """Return the deviations of these players as of a day, or of their last match (NaN)."""
+    """Return the deviations of players as of a day (NaN: as of their last match)."""
     out = np.empty(len(rows))
     for i in range(len(rows)):
         out[i] = rested(table[rows[i]], time, settings)
@@ -151,9 +151,9 @@ class Glicko(System):
     """Glicko [G1]_ for duels and contests of single players.
 
     initial_rating, initial_deviation : of a new player, rating points
-    drift : what a match adds to a deviation before it is rated (as variance), rating points
+    drift : standard deviation that a match adds before it is rated, rating points
     drift_per_day : variance that a day adds, points^2; Glickman's c^2 for a period of a day
-    max_deviation : that deviations grow to, rating points
+    max_deviation : largest deviation that deviations grow to, rating points
     """
 
     initial_rating: float = 1500.0
@@ -175,7 +175,7 @@ class Glicko(System):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Single players; time where days count."""
+        """Any number of single players; time is used only with `drift_per_day`."""
         drifts = self.drift_per_day > 0
         return Capabilities(
             max_team_size=1,
@@ -189,7 +189,7 @@ class Glicko(System):
         return rate_matches(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return deviations, with what the days until then add."""
+        """Return deviations, increased by the days until then."""
         return read_deviations(state.table, rows, day, self.settings())
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:

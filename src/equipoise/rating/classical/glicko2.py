@@ -1,24 +1,21 @@
 """Glicko-2 for two players, with Glickman's rating periods.
 
-Source: [G2]_ steps 1-7. Games of one period are judged against the ratings from before it.
+Source: [G2]_ steps 1-7; [TG2]_ (13)-(23) restates steps 3-7 for one opponent, and its equation
+numbers are cited below. All games of a period are compared with the ratings before the period.
 Departures: volatility is solved to 1e-12 (READINGS A6); a match weight w counts a game w times;
-deviations are capped, as in Glicko, at the initial one; volatilities are capped at
-`max_volatility`, as results made for it would take them beyond all numbers.
+deviations are capped, as in Glicko, at `max_deviation`; volatilities are capped at
+`max_volatility`, because results can be constructed that make them grow without limit.
 
-A period in progress is kept as two sums beside the ratings from before it, so that matches can be
-rated one at a time. Reading closes it on a copy: ratings always include every game played.
-
-The Glicko-2 update of one player from summed game results, on the internal scale.
-
-Source: [G2]_ steps 3-7, and [TG2]_ (13)-(23), which restates them for one opponent.
-
-Two sums over a player's games carry everything that the update needs:
+The update of a player needs two sums over the player's games, on the internal scale:
 
     information = sum w g^2 E (1 - E) = 1/v,      surprise = sum w g (s - E) = Delta/v.
 
-With them the volatility equation [TG2]_ (19) is multiplied through by (1/v)^2, so that nothing
-overflows when v is huge (opponents thousands of points apart) and nothing is divided by 0 when
-there was no game.
+The volatility equation (19) is multiplied by (1/v)^2, so that it does not overflow when v is huge
+(ratings that differ by thousands of points) and does not divide by 0 when there was no game.
+
+The state of a player keeps both sums of the period in progress and the ratings before it, so that
+matches can be rated one at a time. Reading ratings closes the period on a copy: they include every
+game played.
 """
 
 from __future__ import annotations
@@ -47,17 +44,42 @@ from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
 #: Rating points of one unit of the internal scale: 400/ln 10, as printed in [G2]_.
 GLICKO2_SCALE = 173.7178
 
-#: The largest volatility by default: with it a period makes a player as uncertain as a newcomer,
+#: Default cap of the volatility. At 2 a single period makes a player as uncertain as a newcomer,
 #: whose deviation is 350. In the real histories that we rate no volatility exceeds 0.061.
 MAX_VOLATILITY = 2.0
 
-#: Steps of ln sigma^2 below this end the search for the volatility (READINGS A6).
+#: The search for the volatility ends when ln sigma^2 changes by less (READINGS A6).
 _LAST_STEP = 1e-12
+
+#: Columns of the state; the first three are from before the period in progress.
+RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE = range(8)
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them; period_days is inf where every match is a period."""
+
+    initial_rating: float
+    max_phi: float
+    tau: float
+    period_days: float
+    max_volatility: float
+
+
+class VolatilityTrace(NamedTuple):
+    """Columns of a trace with volatilities; see `TraceArrays`."""
+
+    expected: Floats
+    rating_before: Floats
+    deviation_before: Floats
+    rating: Floats
+    deviation: Floats
+    volatility_before: Floats
+    volatility: Floats
 
 
 @inner_kernel
 def opponent_weight(phi: float) -> float:
-    """Return g(phi), how much a game against an opponent of this deviation tells [TG2] (13)."""
+    """Return g(phi), the weight of a game against an opponent of this deviation [TG2] (13)."""
     return 1.0 / math.sqrt(1.0 + 3.0 * phi * phi / (math.pi * math.pi))
 
 
@@ -73,7 +95,7 @@ def game(
 def game_of_weight(difference: float, g: float, score: float) -> tuple[float, float, float]:
     """Return (expected score, information, surprise) of a game whose g is known [TG2] (14)-(16)."""
     advantage = g * difference
-    # The smaller chance from its own exponential: 1 - E would be 0 from about 36 on.
+    # The smaller probability has its own exponential: 1 - E would be 0 from about 36 on.
     tail = exp(-abs(advantage))
     larger = 1.0 / (1.0 + tail)
     smaller = tail * larger
@@ -85,7 +107,7 @@ def game_of_weight(difference: float, g: float, score: float) -> tuple[float, fl
 def _volatility_equation(
     y: float, e: float, phi2: float, information: float, surprise2: float, stiffness: float
 ) -> tuple[float, float]:
-    """Return (-f(x), -f'(x)) of [TG2] (19), which rises through its zero.
+    """Return (-f(x), -f'(x)) of [TG2] (19); -f is negative below its root and positive above.
 
     y, e : x - a and e^x
     stiffness : 1/tau^2
@@ -106,9 +128,9 @@ def new_volatility(
 ) -> tuple[float, float]:
     """Return (sigma', residual); a residual below 0 says converged [TG2] (17)-(20).
 
-    Newton from x = a, in terms of y = x - a, so that e^x = sigma^2 e^y needs no logarithm. With
-    q = 1 + I (phi^2 + e^x), which exceeds I e^x and is at least 2 sqrt(I e^x), the first part of
-    (19) lies between -1/2 and D^2/(8 I); that holds the zero between tau^2 times these.
+    Newton's method starts from x = a and uses y = x - a, so that e^x = sigma^2 e^y needs no
+    logarithm. With q = 1 + I (phi^2 + e^x), which exceeds I e^x and is at least 2 sqrt(I e^x), the
+    first part of (19) is between -1/2 and D^2/(8 I). So the root is between tau^2 times these.
     """
     sigma2, surprise2, stiffness = sigma * sigma, surprise * surprise, 1.0 / (tau * tau)
     low, high = -0.5 * tau * tau, EXP_HIGHEST
@@ -136,8 +158,8 @@ def updated(
 ) -> tuple[float, float, float, float]:
     """Return (change of mu, phi', sigma', residual) after games [TG2] (17)-(23).
 
-    most : bound of sigma', which [G2] does not have. The larger a volatility is, the faster it
-        grows: results made for it, or a match of a large weight, take it to infinity.
+    most : cap of sigma', which [G2] does not have. The larger a volatility is, the faster it
+        grows: constructed results, or a match of a large weight, would take it to infinity
     """
     new_sigma, residual = new_volatility(sigma, phi * phi, information, surprise, tau)
     new_sigma = min(new_sigma, most)
@@ -146,37 +168,11 @@ def updated(
     return variance * surprise, math.sqrt(variance), new_sigma, residual
 
 
-#: Columns of the state; the first three are from before the period in progress.
-RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE = range(8)
-
-
-class Settings(NamedTuple):
-    """Parameters as kernels take them; period_days is inf where every match is a period."""
-
-    initial_rating: float
-    max_phi: float
-    tau: float
-    period_days: float
-    max_volatility: float
-
-
-class VolatilityTrace(NamedTuple):
-    """Columns of a trace, volatilities among them; see `TraceArrays`."""
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
-    volatility_before: Floats
-    volatility: Floats
-
-
 @inner_kernel
 def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, float, float, float]:
     """Return (rating, deviation, volatility, residual) with the period in progress closed.
 
-    periods : whole periods since the one in progress began; all but one were without games
+    periods : number of periods since the one in progress began; all but one had no games
     """
     rating, phi, sigma = player[RATING], player[DEVIATION] / GLICKO2_SCALE, player[VOLATILITY]
     residual = -1.0
@@ -199,7 +195,7 @@ def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, f
 
 @inner_kernel
 def settle(player: Floats, period: float, settings: Settings) -> float:
-    """Bring a player to the beginning of a period; return a residual, below 0 if converged."""
+    """Move a player to the beginning of a period; return a residual, below 0 if converged."""
     if player[PERIOD] == period:
         return -1.0
     elapsed = 0.0 if math.isnan(player[PERIOD]) else period - player[PERIOD]
@@ -230,7 +226,7 @@ def _trace_after(
     trace.volatility[i] = sigma
 
 
-# Inlined, as a call with all that a job has takes as long as the duel.
+# Inlined, because a call that passes a job takes as long as rating the duel.
 @inlined_kernel
 def _rate_duel(job: Job[Settings, VolatilityTrace, None], m: int) -> float:
     """Rate a match of two; return a residual, below 0 if all converged."""
@@ -250,7 +246,7 @@ def _rate_duel(job: Job[Settings, VolatilityTrace, None], m: int) -> float:
     mu_second = (second[RATING] - settings.initial_rating) / GLICKO2_SCALE
     phi_first, phi_second = first[DEVIATION] / GLICKO2_SCALE, second[DEVIATION] / GLICKO2_SCALE
     if len(job.draws):
-        # READINGS A15; in a rating period from the ratings that it began with, as they count.
+        # READINGS A15; within a rating period from the ratings before it, which the games use.
         g = opponent_weight(math.sqrt(phi_first * phi_first + phi_second * phi_second))
         count_match(job.draws, score == 0.5, g * (mu_first - mu_second), False)
     expected_1, information_1, surprise_1 = game(mu_first, mu_second, phi_second, score)
@@ -265,7 +261,7 @@ def _rate_duel(job: Job[Settings, VolatilityTrace, None], m: int) -> float:
     second[INFORMATION] += weight * information_2
     second[SURPRISE] += weight * surprise_2
     if each_match:
-        # A new number for every match of the player: the period ends here.
+        # Every match of the player is a period of its own, which ends here.
         left = max(
             settle(first, first[MATCHES] + 1.0, settings),
             settle(second, second[MATCHES] + 1.0, settings),
@@ -296,7 +292,7 @@ def rate_matches(
 
 @kernel
 def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
-    """Return rating, deviation, volatility of these players, shape (3, rows), periods closed."""
+    """Return rating, deviation, volatility of players with periods closed, shape (3, rows)."""
     out = np.empty((3, len(rows)))
     for i in range(len(rows)):
         rating, deviation, sigma, _ = closed(table[rows[i]], periods[i], settings)
@@ -372,7 +368,7 @@ class Glicko2(System):
         return rate_matches(job, 0, len(job.matches.time))
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings with the period in progress closed, and later ones without games."""
+        """Return ratings with the period in progress closed and the later periods without games."""
         periods = np.zeros(len(rows))
         if time is not None and self.period_days is not None:
             begun = state.table[rows, PERIOD]

@@ -1,7 +1,7 @@
-"""Why a Glicko-2 rating changed: the chain of [G2]_ steps 2-7, and what a period shares out.
+"""Why a Glicko-2 rating changed: the numbers of [G2]_ steps 2-7.
 
-Within a rating period all games count from the ratings before it: a later game changes the
-deviation after the period, and with it what the earlier games of the period weigh.
+Within a rating period all games are compared with the ratings before it. A later game changes the
+deviation after the period, and so the weight of the earlier games of the period.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from equipoise.rating.classical.glicko2 import (
     settle,
     updated,
 )
-from equipoise.rating.single_match import explanation, match_apart
+from equipoise.rating.single_match import explanation, single_match
 from equipoise.rating.state import State
 
 
 def explain(system: Glicko2, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
+    single = single_match(system, before, history, match)
+    isolated, i = single.history, row - int(history.offsets[match])
     j = 1 - i
-    settled = apart.before.copy()
+    settled = single.before.copy()
     if system.period_days is not None:
-        period = math.floor(float(alone.days()[0]) / system.period_days)
+        period = math.floor(float(isolated.days()[0]) / system.period_days)
         for player in settled.table:
             settle(player, float(period), system.settings())
     me, other = settled.table[i], settled.table[j]
-    score = float(apart.scores(i)[j])
+    score = float(single.scores(i)[j])
     mu, phi_other = (me[RATING] - other[RATING]) / GLICKO2_SCALE, other[DEVIATION] / GLICKO2_SCALE
     expected, information, surprise = game(mu, 0.0, phi_other, score)
-    weight = float(alone.weights()[0])
+    weight = float(isolated.weights()[0])
     information, surprise = weight * information, weight * surprise
     phi, sigma = me[DEVIATION] / GLICKO2_SCALE, me[VOLATILITY]
     tau, most = float(system.tau), system.settings().max_volatility
@@ -63,12 +63,12 @@ def explain(system: Glicko2, before: State, history: History, match: int, row: i
             Contribution(
                 name="earlier matches of the period",
                 change=GLICKO2_SCALE * (phi_2**2 - phi_1**2) * earlier[1],
-                reason="with another match known, each says less: the deviation is smaller",
+                reason="another match makes the deviation smaller, and so the weight of each match",
             )
         )
     effect = parts[0].change
     opponent = Opponent(
-        player=alone.player_ids[alone.player].tolist()[j],
+        player=isolated.player_ids[isolated.player].tolist()[j],
         rank=2 if score == 1.0 else 1,
         rating=float(other[RATING]),
         deviation=float(other[DEVIATION]),
@@ -76,11 +76,11 @@ def explain(system: Glicko2, before: State, history: History, match: int, row: i
         expected=expected,
         effect=effect,
     )
-    lost, won = (apart.with_result(system, np.abs(np.arange(2) - one)) for one in (j, i))
+    lost, won = (single.with_result(system, np.abs(np.arange(2) - one)) for one in (j, i))
     changes = [one.trace["rating"][i] - one.trace["rating_before"][i] for one in (lost, won)]
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=parts,
         quantities=_quantities(phi_other, phi, phi_2, (sigma, sigma_2), information, surprise),
@@ -104,28 +104,31 @@ def _quantities(
             name="g",
             value=opponent_weight(phi_other),
             unit="",
-            meaning="how much the match tells: 1 against an opponent whose rating is certain",
+            meaning="weight of the match: 1 against an opponent whose rating is certain",
         ),
         Quantity(
             name="v",
             value=GLICKO2_SCALE**2 / information if information > 0 else math.inf,
             unit="points^2",
-            meaning="variance of a rating that were known from this match alone",
+            meaning="variance of a rating estimated from this match alone",
         ),
         Quantity(
             name="Delta",
             value=GLICKO2_SCALE * surprise / information if information > 0 else 0.0,
             unit="points",
-            meaning="how far off the rating is, if this match alone is believed",
+            meaning="correction of the rating by this match alone",
         ),
         Quantity(
-            name="volatility before", value=sigmas[0], unit="", meaning="how unsteady the player is"
+            name="volatility before",
+            value=sigmas[0],
+            unit="",
+            meaning="how much the player's rating is expected to vary",
         ),
         Quantity(
             name="volatility",
             value=sigmas[1],
             unit="",
-            meaning="rises when results are further off than the deviations explain",
+            meaning="rises when results differ more than the deviations explain",
         ),
         Quantity(
             name="deviation with volatility",

@@ -1,6 +1,6 @@
-"""Why a Glicko rating changed: every opponent's game, weighed by how certain the opponent is.
+"""Why a Glicko rating changed: the games, with more weight if an opponent's rating is certain.
 
-Source: [G1]_ step 2; the change is a sum over games, so it splits exactly.
+Source: [G1]_ step 2; the change is a sum over games, so its parts add up exactly.
 """
 
 from __future__ import annotations
@@ -9,30 +9,34 @@ import math
 
 import numpy as np
 
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import DEVIATION, RATING
 from equipoise.rating.classical.glicko import Glicko, Q, opponent_weight, widened
-from equipoise.rating.single_match import explanation, match_apart, places
+from equipoise.rating.single_match import (
+    PLAYERS_BY_RESULT,
+    explanation,
+    places,
+    single_match,
+    sum_by_result,
+)
 from equipoise.rating.state import State
-
-_RESULTS = {1.0: "players beaten", 0.5: "players tied with", 0.0: "players lost to"}
 
 
 def explain(system: Glicko, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
-    alone, i = apart.history, row - int(history.offsets[match])
-    # Participations of a match apart are its players, in order.
-    ratings = apart.before.table[alone.player, RATING]
-    widths = [widened(float(one), system.settings()) for one in apart.trace["deviation_before"]]
+    single = single_match(system, before, history, match)
+    isolated, i = single.history, row - int(history.offsets[match])
+    # The participations of a single match are its players, in order.
+    ratings = single.before.table[isolated.player, RATING]
+    widths = [widened(float(one), system.settings()) for one in single.trace["deviation_before"]]
     g = np.array([opponent_weight(one) for one in widths])
-    precision = 1.0 / float(apart.after.table[alone.player[i], DEVIATION]) ** 2
+    precision = 1.0 / float(single.after.table[isolated.player[i], DEVIATION]) ** 2
     expected = chance(Q * g * (ratings[i] - ratings), "logistic")
-    unit = float(alone.weights()[0]) * Q / precision
-    place, scores = places(alone), apart.scores(i)
-    ids = alone.player_ids[alone.player].tolist()
+    unit = float(isolated.weights()[0]) * Q / precision
+    place, scores = places(isolated), single.scores(i)
+    ids = isolated.player_ids[isolated.player].tolist()
     opponents = [
         Opponent(
             player=ids[j],
@@ -48,41 +52,28 @@ def explain(system: Glicko, before: State, history: History, match: int, row: in
     ]
     return explanation(
         system,
-        apart,
+        single,
         i,
-        contributions=_contributions(opponents),
+        contributions=sum_by_result(opponents, PLAYERS_BY_RESULT),
         quantities=_quantities(widths[i], precision),
         opponents=opponents,
     )
 
 
-def _contributions(opponents: list[Opponent]) -> list[Contribution]:
-    """Return the change by result."""
-    parts = []
-    for score, name in _RESULTS.items():
-        met = [one for one in opponents if one.score == score]
-        if met:
-            expected = math.fsum(one.expected for one in met)
-            reason = f"scored {score * len(met):g} where {expected:.2f} was expected"
-            change = math.fsum(one.effect for one in met)
-            parts.append(Contribution(name=name, change=change, reason=reason))
-    return parts
-
-
 def _quantities(deviation: float, precision: float) -> list[Quantity]:
-    told = precision - 1.0 / deviation**2
+    information = precision - 1.0 / deviation**2
     return [
         Quantity(
             name="widened deviation",
             value=deviation,
             unit="points",
-            meaning="the deviation with what the match adds beforehand",
+            meaning="the deviation before the match plus the drift of a match",
         ),
         Quantity(
             name="d",
-            value=math.inf if told <= 0 else math.sqrt(1.0 / told),
+            value=math.inf if information <= 0 else math.sqrt(1.0 / information),
             unit="points",
-            meaning="deviation of a rating that were known from this match alone",
+            meaning="deviation of a rating estimated from this match alone",
         ),
         Quantity(
             name="share of the surprise",

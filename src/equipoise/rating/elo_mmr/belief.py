@@ -1,14 +1,14 @@
 """Phase two of Elo-MMR: a player's belief, its diffusion and its update.
 
 Source: [EM]_ Algorithms 2 and 3, equations (7)-(9); numbers in brackets are its equations.
-A belief is one Gaussian term (p_0, w_0) and a run of logistic ones. Diffusion multiplies all
-logistic weights of a player by the same factor, so it is kept once a player (`DECAY`) and the
-terms stay as they were written. A term of [8] is
+A belief is one Gaussian term (p_0, w_0) and a run of logistic terms. Diffusion multiplies all
+logistic weights of a player by the same factor. So the factor is kept once for each player
+(`DECAY`), and the terms are not changed. A term of [8] is
 
     DECAY * pull * tanh((x - p_k) * steepness/2),
     steepness = 1/beta_bar_k, pull = w_k beta_k^2/beta_bar_k/DECAY.
 
-Terms lighter than 1e-13 of the total are folded into the Gaussian term.
+Terms lighter than 1e-13 of the total are merged with the Gaussian term.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ SCALE_OF_DEVIATION = math.sqrt(3.0) / math.pi
 #: Terms lighter than this share of the total weight become part of the Gaussian term.
 NEGLIGIBLE = 1e-13
 
-#: Columns of the state. `CURVATURE` is d2L/ds2 at the rating: it gives the next search its start.
+#: Columns of the state. `CURVATURE` is d2L/ds2 at the rating; the next search starts from it.
 RATING, DEVIATION, MATCHES, LAST_TIME, MEAN, WEIGHT, DECAY, CURVATURE = range(8)
 
 #: The running decay factor is multiplied into the terms before it underflows.
 _SMALLEST_DECAY = 1e-140
 
-#: Once a Newton correction is below this share of beta_bar, the next would be its square.
+#: A Newton correction below this share of beta_bar is the last: the next would be its square.
 _LAST_CORRECTION = 1e-7
 
-#: Numbers that come into the cache together.
+#: Numbers in a line of the cache.
 _CACHE_LINE = 8
 
-#: Exponentials are carried from one x to the next by one factor while the step is this small.
+#: Exponentials at the next x are computed by one factor if the step is smaller than this.
 _CARRIED_STEP = 2.0
 
-#: Exponents are held here: carried up at every step of a search they stay below 556 and do not
-#: overflow, carried down at every step they stay above 44, where tanh is 1 to the last bit.
+#: Bound of exponents. Over all steps of a search they then stay below 556 and do not overflow, or
+#: above 44, where tanh is 1 to the last bit.
 _LARGEST_EXPONENT = 300.0
 
 
@@ -68,7 +68,7 @@ class Scratch(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What a match is to all its players.
+    """The parameters of a match, the same for all its players.
 
     time : days, NaN without times
     gamma2 : variance of the change of skill in a round without drift
@@ -83,7 +83,7 @@ class Round(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Where a player's terms stand in `Beliefs.values`, as unsigned numbers.
+    """The indices of a player's terms in `Beliefs.values`, as unsigned numbers.
 
     performance, pull, steepness : index of the first of each
     length : number of terms up to a multiple of `PADDING`; pulls beyond the last term are 0
@@ -97,10 +97,10 @@ class _Run(NamedTuple):
 
 @inner_kernel
 def _run_of(spans: Ints, row: int) -> _Run:
-    """Return where the player's terms stand.
+    """Return the indices of a player's terms.
 
-    Unsigned, because Numba then leaves out the test for negative indices and the loops over
-    terms become vectors; views would do so too, but making one costs as much as ten terms.
+    They are unsigned, because Numba then leaves out the test for negative indices, and loops over
+    terms become vector instructions. Views would do so too, but a view costs as much as ten terms.
     """
     start, room = spans[row, BEGIN] + spans[row, FIRST], spans[row, ROOM]
     count = (spans[row, COUNT] + PADDING - 1) // PADDING * PADDING
@@ -111,7 +111,7 @@ def _run_of(spans: Ints, row: int) -> _Run:
 
 @inner_kernel
 def expect_terms(beliefs: Beliefs, row: int) -> None:
-    """Fetch a player's terms into the cache while others are being worked on."""
+    """Fetch a player's terms into the cache while other players are updated."""
     span = beliefs.spans[row]
     start = span[BEGIN] + span[FIRST]
     for k in range(0, span[COUNT] + 1, _CACHE_LINE):
@@ -129,7 +129,7 @@ def drifted(player: Floats, time: float, drift_per_day: float) -> float:
 
 @inner_kernel
 def diffuse(beliefs: Beliefs, row: int, the_round: Round, rho: float, drift_per_day: float) -> None:
-    """Algorithm 2: let the player's skill have changed since the last round."""
+    """Diffuse a player's belief: the skill may have changed since the last round (Algorithm 2)."""
     player = beliefs.table[row]
     variance = player[DEVIATION] * player[DEVIATION]
     gamma2 = the_round.gamma2 + drifted(player, the_round.time, drift_per_day)
@@ -152,7 +152,7 @@ def diffuse(beliefs: Beliefs, row: int, the_round: Round, rho: float, drift_per_
 
 @inner_kernel
 def _forget(beliefs: Beliefs, row: int) -> None:
-    """Drop all logistic terms: rho = inf has moved their weight to the Gaussian one."""
+    """Drop all logistic terms; with rho = inf their weight is in the Gaussian term."""
     run = _run_of(beliefs.spans, row)
     for k in range(run.length):
         beliefs.values[run.pull + k] = 0.0
@@ -163,7 +163,7 @@ def _forget(beliefs: Beliefs, row: int) -> None:
 
 @inner_kernel
 def _fold_oldest(beliefs: Beliefs, row: int, total: float, remembered: int) -> None:
-    """Make Gaussian, at equal weight, what is negligible or beyond the memory (READINGS B6)."""
+    """Merge negligible terms, and those beyond the memory, with the Gaussian one (READINGS B6)."""
     player, span = beliefs.table[row], beliefs.spans[row]
     while span[COUNT] > 0:
         k = span[BEGIN] + span[FIRST]
@@ -234,7 +234,7 @@ def _pulls(
 
 @inner_kernel
 def _is_uniform(values: Floats, run: _Run) -> bool:
-    """Return whether all terms have one steepness: no match weights so far."""
+    """Return whether all terms have one steepness, as they do without match weights."""
     steepness, different = values[run.steepness], 0
     for k in range(run.length):
         different += values[run.pull + k] != 0.0 and values[run.steepness + k] != steepness
@@ -247,8 +247,8 @@ def _bracket(
 ) -> tuple[float, float]:
     """Return (low, high) around the new rating.
 
-    The old rating was the zero without the new performance, so the new one lies between the two;
-    where terms were replaced by others, between the extremes of all terms.
+    The old rating was the zero without the new performance, so the new one is between these two.
+    If terms were merged, it is between the extremes of all terms.
     """
     low, high = min(player[RATING], performance), max(player[RATING], performance)
     if forgets:
@@ -262,7 +262,7 @@ def _bracket(
 
 @inner_kernel
 def _first_guess(player: Floats, performance: float, beta_bar: float) -> float:
-    """Return one Newton step from the old rating, where the old terms balance."""
+    """Return one Newton step from the old rating, at which the old terms sum to 0."""
     x: float = player[RATING]
     t = 1.0 - 2.0 / (1.0 + exp((x - performance) / beta_bar))
     slope: float = player[CURVATURE] + 0.5 * (1.0 - t * t) / (beta_bar * beta_bar)
@@ -278,7 +278,7 @@ def update_belief(
     remembered: int,
     scratch: Scratch,
 ) -> float:
-    """Algorithm 3, phase two: add a performance and move the rating to the new mode [8], [9].
+    """Add a performance and move the rating to the new mode (Algorithm 3, phase two) [8], [9].
 
     Returns a residual, below 0 if converged.
     """
@@ -319,7 +319,7 @@ def update_belief(
 
 @inner_kernel
 def update_gaussian_belief(beliefs: Beliefs, row: int, performance: float, beta2: float) -> None:
-    """Algorithm 3, phase two, all factors Gaussian: the new rating is their weighted mean."""
+    """Update a Gaussian belief: the new rating is the weighted mean (Algorithm 3, phase two)."""
     player = beliefs.table[row]
     weight = player[WEIGHT] + 1.0 / beta2
     player[MEAN] += (performance - player[MEAN]) / (beta2 * weight)

@@ -1,13 +1,13 @@
-"""Phase one of Elo-MMR by the definition: each opponent's term, one after the other.
+"""Phase one of Elo-MMR by the definition: the sum of all opponents' terms.
 
-Source: [EM]_ Theorem 3.2 and section 3.1. For small fields, and for the nearest opponents only
-(section 5.3, READINGS B6).
+Source: [EM]_ Theorem 3.2 and section 3.1. It is used for few players, and for the nearest opponents
+only (section 5.3, READINGS B6).
 
 Logistic model: with F_j the distribution function of opponent j's performance, Q(x) is a sum of
 -F_j over those who did better, 1 - F_j over those who did worse, and both over those who tied.
-Where the field falls into groups far apart, the root lies in between, where all F_j are 0 or 1 but
-for tails of, say, 1e-9: whole numbers and tails are therefore summed apart, and the tails alone,
-which keep all their digits, decide where the root is.
+If players form groups with very different ratings, the root is between the groups, where all F_j
+are 0 or 1 except for tails of, say, 1e-9. So whole numbers and tails are summed separately, and the
+tails, which keep all their digits, determine the root.
 
 Gaussian model: with z = (x - mu_j)/delta_j a loss is -hazard(z), a win hazard(-z) and a tie -z,
 each over delta_j.
@@ -26,25 +26,27 @@ from equipoise.numeric.normal import normal_hazard
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.numeric.summation import lane_sum
 
-#: Fields smaller than this are summed directly.
+#: With fewer players the terms are summed directly.
 DIRECT_BELOW = 50
 
+#: A Newton correction below this share of the scale is the last: the next would be its square.
 _LAST_CORRECTION = 1e-7
 
-#: Distances that differ by less, in rating points, differ by rounding: ratings that results made
-#: symmetric would otherwise be told apart by where the zero of the scale is.
+#: Distances that differ by less, in rating points, count as equal. Otherwise rounding, which
+#: depends on the zero of the scale, would decide between ratings that are symmetric.
 AS_NEAR = 1e-6
 
+#: A bracket this small, in scales, is at the limit of rounding.
 _EXHAUSTED = 1e-13
 
 
 class Results(NamedTuple):
     """One player's results, each array of shape (n,); the last three are working memory.
 
-    rating, slope : prior mu and 1/delta_bar (Gaussian: 1/delta) of everyone met, oneself too
-    lost, won : slope times 1 where the opponent did better, or worse; both for a tie (oneself
-        too), or half of both where ties are split
-    tied : slope where a tie is a term of its own: Gaussian ties that are not split
+    rating, slope : prior mu and 1/delta_bar (Gaussian: 1/delta) of all opponents and the player
+    lost, won : slope times 1 if the opponent did better, or worse; both for a tie (also for the
+        player), or half of both if ties are split
+    tied : slope if a tie is a term of its own: Gaussian ties that are not split
     """
 
     rating: Floats
@@ -65,7 +67,7 @@ def _room_for(n: int) -> Results:
 
 
 class Ties(NamedTuple):
-    """What a tie is: `both` times a win plus a loss, and `own` times a term of its own."""
+    """The term of a tie: `both` times a win plus a loss, and `own` times a term of its own."""
 
     both: float
     own: float
@@ -73,7 +75,7 @@ class Ties(NamedTuple):
 
 @inner_kernel
 def _ties(split_ties: bool, gaussian: bool) -> Ties:
-    """Return what a tie is in this model (READINGS B3)."""
+    """Return the term of a tie in this model (READINGS B3)."""
     if split_ties:
         return Ties(0.5, 0.0)
     # f'/f of the logistic density is F's loss plus its win; that of the normal density is not.
@@ -117,7 +119,7 @@ def _logistic_equation(x: float, met: Results) -> tuple[float, float]:
     for j in range(n):
         slope, lost, won = met.slope[j], met.lost[j], met.won[j]
         distance = (x - met.rating[j]) * slope
-        # F_j is 1 - tail where x lies above the opponent, and tail below.
+        # F_j is 1 - tail if x is above the opponent, and tail below.
         tail = 1.0 / (1.0 + exp(abs(distance)))
         met.whole[j] = lost if distance >= 0.0 else -won
         met.tails[j] = (lost + won) * (-tail if distance >= 0.0 else tail)
@@ -182,16 +184,16 @@ def solve_nearest(
     gaussian: bool,
     opponents: int,
 ) -> tuple[Floats, float]:
-    """Return (performances, shape (n,), and a residual) against the nearest-rated alone.
+    """Return (performances, shape (n,), and a residual) against the nearest-rated players only.
 
-    opponents : how many, below n - 1; all who are as near as the last of them count too, so that
-        equals are treated alike
+    opponents : number of opponents, below n - 1; all players who are as near as the last of them
+        count too, so that equals are treated in the same way
     """
     n = len(rating)
     place = np.empty(n, np.int64)
     for g in range(len(places) - 1):
         place[places[g] : places[g + 1]] = g
-    # Players come by place and the sort is stable: equals in rating and place are neighbours.
+    # Players are ordered by place and the sort is stable: equals in both are neighbours.
     by_rating = np.argsort(rating, kind="mergesort")
     room = _room_for(n)
     ties = _ties(split_ties, gaussian)
@@ -217,7 +219,7 @@ def solve_nearest(
 
 @kernel
 def _first_of(met: Results, count: int) -> Results:
-    """Return the first opponents alone, as views."""
+    """Return the first opponents only, as views."""
     return Results(
         met.rating[:count],
         met.slope[:count],
@@ -232,7 +234,7 @@ def _first_of(met: Results, count: int) -> Results:
 
 @inner_kernel
 def _nearest(rating: Floats, by_rating: Ints, position: int, low: int, opponents: int) -> int:
-    """Return where a window of the nearest begins; it slides upwards with the rating."""
+    """Return the beginning of the window of the nearest; it moves up with the rating."""
     own = rating[by_rating[position]]
     low = max(low, position - opponents)
     last = min(position, len(by_rating) - 1 - opponents)
@@ -247,7 +249,7 @@ def _nearest(rating: Floats, by_rating: Ints, position: int, low: int, opponents
 def _as_near(
     rating: Floats, by_rating: Ints, position: int, low: int, high: int
 ) -> tuple[int, int]:
-    """Return (first, stop) of all who are as near as the farthest from low to high."""
+    """Return (first, stop) of all players as near as the farthest from low to high."""
     own = rating[by_rating[position]]
     farthest = max(own - rating[by_rating[low]], rating[by_rating[high]] - own) + AS_NEAR
     while low > 0 and own - rating[by_rating[low - 1]] <= farthest:

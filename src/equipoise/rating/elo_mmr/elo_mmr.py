@@ -1,20 +1,15 @@
-"""Parameters and replay of Elo-MMR, whichever model performances follow.
+"""Elo-MMR and Elo-MMX: Bayesian ratings for contests of any size.
 
-Source: [EM]_ Algorithms 1-3, equations (7)-(9); numbers in brackets are its equations.
-Departures: the distribution function's sign slip in section 3.1 is mended (READINGS B1); a match
-weight, drift by elapsed time, a ceiling on performances, split ties, few opponents and short
-memories are options (READINGS B3-B8). How a match is rated stands in `elo_mmr_match`.
+Elo-MMR has logistic performances, Elo-MMX (Elo-MMR-chi) has normal ones. Both share parameters,
+state and the order of the work, which `match` does: `performance`, `gaussian` and `direct` infer
+performances, `belief` updates players.
 
-Elo-MMR, the logistic model: a Bayesian rating for contests of any size.
-
-Source: [EM]_ Algorithms 1-3; what it shares with the Gaussian model is in `elo_mmr_parameters`.
-
-Elo-MMR-chi, the Gaussian model: the same rounds, with normal performances.
-
-Source: [EM]_ Algorithms 1-3 with the Gaussian terms of Theorem 3.2; what it shares with the
-logistic model is in `elo_mmr_parameters`, its performances are found in `elo_mmr_gaussian`.
-Departure: the `performance_ceiling` of a match caps performances, as in the logistic model; the
-Gaussian variant of the authors' program does not apply it (READINGS B8).
+Source: [EM]_ Algorithms 1-3, equations (7)-(9), and Theorem 3.2 for the Gaussian terms; numbers in
+brackets are its equations.
+Departures: the sign of the distribution function in section 3.1 is corrected (READINGS B1); a
+match weight, drift by elapsed time, a ceiling on performances, split ties, few opponents and short
+memories are options (READINGS B3-B8). The `performance_ceiling` of a match caps the performances of
+Elo-MMX too, which the authors' program does not do (READINGS B8).
 """
 
 from __future__ import annotations
@@ -40,7 +35,7 @@ from equipoise.rating.platforms.contest import rate_in_turn
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, check_newcomer
 
-#: What `opponents` is for and what it costs; `benchmarks/opponents.py` measures it.
+#: Purpose and cost of `opponents`; `benchmarks/opponents.py` measures the cost.
 FEW_OPPONENTS = (
     "for reproducing published figures only: a better place may get a lower performance, and a "
     "worse place a higher rating (Theorems 5.2, 5.5 and 5.6 no longer hold); counting all "
@@ -50,7 +45,7 @@ FEW_OPPONENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EloMMRParameters(System):
-    """What `EloMMR` and `EloMMX` share: parameters, state and the way through a history.
+    """What `EloMMR` and `EloMMX` share: parameters, state and rating of a history.
 
     Warns : ApproximationWarning   once for each object with `opponents`
     """
@@ -95,19 +90,19 @@ class EloMMRParameters(System):
             count = getattr(self, name)
             require(count is None or count >= 1, name, "at least 1", count)
         for note in self.notes:
-            # Whoever makes the object is two calls up: this method, and the class's __init__.
+            # The caller is two calls up: above this method and the __init__ of the class.
             warnings.warn(note, ApproximationWarning, stacklevel=3)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user of these parameters has to know, as sentences without full stops."""
+        """What users of these parameters should know, as sentences without full stops."""
         if self.opponents is None:
             return ()
         return (f"{self.name} with opponents={self.opponents} is {FEW_OPPONENTS}",)
 
     @property
     def capabilities(self) -> Capabilities:
-        """Single players, any number of them; time only where there is drift by the day."""
+        """Any number of single players; time is used only with `drift_per_day`."""
         drifts = self.drift_per_day > 0
         uses = {"weight", "performance_ceiling"}
         return Capabilities(
@@ -149,7 +144,7 @@ class EloMMRParameters(System):
     def update(self, job: BeliefJob, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
         if self.opponents is not None:
-            # Few opponents are found one player after the other, on one thread.
+            # With few opponents players are rated one after the other, on one thread.
             return rate_matches(job, 0, len(job.matches.time))
         return rate_in_turn(job, rate_matches, rate_shared, workers)
 
@@ -164,7 +159,7 @@ class EloMMRParameters(System):
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return performances of variance sigma^2 + gamma^2 + beta^2 [EM] sec. 3.1.
 
-        What drift by the day adds is in the deviation already.
+        The deviation includes what drift by the day adds.
         """
         weight, limit = self.limits()
         beta2 = (1 + 1 / weight) * limit**2 + self.drift_per_day / weight
@@ -180,7 +175,7 @@ class EloMMRParameters(System):
         return Settings(
             weight_limit=float(weight_limit),
             sigma_limit2=float(sigma_limit) ** 2,
-            # One Gaussian is all there is: whatever decays or is transferred, it is the same.
+            # The belief is one Gaussian, for which decay and transfer are the same.
             rho=math.inf if self.gaussian else float(self.rho),
             drift_per_day=float(self.drift_per_day),
             split_ties=self.split_ties,
@@ -193,7 +188,7 @@ class EloMMRParameters(System):
     def own(self, state: State, history: History, start: int, stop: int) -> Beliefs:
         """Return the beliefs, with room for every performance of matches start:stop.
 
-        Where room is short, it is made for the whole rest of the history at once.
+        If there is not enough room, it is made for the rest of the history at once.
         """
         runs = state.runs
         if runs is None:
@@ -205,7 +200,7 @@ class EloMMRParameters(System):
         return Beliefs(state.table, runs.spans, runs.values)
 
     def _records(self, matches: Ints) -> Ints:
-        """Return how many new records so many matches can add before old ones go."""
+        """Return how many records so many matches can add before old ones are dropped."""
         if self.gaussian:
             return np.zeros_like(matches)
         if math.isinf(self.rho):
@@ -232,7 +227,7 @@ class EloMMR(EloMMRParameters):
     (the paper): gamma^2 = w L^2 and beta^2 = (1 + 1/w) L^2 (READINGS B4).
 
     weight_limit : weight w of a performance at the limit, default 0.2
-    sigma_limit : deviation L that many matches lead to, rating points, default 80
+    sigma_limit : deviation L after many matches, rating points, default 80
     beta : deviation of one performance around the skill, rating points [EM] sec. 3
     gamma : deviation of the change of skill between rounds, rating points [EM] sec. 4
     rho : transfer over decay [EM] sec. 4.1; 0 keeps all history, inf none
@@ -256,16 +251,16 @@ class EloMMR(EloMMRParameters):
 class EloMMX(EloMMRParameters):
     """Elo-MMR-chi [EM]_: Elo-MMR with the Gaussian performance model.
 
-    A `performance_ceiling` caps performances here, which the authors' Gaussian variant does not do
-    (READINGS B8). A belief is one Gaussian, so nothing but rating and deviation is remembered. The
-    parameters are those of `EloMMR`; two of them cannot change anything here and are taken so that
-    one parameter file serves both models:
+    A `performance_ceiling` caps performances, which the authors' Gaussian variant does not do
+    (READINGS B8). A belief is one Gaussian, so only rating and deviation are remembered. The
+    parameters are those of `EloMMR`. Two of them change nothing and are accepted so that one
+    parameter file serves both models:
 
-    rho : where all factors are Gaussian, transfer and decay are the same [EM] sec. 4.1
-    remembered : no performance has a shape of its own to keep
+    rho : with Gaussian factors, transfer and decay are the same [EM] sec. 4.1
+    remembered : performances are not kept one by one
 
-    As there, `opponents` is for reproducing published figures only; here it breaks Theorems 5.2,
-    5.5 and 5.6, and an `ApproximationWarning` says so once for each object.
+    `opponents` is for reproducing published figures only: it breaks Theorems 5.2, 5.5 and 5.6, and
+    an `ApproximationWarning` says so once for each object.
     """
 
     name: ClassVar[str] = "elo-mmx"

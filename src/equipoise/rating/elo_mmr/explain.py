@@ -1,12 +1,12 @@
-"""Why an Elo-MMR rating changed: how the performance came about, and what it weighs.
+"""Why an Elo-MMR rating changed: the performance, and the weights of all performances.
 
 Source: [EM]_ section 3. The new rating is a mean of the remembered performances (section 3.2),
 
     mu = sum W_k p_k / sum W_k,   W_k = w_k (pi^2/6) tanh(z)/z,  z = (mu - p_k)/(2 beta_bar_k),
 
-with W_0 = w_0 for the Gaussian part; so the change is the sum of W_k (p_k - mu_before)/sum W, which
-gives every performance a part of it. The performance itself is where the terms of Q of all
-opponents balance (Theorem 3.2): a term over -Q' is what that one result moved it by, to first
+with W_0 = w_0 for the Gaussian part. So the change is the sum of W_k (p_k - mu_before)/sum W, and
+every performance has a part of it. The performance is the zero of the sum of the terms of Q of all
+opponents (Theorem 3.2): a term over -Q' is the change of the performance by that result, to first
 order.
 """
 
@@ -39,25 +39,25 @@ from equipoise.rating.elo_mmr.direct import AS_NEAR
 from equipoise.rating.elo_mmr.elo_mmr import FEW_OPPONENTS, EloMMRParameters
 from equipoise.rating.elo_mmr.match import BeliefJob, round_of
 from equipoise.rating.single_match import (
-    NAMED_OPPONENTS,
-    MatchApart,
+    SingleMatch,
     ceiling_quantity,
     explanation,
-    match_apart,
     places,
+    single_match,
+    strongest_opponents,
     uncapped_performance,
 )
 from equipoise.rating.state import State
 
-#: A performance that no field can show: tanh is 1 to the last bit whatever the parameters.
+#: A performance beyond all others: tanh is 1 to the last bit for all parameters.
 _BOUNDLESS = 1e12
 
 
 class _Field(NamedTuple):
-    """The match as its round began: everyone diffused.
+    """The match after the diffusion of all its players.
 
     state : of its players, after Algorithm 2
-    the_round : what the match is to all of them
+    the_round : the match's parameters, the same for all of them
     delta : shape (n,), deviation of every performance, rating points
     """
 
@@ -70,19 +70,19 @@ def explain(
     system: EloMMRParameters, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
+    single = single_match(system, before, history, match)
     i = row - int(history.offsets[match])
-    field = _diffused(system, apart)
-    shown = uncapped_performance(system, apart, i)
-    remembered = _remembered(system, apart, i, _earlier_matches(system, history, match, row))
+    field = _diffused(system, single)
+    shown = uncapped_performance(system, single, i)
+    remembered = _remembered(system, single, i, _earlier_matches(system, history, match, row))
     bounds = (math.nan, math.nan) if system.gaussian else _bounds(system, field, i)
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=_contributions(remembered),
-        quantities=_quantities(system, apart, field, i, shown),
-        opponents=_opponents(system, apart, field, i, shown),
+        quantities=_quantities(system, single, field, i, shown),
+        opponents=_opponents(system, single, field, i, shown),
         remembered=remembered,
         bounds=bounds,
     )
@@ -92,10 +92,10 @@ def _job(system: EloMMRParameters, state: State, match: History) -> BeliefJob:
     return system.job(state, match, 0, match.matches, None)
 
 
-def _diffused(system: EloMMRParameters, apart: MatchApart) -> _Field:
+def _diffused(system: EloMMRParameters, single: SingleMatch) -> _Field:
     """Return the field after Algorithm 2, on a copy with room for one more performance."""
-    state = apart.before.copy()
-    job = _job(system, state, apart.history)
+    state = single.before.copy()
+    job = _job(system, state, single.history)
     the_round = round_of(job.matches, 0, job.settings)
     for player in range(state.players):
         diffuse(job.own, player, the_round, job.settings.rho, job.settings.drift_per_day)
@@ -104,7 +104,7 @@ def _diffused(system: EloMMRParameters, apart: MatchApart) -> _Field:
 
 
 def _counted(system: EloMMRParameters, rating: Floats, i: int) -> Floats:
-    """Return 1 for all who count for player i, or for the nearest-rated alone (READINGS B6)."""
+    """Return 1 for the players who count for player i, else 0 (READINGS B6)."""
     if system.opponents is None or system.opponents >= len(rating) - 1:
         return np.ones(len(rating))
     distance = np.abs(rating - rating[i])
@@ -113,9 +113,11 @@ def _counted(system: EloMMRParameters, rating: Floats, i: int) -> Floats:
     )
 
 
-def _terms(system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, x: float) -> Floats:
+def _terms(
+    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, x: float
+) -> Floats:
     """Return the term of Q_i at x of every participation, shape (n,); a tie is both, or halves."""
-    rating, score = apart.before.table[:, RATING], apart.scores(i)
+    rating, score = single.before.table[:, RATING], single.scores(i)
     tie = score == 0.5
     counted = _counted(system, rating, i)
     share = counted * np.where(tie, 0.5 if system.split_ties else 1.0, 1.0)
@@ -132,33 +134,19 @@ def _terms(system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, x
 
 
 def _opponents(
-    system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, performance: float
+    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, performance: float
 ) -> list[Opponent]:
-    """Return what every opponent's result moved the performance by, to first order."""
+    """Return the opponents with the change of the performance by each, to first order."""
     # Q is smooth on the scale of delta; a central difference over 1e-4 of it is exact to 1e-8.
     step = 1e-4 * float(field.delta.min())
-    around = [_terms(system, apart, field, i, performance + side * step) for side in (-1, 1)]
+    around = [_terms(system, single, field, i, performance + side * step) for side in (-1, 1)]
     slope = float((around[1] - around[0]).sum()) / (2.0 * step)
-    effects = _terms(system, apart, field, i, performance) / -slope
-    rating, place, scores = apart.before.table[:, RATING], places(apart.history), apart.scores(i)
+    effects = _terms(system, single, field, i, performance) / -slope
+    rating = single.before.table[:, RATING]
     scale = field.delta if system.gaussian else SCALE_OF_DEVIATION * field.delta
     expected = chance((rating[i] - rating) / scale, "normal" if system.gaussian else "logistic")
-    ids = apart.history.player_ids
-    # The own term belongs to the ties; it is nobody's result.
-    strongest = np.argsort(-np.abs(effects), kind="stable")
-    return [
-        Opponent(
-            player=ids[j : j + 1].tolist()[0],
-            rank=int(place[j]),
-            rating=float(rating[j]),
-            deviation=float(apart.trace["deviation_before"][j]),
-            score=float(scores[j]),
-            expected=float(expected[j]),
-            effect=float(effects[j]),
-        )
-        for j in strongest[: 1 + NAMED_OPPONENTS].tolist()
-        if j != i
-    ]
+    # The player's own term belongs to the ties; it is no opponent's result.
+    return strongest_opponents(single, i, rating, expected, effects)
 
 
 def _earlier_matches(
@@ -176,20 +164,20 @@ def _earlier_matches(
 
 def _remembered(
     system: EloMMRParameters,
-    apart: MatchApart,
+    single: SingleMatch,
     i: int,
     matches: list[tuple[object, float]],
 ) -> list[Remembered]:
-    """Return the performances whose weighted mean the new rating is, newest first."""
-    player, rating_before = apart.after.table[i], float(apart.trace["rating_before"][i])
+    """Return the performances whose weighted mean is the new rating, newest first."""
+    player, rating_before = single.after.table[i], float(single.trace["rating_before"][i])
     rating = float(player[RATING])
     if system.gaussian:
-        newest = float(apart.trace["performance"][i])
-        share = 1.0 - _kept_share(system, apart, i)
+        newest = float(single.trace["performance"][i])
+        share = 1.0 - _kept_share(system, single, i)
         performances, weights = np.array([newest]), np.array([share])
         prior, prior_weight = rating_before, 1.0 - share
     else:
-        performances, weights = _logistic_weights(apart, i, rating)
+        performances, weights = _logistic_weights(single, i, rating)
         prior, prior_weight = float(player[MEAN]), float(player[WEIGHT])
     total = prior_weight + float(weights.sum())
     entries = [
@@ -211,15 +199,15 @@ def _remembered(
     ]
 
 
-def _kept_share(system: EloMMRParameters, apart: MatchApart, i: int) -> float:
-    """Return what the Gaussian belief before the match weighs in the one after it."""
-    field = _diffused(system, apart)
-    return float(field.state.table[i, WEIGHT] / apart.after.table[i, WEIGHT])
+def _kept_share(system: EloMMRParameters, single: SingleMatch, i: int) -> float:
+    """Return the share of the Gaussian belief before the match in the belief after it."""
+    field = _diffused(system, single)
+    return float(field.state.table[i, WEIGHT] / single.after.table[i, WEIGHT])
 
 
-def _logistic_weights(apart: MatchApart, i: int, rating: float) -> tuple[Floats, Floats]:
+def _logistic_weights(single: SingleMatch, i: int, rating: float) -> tuple[Floats, Floats]:
     """Return (performances, W_k) of the remembered terms, oldest first [EM] sec. 3.2."""
-    runs = apart.after.take(np.array([i])).runs
+    runs = single.after.take(np.array([i])).runs
     if runs is None:
         return np.zeros(0), np.zeros(0)
     performance, pull, steepness = (runs.records(field) for field in range(3))
@@ -227,11 +215,11 @@ def _logistic_weights(apart: MatchApart, i: int, rating: float) -> tuple[Floats,
     safe = np.where(z == 0.0, 1.0, z)
     # w_k (pi^2/6) = decay pull steepness/2; tanh(z)/z is 1 at 0.
     ratio = np.where(z == 0.0, 1.0, np.tanh(safe) / safe)
-    return performance, 0.5 * apart.after.table[i, DECAY] * pull * steepness * ratio
+    return performance, 0.5 * single.after.table[i, DECAY] * pull * steepness * ratio
 
 
 def _contributions(remembered: list[Remembered]) -> list[Contribution]:
-    """Return the change by what it comes from: this match, those before, everything older."""
+    """Return the change by this match, by earlier performances, and by the prior."""
     newest, *older, prior = remembered
     parts = [
         Contribution(
@@ -253,7 +241,7 @@ def _contributions(remembered: list[Remembered]) -> list[Contribution]:
         Contribution(
             name="prior",
             change=prior.change,
-            reason=f"where the rating began and what has faded into it: "
+            reason=f"the initial rating and performances merged with it: "
             f"{prior.performance:.0f} with weight {prior.weight:.1%}",
         )
     )
@@ -265,7 +253,7 @@ def _still(count: int) -> str:
 
 
 def _bounds(system: EloMMRParameters, field: _Field, i: int) -> tuple[float, float]:
-    """Return the changes that an endlessly bad and an endlessly good performance would make."""
+    """Return the changes by an infinitely bad and an infinitely good performance."""
     changes = []
     for performance in (-_BOUNDLESS, min(_BOUNDLESS, field.the_round.ceiling)):
         state = field.state.copy()
@@ -283,10 +271,10 @@ def _bounds(system: EloMMRParameters, field: _Field, i: int) -> tuple[float, flo
 
 
 def _quantities(
-    system: EloMMRParameters, apart: MatchApart, field: _Field, i: int, shown: float
+    system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, shown: float
 ) -> list[Quantity]:
     """Return prior, diffusion, performance and update in numbers."""
-    trace, others = apart.trace, len(apart.trace["rating"]) - 1
+    trace, others = single.trace, len(single.trace["rating"]) - 1
     found = [
         Quantity(
             name="deviation after diffusion",
@@ -298,36 +286,36 @@ def _quantities(
             name="deviation of a performance",
             value=math.sqrt(field.the_round.beta2),
             unit="points",
-            meaning="beta: how far one performance strays from the skill",
+            meaning="beta: standard deviation of one performance around the skill",
         ),
         Quantity(
             name="expected place",
             value=1.0 + (1.0 - float(trace["expected"][i])) * others,
             unit="places",
-            meaning="of someone who performs exactly at the rating",
+            meaning="of a player who performs exactly at the rating",
         ),
         Quantity(
             name="place",
-            value=float(places(apart.history)[i]),
+            value=float(places(single.history)[i]),
             unit="places",
-            meaning="as it was; ties share the best",
+            meaning="the actual place; tied players share the best of their places",
         ),
         Quantity(
             name="performance",
             value=shown,
             unit="points",
-            meaning="where wins, ties and losses against this field balance",
+            meaning="the rating at which wins, ties and losses in this match balance",
         ),
     ]
     if system.opponents is not None:
-        counted = _counted(system, apart.before.table[:, RATING], i)
+        counted = _counted(system, single.before.table[:, RATING], i)
         found.append(
             Quantity(
                 name="opponents counted",
-                # The player's own term counts too, but is nobody's result.
+                # The player's own term counts too, but is no opponent's result.
                 value=float(counted.sum()) - 1.0,
                 unit="players",
                 meaning=f"of {others}, with opponents={system.opponents}: {FEW_OPPONENTS}",
             )
         )
-    return [*found, *ceiling_quantity(apart.history)]
+    return [*found, *ceiling_quantity(single.history)]

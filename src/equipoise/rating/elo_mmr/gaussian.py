@@ -3,12 +3,12 @@
 Source: [EM]_ Theorem 3.2 with normal performances: a win over j adds phi/Phi, a loss -phi/(1 - Phi)
 and a tie -z, each over delta_j, at z = (x - mu_j)/delta_j.
 
-Unlike logistic terms these do not add up to one function of the whole field. But roots fall with
-the place (Theorem 5.2), so the places whose roots lie in one interval follow one another: all
-better players lose to none of them, all worse ones beat none. Those two sums are taken once an
-interval, at Chebyshev nodes; place by place, players then cross from one sum to the other. Both
-sums are only ever added to, never subtracted from, so that the last places are as exact as the
-first.
+Unlike logistic terms these do not add up to one function of all players. But roots fall with the
+place (Theorem 5.2), so the places whose roots are in one interval are consecutive: all other
+players have either beaten all of them or lost to all of them. The sums over these two groups are
+computed once for each interval, at Chebyshev nodes. From place to place, players move from one
+group to the other. Sums are only added to, never subtracted from, so that the last places are as
+exact as the first.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from equipoise.numeric.summation import lane_sum
 from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
 
-#: Half an interval in units of the smallest delta. The hazard's poles lie 2.81 off the real axis
+#: Half an interval in units of the smallest delta. The hazard's poles are 2.81 off the real axis
 #: (NUMERICS 2), so 24 points leave (1.76 + sqrt(1 + 1.76^2))^-24 = 1.4e-14 of the local maximum.
 HALF_WIDTH = 1.6
 
 #: Places whose sums are kept at a time.
 _PLACES = 32
 
-#: What rounding may put a root outside the interval it was found in, in widths.
+#: By rounding, a root may be so many widths outside its interval.
 _MARGIN = 1e-6
 
 #: A Newton correction below this share of an interval is the last: the next would be its square.
 _LAST_CORRECTION = 1e-7
 
-#: A bracket this small (in intervals) is at the limit of what rounding lets one see.
+#: A bracket this small (in intervals) is at the limit of rounding.
 _EXHAUSTED = 1e-12
 
 #: Nearer to a node than this (in intervals), the slope of the interpolant loses its digits.
@@ -93,7 +93,7 @@ def set_up(ratings: Floats, slopes: Floats, places: Ints, split_ties: bool) -> C
 
 @inner_kernel
 def is_sparse(contest: Contest) -> bool:
-    """Return whether nodes would cost more than they save: few players, or far apart."""
+    """Return whether nodes cost more than they save: for few players, or different ratings."""
     lowest, highest = contest.centres[0], contest.centres[0]
     for centre in contest.centres:
         lowest, highest = min(lowest, centre), max(highest, centre)
@@ -122,7 +122,7 @@ def places_above(contest: Contest, y: float) -> int:
 
 @inner_kernel
 def _terms_at(contest: Contest, y: float, won: Floats, lost: Floats, tied: Floats) -> None:
-    """Write what every player adds to Q(y) as one beaten, lost to and tied with."""
+    """Write every player's term of Q(y) for a win, a loss and a tie."""
     for j in range(np.uint64(len(won))):
         slope = contest.slopes[j]
         z = (y - contest.centres[j]) * slope
@@ -133,7 +133,7 @@ def _terms_at(contest: Contest, y: float, won: Floats, lost: Floats, tied: Float
 
 @inner_kernel
 def _add_lost(contest: Contest, j: int, nodes: Floats, sums: Floats) -> None:
-    """Add what losing to player j takes from Q at every node."""
+    """Add the term of a loss to player j at every node."""
     player = np.uint64(j)
     centre, slope = contest.centres[player], contest.slopes[player]
     for v in range(np.uint64(NODES)):
@@ -142,7 +142,7 @@ def _add_lost(contest: Contest, j: int, nodes: Floats, sums: Floats) -> None:
 
 @inner_kernel
 def _add_won(contest: Contest, j: int, nodes: Floats, sums: Floats) -> None:
-    """Add what beating player j gives to Q at every node."""
+    """Add the term of a win over player j at every node."""
     player = np.uint64(j)
     centre, slope = contest.centres[player], contest.slopes[player]
     for v in range(np.uint64(NODES)):
@@ -153,9 +153,9 @@ def _add_won(contest: Contest, j: int, nodes: Floats, sums: Floats) -> None:
 def add_outside(
     contest: Contest, start: int, stop: int, run: tuple[int, int], low: float, sums: Floats
 ) -> None:
-    """Add players start:stop who are better or worse than those of a run of players to `sums`.
+    """Add the players of start:stop outside a run of players to `sums`.
 
-    low : where the interval begins
+    low : beginning of the interval
     sums : shape (2, NODES): losses to the better, wins over the worse
     """
     nodes = np.empty(NODES)
@@ -218,9 +218,10 @@ def _root(
 
 @kernel
 def _sums_behind(contest: Contest, first: int, last: int, nodes: Floats, won: Floats) -> Floats:
-    """Return the wins over all worse than each block of places, from `won`, over all worse ones.
+    """Return the wins over all players worse than each block of places, shape (blocks, NODES).
 
     first, last : places of the run
+    won : wins over all players worse than the run; the players of the run are added to it
     """
     blocks = (last - first + _PLACES - 1) // _PLACES
     behind = np.empty((blocks, NODES))
@@ -236,10 +237,10 @@ def _sums_behind(contest: Contest, first: int, last: int, nodes: Floats, won: Fl
 def solve_run(
     contest: Contest, low: float, first: int, last: int, sums: Floats, performances: Floats
 ) -> float:
-    """Write the performances of places first:last, whose roots lie in one interval.
+    """Write the performances of places first:last, whose roots are in one interval.
 
-    low : where the interval begins
-    sums : shape (2, NODES) of `add_outside` over all players; used up
+    low : beginning of the interval
+    sums : shape (2, NODES) of `add_outside` over all players; they are changed
     Returns a residual, below 0 if all converged.
     """
     memory = np.empty((5, NODES))
@@ -276,9 +277,9 @@ def solve_run(
 
 
 class Intervals(NamedTuple):
-    """The intervals that hold roots, from the top down.
+    """The intervals with roots, from the top down.
 
-    low : shape (k,); where each begins
+    low : shape (k,); beginning of each
     first : shape (k + 1,); places first[i]:first[i + 1] have their roots in interval i
     """
 
@@ -292,7 +293,7 @@ def _counts(contest: Contest, step: int, until: int) -> Ints:
     counts = np.empty(16, np.int64)
     counts[0] = places_above(contest, 0.0)
     used = 1
-    # Q falls to below 0 above everyone, and rises above 0 below everyone, so this ends.
+    # Q is negative far above all players and positive far below them, so this ends.
     while counts[used - 1] != until:
         if used == len(counts):
             longer = np.empty(2 * used, np.int64)
@@ -305,7 +306,7 @@ def _counts(contest: Contest, step: int, until: int) -> Ints:
 
 @kernel
 def intervals_of(contest: Contest) -> Intervals:
-    """Return the intervals that hold the roots of all places."""
+    """Return the intervals with the roots of all places."""
     up = _counts(contest, 1, 0)
     down = _counts(contest, -1, len(contest.places) - 1)
     # Boundaries from the top down; up[0] and down[0] are the same one.
@@ -320,7 +321,7 @@ def intervals_of(contest: Contest) -> Intervals:
 
 @inner_kernel
 def _players_of(contest: Contest, found: Intervals, interval: int) -> tuple[int, int]:
-    """Return (first, stop) of the players whose roots lie in an interval."""
+    """Return (first, stop) of the players whose roots are in an interval."""
     return contest.places[found.first[interval]], contest.places[found.first[interval + 1]]
 
 

@@ -1,7 +1,8 @@
-"""One match after the other through both phases of Elo-MMR, on one thread or shared among many.
+"""Rating matches by both phases of Elo-MMR, on one thread or with the players shared among many.
 
-Source: [EM]_ Algorithm 1. Phase one stands in `elo_mmr_performance` (logistic), `elo_mmr_gaussian`
-and `elo_mmr_direct`, phase two in `elo_mmr_belief`.
+Source: [EM]_ Algorithm 1. Phase one infers performances: `performance` for the logistic model,
+`gaussian` for the normal one and `direct` for few opponents. Phase two, in `belief`, updates the
+players.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ from equipoise.rating.elo_mmr.performance import (
 )
 from equipoise.rating.platforms.contest import is_rated
 
-#: How many players ahead memory is fetched: their rows lie anywhere, and waiting costs more than
-#: the arithmetic.
+#: How many players ahead memory is fetched. Their rows are scattered, and waiting for memory takes
+#: longer than the arithmetic.
 _AHEAD, _FAR_AHEAD = 3, 12
 
 

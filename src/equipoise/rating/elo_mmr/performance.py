@@ -2,14 +2,14 @@
 
 Source: [EM]_ Theorem 3.2 with the logistic model.
 
-With a_j = 1/delta_bar_j and the tail sum S(x) = sum_j a_j/(1 + exp((x - mu_j) a_j)) over the whole
-field, the zero of Q_i for a player of a place with `tied` players T, beaten by players B, solves
+With a_j = 1/delta_bar_j and the tail sum S(x) = sum_j a_j/(1 + exp((x - mu_j) a_j)) over all
+players, the zero of Q_i for a player of a place with tied players T, beaten by players B, solves
 
     S(x) + sum_{j in T} a_j/(1 + exp((x - mu_j) a_j)) = sum_{j in B} a_j + sum_{j in T} a_j
 
-(tanh = 1 - 2/(1 + E) in Algorithm 3). S is one function for the contest and tied players share
-one root. Below the middle of the field the same equation is used upside down (x -> -x, the beaten
-for the beating), so that no large numbers cancel.
+(tanh = 1 - 2/(1 + E) in Algorithm 3). S is one function for the contest, and tied players share
+one root. Below the centre the equation is mirrored (x -> -x, wins for losses), so that no large
+numbers cancel.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from equipoise.numeric.sigmoid_sum import (
     Sigmoids,
     TailScratch,
     empty_scratch,
+    series_on_workers,
     tail_series,
     tail_sum,
 )
 from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
-from equipoise.rating.shared_series import series_on_workers
 
-#: Places solved together; only the first of them starts without its neighbour's root.
+#: Places solved together; each except the first starts from its neighbour's root.
 PLACES = 256
 
 #: A Newton correction below this share of an interval is the last: the next would be its square.
 _LAST_CORRECTION = 1e-7
 
-#: A bracket this small (in intervals) is at the limit of what rounding lets one see.
+#: A bracket this small (in intervals) is at the limit of rounding.
 _EXHAUSTED = 1e-12
 
 
 class Side(NamedTuple):
-    """One half of the contest, as seen from the centre outwards.
+    """One side of the contest, from the centre outwards.
 
     field : the players; centres are distances from the centre
-    beaten_by : shape (places,); sum of a_j of all who did better, as seen from this side
-    intervals : intervals that hold every root of this side
+    beaten_by : shape (places,); sum of a_j of all better players, for the lower side of all worse
+    intervals : number of intervals up to the last root of this side
     """
 
     field: Sigmoids
@@ -66,7 +66,7 @@ class Contest(NamedTuple):
     tied : shape (places,); sum of a_j of the players of a place
     centre : where the sides meet
     width : length of an interval
-    tie_terms, tie_share : 1 and 1, or 0 and 1/2 where a tie counts half a win and half a loss
+    tie_terms, tie_share : 1 and 1, or 0 and 1/2 if a tie counts half a win and half a loss
     """
 
     upper: Side
@@ -152,9 +152,9 @@ def _reach(
     target: float,
     scratch: TailScratch,
 ) -> int:
-    """Return the number of intervals up to the root of the outermost place, to a quarter over."""
+    """Return the number of intervals up to the root of the outermost place, or up to 1/4 more."""
     covered, missed = 1, 0
-    # S falls to 0 and the target is positive, so doubling ends.
+    # S falls to 0 and the target is positive, so the doubling ends.
     while _excess(covered * width, field, place, tie_terms, target, scratch) > 0.0:
         missed, covered = covered, 2 * covered
     while covered - missed > 1 + missed // 4:
@@ -175,7 +175,7 @@ def _excess(
     target: float,
     scratch: TailScratch,
 ) -> float:
-    """Return how far the left side of the equation exceeds the right at y; falls in y."""
+    """Return the left minus the right side of the equation at y; it falls with y."""
     total, _ = tail_sum(y, field, 0, len(field.centres), scratch)
     if tie_terms > 0.0:
         own, _ = tail_sum(y, field, place[0], place[1], scratch)
@@ -194,7 +194,7 @@ def _tail(y: float, contest: Contest, series: Floats) -> TailAt:
 def _place_equation(
     tail: TailAt, contest: Contest, side: Side, g: int, scratch: TailScratch
 ) -> tuple[float, float]:
-    """Return (value, derivative) of the equation of place g, written so that it rises with y."""
+    """Return (value, derivative) of the equation of place g, which rises with y."""
     value, slope = tail.value, tail.slope
     if contest.tie_terms > 0.0:
         first, last = contest.places[g], contest.places[g + 1]
@@ -223,7 +223,7 @@ def _root(
 ) -> tuple[TailAt, float]:
     """Return (tail at the root of place g, residual); a residual below 0 says converged.
 
-    start : the tail at the neighbour's root, or anywhere; it gives the first step and no more
+    start : the tail at the neighbour's root, or at any point; only the first step uses it
     """
     tail, value = start, 0.0
     for iteration in range(MAX_ITERATIONS):
@@ -242,7 +242,7 @@ def _root(
 def _first_below_centre(
     contest: Contest, upper: Floats, start: int, stop: int, scratch: TailScratch
 ) -> int:
-    """Return the first of places start:stop whose root lies below the centre, or stop."""
+    """Return the first of places start:stop whose root is below the centre, or stop."""
     centre = _tail(0.0, contest, upper)
     while start < stop:
         middle = (start + stop) // 2
@@ -292,7 +292,7 @@ def solve_places(
 
 @inner_kernel
 def is_sparse(contest: Contest) -> bool:
-    """Return whether a series would cost more than it saves: few players, far apart."""
+    """Return whether a series costs more than it saves: for few players of different ratings."""
     n = len(contest.upper.field.centres)
     return max(contest.upper.intervals, contest.lower.intervals) > 32 * n
 

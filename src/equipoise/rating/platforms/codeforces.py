@@ -1,22 +1,22 @@
 """The rating system of Codeforces: Elo for contests, by the geometric mean of two places.
 
-Two sets of rules. `rules="platform"` are those that the platform publishes [CF]_, in whole numbers;
-`codeforces_platform` carries them out. `rules="authors"`, the default, is the system as the authors
-of [EM]_ ran it beside their own (READINGS B12). With n players
-and W(a, b) = 1/(1 + exp(-pi (a - b)/(sqrt 3 beta))),
+There are two sets of rules. `rules="platform"` are the published rules of the platform [CF]_, in
+whole numbers, which `codeforces_platform` implements. `rules="authors"`, the default, is the system
+as the authors of [EM]_ ran it beside their own (READINGS B12). With n players and
+W(a, b) = 1/(1 + exp(-pi (a - b)/(sqrt 3 beta))),
 
-    r = (better - worse + n + 1)/2            the place, those who tie sharing the mean of theirs
-    s = 1/2 + sum over all j of W(mu_j, mu)   the place that was expected
+    r = (better - worse + n + 1)/2            the place; ties share the mean of their places
+    s = 1/2 + sum over all j of W(mu_j, mu)   the expected place
     1/2 + sum over all j of W(mu_j, x) = sqrt(r s)
     mu <- (mu + weight x)/(1 + weight)
 
-The authors' rules differ from the platform's: those who tie share the mean of their places,
-ratings are not whole numbers, and no points are taken to hold inflation down.
+The authors' rules differ from the platform's: tied players share the mean of their places, ratings
+are not whole numbers, and no points are taken to prevent inflation.
 
-With both rules a match of weight m counts as the authors' program counts it: beta is divided by
-sqrt m, and `weight` multiplied by m; and a contest of three or more in which all tie is skipped, as
-the authors do (READINGS B7). The platform knows neither: its contests weigh 1, and its published
-rules rate such a contest too, as `rate_all_ties` does.
+With both sets of rules a match of weight m counts as in the authors' program: beta is divided by
+sqrt m, and `weight` is multiplied by m. A contest of three or more in which all tie is skipped, as
+there (READINGS B7). The platform has no weights, and its published rules rate such a contest too,
+as `rate_all_ties` does.
 
 By the authors' rules no performance counts for more than the match's `performance_ceiling`, as in
 their program (READINGS B8). The platform's rules have no ceiling.
@@ -62,7 +62,7 @@ class Settings(NamedTuple):
     rate_all_ties: bool
 
 
-#: What its kernels go through.
+#: The job of its kernels; there are no further columns.
 ContestJob: TypeAlias = Job[Settings, PerformanceTrace, None]
 
 
@@ -81,7 +81,7 @@ def begin_contest(job: ContestJob, m: int) -> tuple[Floats, Floats, float]:
 def end_contest(
     job: ContestJob, m: int, ratings: Floats, expected: Floats, performances: Floats
 ) -> None:
-    """Move everyone in contest m towards the performance.
+    """Update the players of contest m with their performances.
 
     ratings, expected, performances : shape (n,); expected places
     """
@@ -97,7 +97,7 @@ def end_contest(
         player[MATCHES] += 1.0
         player[LAST_TIME] = job.matches.time[m]
         if len(trace.expected):
-            # One's own half and the 1/2 that makes places begin at 1 are nobody's.
+            # Without the player's own 1/2 and the 1/2 by which places begin at 1.
             trace.expected[start + i] = 1.0 - (expected[i] - 1.0) / (n - 1.0)
         if len(trace.rating):
             trace.rating_before[start + i] = ratings[i]
@@ -118,8 +118,8 @@ def rate_contests(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
             continue
         ratings, places, slope = begin_contest(job, m)
         if len(job.draws) and len(ratings) == 2:
-            apart = job.settings.slope * (ratings[0] - ratings[1])
-            count_match(job.draws, places[0] == places[1], apart, False)
+            advantage = job.settings.slope * (ratings[0] - ratings[1])
+            count_match(job.draws, places[0] == places[1], advantage, False)
         expected, performances, residual = perform_on_one_thread(ratings, places, slope)
         if residual >= 0.0:
             return m, residual
@@ -143,7 +143,7 @@ def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
 
 @kernel
 def rate_by_platform_rules(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
-    """Rate contests start:stop by the platform's rules; return (-1, -1): nothing is solved for."""
+    """Rate contests start:stop by the platform's rules; return (-1, -1): no equation can fail."""
     trace = job.trace
     for m in range(start, stop):
         if not is_rated(job.matches, m, job.settings.rate_all_ties):
@@ -180,14 +180,14 @@ class Codeforces(System):
     """Codeforces' system: as the authors of [EM]_ ran it, or by the platform's own rules [CF]_.
 
     rules : "authors", as in the comparisons of [EM]_; or "platform", as published: ties take the
-        last place, ratings are whole numbers, and points are taken to hold inflation down
-    beta : spread of performances, rating points; the default makes a difference of 400 points
-        ten to one, as on the platform
-    weight : of a performance, where the rating before weighs 1; the default moves a rating half
+        last place, ratings are whole numbers, and points are taken to prevent inflation
+    beta : standard deviation of performances, rating points; with the default, odds at a difference
+        of 400 points are ten to one, as on the platform
+    weight : of a performance, where the rating before has weight 1; the default moves a rating half
         of the way, as on the platform
     initial_rating : of a new player, rating points; a whole number by the platform's rules. The
         platform began at 1500, and has begun at 1400 since May 2020
-    initial_deviation : what is reported as everyone's deviation; it plays no part
+    initial_deviation : reported as the deviation of all players; it has no effect
     rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
     """
 
@@ -228,7 +228,7 @@ class Codeforces(System):
 
     @property
     def scale(self) -> float:
-        """The scale of W: a difference of so many points is e to one."""
+        """The scale of W, rating points: at this difference odds are e to one."""
         return math.sqrt(3.0) * self.beta / math.pi
 
     def newcomer(self) -> Mapping[str, float]:
@@ -251,7 +251,7 @@ class Codeforces(System):
         return rate_in_turn(job, rate_contests, rate_shared, workers)
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return the initial one for all: it plays no part."""
+        """Return the initial deviation for all players."""
         return np.full(len(rows), float(self.initial_deviation))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:

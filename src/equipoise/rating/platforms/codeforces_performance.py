@@ -1,16 +1,16 @@
-"""The performance of everyone in a contest, as Codeforces infers it, in linear time.
+"""The performance of every player of a contest, as Codeforces infers it, in linear time.
 
 Source: [CF]_, as the authors of [EM]_ ran it (READINGS B12). With the tail sum
 
     S(x) = sum over all j of 1/(1 + exp((x - mu_j) b)),    b = pi/(sqrt 3 beta),
 
-a player at mu_i is expected in place s = 1/2 + S(mu_i), finishes in place r, and performs at the x
-that S(x) = sqrt(r s) - 1/2. S is one function for the contest, and is prepared once
+a player at mu_i has the expected place s = 1/2 + S(mu_i), the place r, and the performance x with
+S(x) = sqrt(r s) - 1/2. S is one function for the contest, and is prepared once
 (`numeric/sigmoid_sum`).
 
-Below the middle of the field places are counted from the end: with s' = n + 1 - s, r' likewise and
-the tail S' = n - S, the same equation is S'(x) = q' - 1/2, q' = n + 1 - sqrt(r s), and neither s'
-nor q' is formed as a difference of large numbers.
+Below the centre places are counted from the end: with s' = n + 1 - s, r' = n + 1 - r and the tail
+S' = n - S, the equation is S'(x) = q' - 1/2, q' = n + 1 - sqrt(r s), and neither s' nor q' is
+computed as a difference of large numbers.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from equipoise.numeric.sigmoid_sum import (
     Sigmoids,
     TailScratch,
     empty_scratch,
+    series_on_workers,
     tail_series,
     tail_sum,
 )
 from equipoise.numeric.workers import Workers
-from equipoise.rating.shared_series import series_on_workers
 
-#: Fields smaller than this, or with more intervals a player than that, are summed directly.
+#: Terms are summed directly with fewer players, or with more intervals a player, than these.
 DIRECT_BELOW, SPARSE_FROM = 50, 32
 
-#: Points an interval at which S is known beforehand, to start from.
+#: Points in an interval at which S is computed beforehand, to start searches.
 _STARTS = 8
 
 #: A Newton correction below this share of an interval is the last: the next would be its square.
@@ -48,17 +48,17 @@ _LAST_CORRECTION = 1e-7
 #: A bracket this small, in intervals and in the size of the ratings, is at the limit of rounding.
 _EXHAUSTED, _ROUNDING = 1e-12, 4e-16
 
-#: A slope that is smaller is none: far from everyone the tail sum does not change at all.
+#: A smaller slope counts as 0: far from all players the tail sum does not change.
 _FLAT = 1e-280
 
 
 class Side(NamedTuple):
-    """One half of the contest, as seen from the centre outwards.
+    """One side of the contest, from the centre outwards.
 
     field : the players; centres are distances from the centre
-    end : no root lies further out
+    end : no root is further out
     series : of the tail sum, on intervals from 0 to `end` and beyond; empty: sum directly
-    starts : the tail sum at `_STARTS` points an interval, falling; empty likewise
+    starts : the tail sum at `_STARTS` points an interval, falling; empty if `series` is
     """
 
     field: Sigmoids
@@ -73,7 +73,7 @@ class Curve(NamedTuple):
     upper, lower : the two sides
     centre : where they meet
     width : length of an interval
-    resolution : two points closer than this cannot be told apart
+    resolution : smallest distance of two points that differ
     """
 
     upper: Side
@@ -112,7 +112,7 @@ def outline(ratings: Floats, slope: float) -> tuple[Curve, int, int]:
 
 @kernel
 def _with_series(side: Side, series: Floats, width: float) -> Side:
-    """Return the side with its series and where to start from."""
+    """Return the side with its series and the starts of searches."""
     starts = np.empty(len(series) // NODES * _STARTS + 1)
     for k in range(len(starts)):
         starts[k], _ = evaluate_series(series, width, k * width / _STARTS)
@@ -158,7 +158,7 @@ def _tail(y: float, side: Side, width: float, scratch: TailScratch) -> tuple[flo
 
 @inner_kernel
 def _bracket(side: Side, width: float, target: float) -> tuple[float, float, float]:
-    """Return (low, high, guess) around where the tail sum is `target`."""
+    """Return (low, high, guess) for the point at which the tail sum is `target`."""
     starts = side.starts
     if len(starts) == 0:
         return 0.0, side.end, 0.5 * side.end
@@ -179,7 +179,7 @@ def _bracket(side: Side, width: float, target: float) -> tuple[float, float, flo
 def _root(
     side: Side, width: float, resolution: float, target: float, scratch: TailScratch
 ) -> tuple[float, float]:
-    """Return (where the tail sum is `target`, residual); below 0 the residual says converged."""
+    """Return (point at which the tail sum is `target`, residual), below 0 if it converged."""
     low, high, y = _bracket(side, width, target)
     value = 0.0
     for iteration in range(MAX_ITERATIONS):
@@ -204,7 +204,7 @@ def perform(
     performances: Floats,
     scratch: TailScratch,
 ) -> float:
-    """Write what players start:stop were expected to do, and did; return a residual.
+    """Write expected places and performances of players start:stop; return a residual.
 
     places : shape (n,), from 1, ties at their mean
     The residual is below 0 if all converged.

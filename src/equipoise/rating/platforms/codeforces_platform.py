@@ -1,26 +1,26 @@
 """A contest by the rules that Codeforces publishes, in whole numbers.
 
 Source: [CF]_, "Open Codeforces Rating System". With W(a, b) = 1/(1 + exp(-(a - b) slope)), the
-chance of a player rated a to finish ahead of one rated b, a player at mu_i of n
+probability of a player rated a to finish ahead of one rated b, a player at mu_i of n has
 
-    is expected in place   s = 1 + sum over all j but i of W(mu_j, mu_i),
-    finishes in place      r, where those who tie all take the last of their places,
-    and needs the rating   x with 1 + sum over all j but i of W(mu_j, x) = sqrt(r s).
+    the expected place   s = 1 + sum over all j but i of W(mu_j, mu_i),
+    the place            r, where tied players all take the last of their places,
+    the needed rating    x with 1 + sum over all j but i of W(mu_j, x) = sqrt(r s).
 
 x is searched by bisection among the whole numbers from 1 to 7,999: the largest one at which the sum
-is not below sqrt(r s), and 1 where there is none. The change is share (x - mu_i), by default half
-of the way, cut towards zero. Then points are taken from all players alike, twice:
+is not below sqrt(r s), and 1 if there is none. The change is share (x - mu_i), by default half of
+the way, cut towards zero. Then points are taken from all players, twice:
 
     everyone:   -(sum of all changes)/n, cut towards zero, minus 1
     the best:   -(sum of the changes of the 4 round(sqrt n) highest rated)/their number, cut towards
                 zero, from -10 to 0
 
-The published program sums over all pairs. Here equal ratings are counted once, and a sum serves
-everybody who looks for it: O(n log n + d (d + p)) for d different ratings and p whole numbers that
-some search visits, at most 7,999. Ratings are whole numbers, so d and p hardly grow with n.
+The published program sums over all pairs. Here equal ratings are counted once, and a sum is
+computed once for all searches: O(n log n + d (d + p)) for d different ratings and p whole numbers
+that some search visits, at most 7,999. Ratings are whole numbers, so d and p hardly grow with n.
 
-Departures: the published text does not say who of several equals counts among the best; here it
-is the one who finished first. Ratings that are no whole numbers are rounded first (a half up).
+Departures: the published text does not say which of several equals count among the best; here they
+are those with the better places. Ratings that are not whole numbers are rounded first (0.5 up).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 
-#: The search for a needed rating begins between these [CF]; the upper one is never an answer.
+#: Bounds of the search for a needed rating [CF]; the upper one is never the result.
 LOWEST_NEEDED, SEARCH_END = 1, 8000
-#: So many times the root of n are the best, and at most so many points are taken for them [CF].
+#: The best are so many times the root of n, and at most so many points are taken for them [CF].
 _BEST, _MOST_TAKEN = 4.0, 10.0
 
 #: exp(x) and exp(-x) are normal numbers up to here.
@@ -43,13 +43,13 @@ _SAFE_EXPONENT = 600.0
 
 
 class PlatformRound(NamedTuple):
-    """What the rules make of a contest; changes are whole rating points.
+    """A contest rated by the platform's rules; changes are whole rating points.
 
     ratings : shape (n,), before the contest, rounded
-    places : shape (n,), from 1; those who tie all take the last
+    places : shape (n,), from 1; tied players all take the last of their places
     expected, needed : shape (n,), expected places; ratings
     changes : shape (n,), before points are taken
-    from_everyone, for_the_best : what is added to every change; for_the_best is from -10 to 0
+    from_everyone, for_the_best : added to every change; for_the_best is from -10 to 0
     """
 
     ratings: Floats
@@ -62,9 +62,9 @@ class PlatformRound(NamedTuple):
 
 
 class Field(NamedTuple):
-    """The different ratings of a contest, ascending, each with how many have it.
+    """The different ratings of a contest, ascending, each with its number of players.
 
-    powers : exp((rating - centre) slope); empty where that would leave the range of numbers
+    powers : exp((rating - centre) slope); empty if that leaves the range of numbers
     """
 
     ratings: Floats
@@ -76,7 +76,7 @@ class Field(NamedTuple):
 
 @kernel
 def last_places(rank: Ints) -> Floats:
-    """Return the place of everyone, from 1, those who tie taking the last of theirs.
+    """Return the place of every player, from 1; tied players take the last of their places.
 
     rank : shape (n,), dense from 0
     """
@@ -136,9 +136,9 @@ def _ahead(field: Field, x: float) -> float:
 
 @inner_kernel
 def _needed(field: Field, rating: float, target: float, known: Floats) -> float:
-    """Return the rating at which a player would have been expected in place `target`.
+    """Return the rating at which a player's expected place would be `target`.
 
-    known : shape (SEARCH_END,), sums of `_ahead` as far as they are known, else NaN; filled
+    known : shape (SEARCH_END,), sums of `_ahead` computed so far, else NaN; it is filled
     """
     low, high = LOWEST_NEEDED, SEARCH_END
     while high - low > 1:
@@ -154,7 +154,7 @@ def _needed(field: Field, rating: float, target: float, known: Floats) -> float:
 
 @inner_kernel
 def best_players(n: int) -> int:
-    """Return how many of n players are the best, whose changes are not to sum to more than 0."""
+    """Return how many of n players count as the best, whose changes should not sum to above 0."""
     return min(n, int(_BEST * np.rint(math.sqrt(n))))
 
 
@@ -175,7 +175,7 @@ def _sum_of_best(ratings: Floats, changes: Floats, order: Ints, best: int) -> fl
         elif ratings[i] == least:
             at_least[equals] = changes[i]
             equals += 1
-    # Of equals the better place has the larger change.
+    # Among equals the better place has the larger change.
     ascending = np.sort(at_least[:equals])
     for k in range(best - above):
         total += ascending[equals - 1 - k]
@@ -184,11 +184,11 @@ def _sum_of_best(ratings: Floats, changes: Floats, order: Ints, best: int) -> fl
 
 @kernel
 def platform_round(before: Floats, rank: Ints, slope: float, share: float) -> PlatformRound:
-    """Return what a contest of two players or more does to everyone.
+    """Rate a contest of two players or more.
 
     before : shape (n,), ratings; they are rounded
     rank : shape (n,), dense from 0
-    share : of the way to the needed rating that the change is
+    share : change over (needed rating - rating)
     """
     n = len(before)
     ratings = np.floor(before + 0.5)
@@ -201,7 +201,7 @@ def platform_round(before: Floats, rank: Ints, slope: float, share: float) -> Pl
     for i in order:
         if ratings[i] != of:
             of = ratings[i]
-            # One's own half is not counted, and places begin at 1.
+            # Without the player's own 1/2, and with places from 1.
             seed = 0.5 + _ahead(field, of)
         expected[i] = seed
         needed[i] = _needed(field, of, math.sqrt(places[i] * seed), known)

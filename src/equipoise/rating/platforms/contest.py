@@ -1,6 +1,6 @@
-"""Contests, in which every player has a place: which are rated, places, and the way through many.
+"""Contests of single players: which are rated, mean places, and rating many of them in order.
 
-Used by `codeforces`, `topcoder` and Elo-MMR, which infer a performance from the place.
+`codeforces`, `topcoder` and Elo-MMR use it, which infer a performance from the place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def is_rated(matches: Matches, m: int, rate_all_ties: bool) -> bool:
 
 @kernel
 def mean_places(rank: Ints) -> Floats:
-    """Return the place of everyone, from 1, those who tie sharing the mean of theirs.
+    """Return the place of every player, from 1; tied players share the mean of their places.
 
     rank : shape (n,), dense from 0
     """
@@ -65,8 +65,9 @@ def rate_in_turn(
 ) -> tuple[int, float]:
     """Rate all contests in order; return (contest, residual) of a failure, or (-1, -1).
 
-    rate : of contests start:stop on one thread; returns the same
-    rate_shared : of one large contest on all threads; returns a residual, below 0 if all is well
+    rate : rates contests start:stop on one thread and returns the same
+    rate_shared : rates one large contest on all threads and returns a residual, below 0 if it
+        converged
     """
     sizes = np.diff(job.matches.offsets)
     first = 0

@@ -1,8 +1,8 @@
-"""What explanations of `codeforces` and `topcoder` share: a performance, opponent by opponent.
+"""Explaining a performance of `codeforces` or `topcoder` by opponents.
 
-Both infer the performance from an expected and an actual place, and these differ by the sum over
-all opponents of (score - expected score). So every opponent has a part of the way from rating to
-performance, in proportion to that, and the parts add up.
+Both infer the performance from an expected and an actual place, which differ by the sum over all
+opponents of (score - expected score). So performance minus rating is divided among the opponents in
+proportion to that, and the parts add up.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ import math
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Contribution, Opponent
-from equipoise.rating.single_match import NAMED_OPPONENTS, MatchApart, places
+from equipoise.arrays import Floats
+from equipoise.data.explanation import Contribution
+from equipoise.rating.single_match import DUEL_BY_RESULT, PLAYERS_BY_RESULT, SingleMatch
 from equipoise.rating.system import RatingSystem
 
-#: Where the places differ by less, the quotient of two small numbers gives way to its limit.
+#: If the places differ by less, the quotient of two small numbers is replaced by its limit.
 _SAME_PLACE = 1e-7
-
-_RESULTS = {1.0: "players beaten", 0.5: "players tied with", 0.0: "players lost to"}
-_DUEL = {1.0: "the win", 0.5: "the draw", 0.0: "the loss"}
 
 
 def effects_of_opponents(
-    apart: MatchApart,
+    single: SingleMatch,
     i: int,
     expected: Floats,
     points_a_place: float,
@@ -32,14 +29,14 @@ def effects_of_opponents(
     *,
     scores: Floats | None = None,
 ) -> Floats:
-    """Return what every participation's result moved the performance of `i` by, shape (n,).
+    """Return how much every participation's result changed the performance of `i`, shape (n,).
 
-    expected : shape (n,), chance of `i` to beat each
-    points_a_place : what one place would move the performance by, at the expected place
-    way : of `i`, from the rating before to the performance before the match's ceiling
+    expected : shape (n,), expected score of `i` against each
+    points_a_place : change of the performance by one place, at the expected place
+    way : performance before the match's ceiling minus rating, of `i`
     scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
     """
-    surplus: Floats = (apart.scores(i) if scores is None else scores) - expected
+    surplus: Floats = (single.scores(i) if scores is None else scores) - expected
     surplus[i] = 0.0
     total = math.fsum(surplus)
     if abs(total) < _SAME_PLACE:
@@ -48,7 +45,7 @@ def effects_of_opponents(
 
 
 def contributions_by_result(
-    apart: MatchApart,
+    single: SingleMatch,
     i: int,
     expected: Floats,
     effects: Floats,
@@ -56,15 +53,15 @@ def contributions_by_result(
     *,
     scores: Floats | None = None,
 ) -> list[Contribution]:
-    """Return the change by result: what was won, tied and lost, each `share` of its effect.
+    """Return the change by result: wins, ties and losses, each `share` of their effect.
 
     scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
     """
-    results = apart.scores(i)
+    results = single.scores(i)
     scores = results if scores is None else scores
     others = np.arange(len(results)) != i
     parts = []
-    for result, name in (_DUEL if len(results) == 2 else _RESULTS).items():
+    for result, name in (DUEL_BY_RESULT if len(results) == 2 else PLAYERS_BY_RESULT).items():
         met = np.flatnonzero(others & (results == result))
         if len(met):
             parts.append(
@@ -79,10 +76,10 @@ def contributions_by_result(
 
 
 def capped_performance(
-    apart: MatchApart, i: int, performance: float, share: float
+    single: SingleMatch, i: int, performance: float, share: float
 ) -> list[Contribution]:
-    """Return what the match's ceiling took, if it did (READINGS B8)."""
-    counted = float(apart.trace["performance"][i])
+    """Return the change by the match's ceiling, if it capped the performance (READINGS B8)."""
+    counted = float(single.trace["performance"][i])
     if counted >= performance:
         return []
     return [
@@ -94,35 +91,13 @@ def capped_performance(
     ]
 
 
-def strongest_opponents(
-    apart: MatchApart, i: int, rating: Floats, expected: Floats, effects: Floats
-) -> list[Opponent]:
-    """Return those whose results moved the performance most, the largest effect first."""
-    place, scores, deviation = places(apart.history), apart.scores(i), apart.trace
-    ids = apart.history.player_ids
-    strongest: Ints = np.argsort(-np.abs(effects), kind="stable")
-    return [
-        Opponent(
-            player=ids[j : j + 1].tolist()[0],
-            rank=int(place[j]),
-            rating=float(rating[j]),
-            deviation=float(deviation["deviation_before"][j]),
-            score=float(scores[j]),
-            expected=float(expected[j]),
-            effect=float(effects[j]),
-        )
-        for j in strongest[: 1 + NAMED_OPPONENTS].tolist()
-        if j != i
-    ]
-
-
-def changes_at_the_ends(system: RatingSystem, apart: MatchApart, i: int) -> tuple[float, float]:
-    """Return what finishing last and first, alone, would have done to the rating."""
+def changes_at_the_ends(system: RatingSystem, single: SingleMatch, i: int) -> tuple[float, float]:
+    """Return the changes of rating for finishing last and first, without ties."""
     changes = []
-    for alone in (np.inf, -np.inf):
-        rank = apart.history.rank.astype(np.float64)
-        rank[i] = alone
+    for extreme in (np.inf, -np.inf):
+        rank = single.history.rank.astype(np.float64)
+        rank[i] = extreme
         dense = np.unique(rank, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        trace = apart.with_result(system, dense).trace
+        trace = single.with_result(system, dense).trace
         changes.append(float(trace["rating"][i] - trace["rating_before"][i]))
     return changes[0], changes[1]

@@ -1,13 +1,25 @@
-"""The rating system of TopCoder: contests by normal performances, with volatility.
+"""The rating system of TopCoder: contests with normal performances and a volatility.
 
-Source: [TC]_, as the authors of [EM]_ ran it (READINGS B12). With a player's k-th contest, this one
-counted, and the performance of `topcoder_performance`,
+Source: [TC]_, as the authors of [EM]_ ran it (READINGS B12).
+
+Performance. Of n players with ratings mu, volatilities sigma and mean rating m,
+
+    C = sqrt(mean of sigma^2 + sum (mu - m)^2/(n - 1))
+    e = sum over all j of Phi((mu_j - mu)/sqrt(sigma^2 + sigma_j^2))    the expected place
+    a = (1 + first + last)/2                                            the place, from 0
+    performance = mu + C (invPhi(e/n) - invPhi(a/n))
+
+where the players who tie have the places first to last. All e together take linear time
+(`numeric/normal_pairs`). In the lower half of the participants e/n and a/n are counted from the
+end, so that the last places are as exact as the first.
+
+Update. In a player's k-th contest, this one counted,
 
     w = weight_limit + (weight_noob - weight_limit)/k
     cap = (150 + 1500/(k + 1)) w/(0.18 + 0.42/k)
     w <- w/(1 - w), times 0.9 from a rating of 2000 on, times 0.8 from 2500 on
     target = (mu + w performance)/(1 + w)
-    mu <- target, held to mu +- cap
+    mu <- target, bounded by mu +- cap
     sigma <- sqrt((target - mu)^2/w + sigma^2/(1 + w))
 
 Departures from the platform: newcomers are rated together with all others instead of after them,
@@ -15,26 +27,8 @@ ratings and volatilities are not rounded, and both weights are parameters. A mat
 counts as the authors' program counts it: w is multiplied by m after the cap is known, and
 differences of ratings count sqrt m times as much for the expected place. As in that program, no
 performance counts for more than the match's `performance_ceiling` (READINGS B8). A contest of
-three or more in which all tie is skipped (READINGS B7). Volatilities are held between 1e-6 and 1e9
-points, where squares keep their digits. How a match is rated stands in `topcoder_match`.
-
-One match after the other by TopCoder's rules, on one thread or shared among many.
-
-Source: [TC]_; the formulas stand in `topcoder` and, for the performance, `topcoder_performance`.
-
-The performance of everyone in a contest, as TopCoder infers it, in linear time.
-
-Source: [TC]_, as the authors of [EM]_ ran it (READINGS B12). Of n players with ratings mu,
-volatilities sigma and the mean rating m,
-
-    C = sqrt(mean of sigma^2 + sum (mu - m)^2/(n - 1))
-    e = sum over all j of Phi((mu_j - mu)/sqrt(sigma^2 + sigma_j^2))    the expected place
-    a = (1 + first + last)/2                                            the place, from 0
-    performance = mu + C (invPhi(e/n) - invPhi(a/n))
-
-where last - first is what the players who tie span. All e together take linear time
-(`numeric/normal_pairs`). In the lower half of the field e/n and a/n are counted from the end, so
-that the last places are as exact as the first.
+three or more in which all tie is skipped (READINGS B7). Volatilities are bounded by 1e-6 and 1e9
+points, where squares keep their digits.
 """
 
 from __future__ import annotations
@@ -75,11 +69,51 @@ from equipoise.rating.draws import count_match
 from equipoise.rating.platforms.contest import is_rated, mean_places, rate_in_turn
 from equipoise.rating.system import Capabilities, check_newcomer
 
+#: The platform's own weights of a performance [TC]_, which its caps belong to: 0.18 in the limit,
+#: and 0.42 more in the first contest.
+_PLATFORM_LIMIT, _PLATFORM_EXTRA = 0.18, 0.42
+
+#: Bounds of volatilities, also of those scaled by the weight of a match.
+_LEAST_VOLATILITY, _LARGEST_VOLATILITY = 1e-6, 1e9
+
+
+class Settings(NamedTuple):
+    """Parameters as kernels take them."""
+
+    weight_noob: float
+    weight_limit: float
+    cap_noob: float
+    cap_limit: float
+    high_rating: float
+    high_factor: float
+    top_rating: float
+    top_factor: float
+    rate_all_ties: bool
+
+
+#: The job of its kernels; there are no further columns.
+ContestJob: TypeAlias = Job[Settings, PerformanceTrace, None]
+
+
+class Participants(NamedTuple):
+    """The participants of a contest; arrays of shape (n,).
+
+    rating, volatility : before the contest
+    scaled : volatilities over the square root of the weight of the contest
+    places : from 1, ties at their mean
+    """
+
+    rating: Floats
+    volatility: Floats
+    scaled: Floats
+    places: Floats
+
 
 class Places(NamedTuple):
-    """What everyone was expected to do, and did; each of shape (n,).
+    """Expected places compared with actual ones; each of shape (n,).
 
-    above, below : how many were expected above and below, oneself half to either; e and n - e
+    above, below : expected number of players above and below, e and n - e; a player counts half
+        above and half below itself
     surprise : invPhi(e/n) - invPhi(a/n)
     """
 
@@ -88,13 +122,28 @@ class Places(NamedTuple):
     surprise: Floats
 
 
+class Step(NamedTuple):
+    """How a performance changes a player.
+
+    share : change before the cap over (performance - rating), w/(1 + w)
+    cap : largest change
+    target : change before the cap
+    volatility : after the contest
+    """
+
+    share: float
+    cap: float
+    target: float
+    volatility: float
+
+
 @kernel
 def spread_of_field(ratings: Floats, volatilities: Floats) -> float:
     """Return C; both of shape (n,), n at least 2."""
     n = len(ratings)
     mean = lane_sum(ratings, n) / n
-    apart, squares = ratings - mean, volatilities * volatilities
-    return math.sqrt(lane_sum(squares, n) / n + lane_sum(apart * apart, n) / (n - 1.0))
+    distances, squares = ratings - mean, volatilities * volatilities
+    return math.sqrt(lane_sum(squares, n) / n + lane_sum(distances * distances, n) / (n - 1.0))
 
 
 @inner_kernel
@@ -117,7 +166,7 @@ def _fill_surprise(
 
 @kernel
 def places_on_one_thread(ratings: Floats, volatilities: Floats, places: Floats) -> Places:
-    """Return what everyone was expected to do, and did.
+    """Return the expected places of all participants and how they compare with the actual ones.
 
     ratings, volatilities, places : shape (n,); places from 1, ties at their mean
     """
@@ -157,64 +206,13 @@ def places_on_workers(
     return found
 
 
-#: The platform's own weights of a performance [TC]_, for which its caps are meant: 0.18 at last,
-#: and 0.42 more in the first contest.
-_PLATFORM_LIMIT, _PLATFORM_EXTRA = 0.18, 0.42
-
-#: Volatilities, and those scaled by the weight of a match, are held to these.
-_LEAST_VOLATILITY, _LARGEST_VOLATILITY = 1e-6, 1e9
-
-
-class Settings(NamedTuple):
-    """Parameters as kernels take them."""
-
-    weight_noob: float
-    weight_limit: float
-    cap_noob: float
-    cap_limit: float
-    high_rating: float
-    high_factor: float
-    top_rating: float
-    top_factor: float
-    rate_all_ties: bool
-
-
-#: What its kernels go through.
-ContestJob: TypeAlias = Job[Settings, PerformanceTrace, None]
-
-
-class Entrants(NamedTuple):
-    """Who takes part in a contest; arrays of shape (n,).
-
-    rating, volatility : before it
-    scaled : volatilities over the square root of the weight of the contest
-    places : from 1, ties at their mean
-    """
-
-    rating: Floats
-    volatility: Floats
-    scaled: Floats
-    places: Floats
-
-
-class Step(NamedTuple):
-    """What a performance does to a player.
-
-    share : of the way to the performance, w/(1 + w)
-    cap : largest change
-    target : change before the cap
-    volatility : after it
-    """
-
-    share: float
-    cap: float
-    target: float
-    volatility: float
-
-
 @inner_kernel
-def step_of(player: Floats, apart: float, match_weight: float, settings: Settings) -> Step:
-    """Return what a performance `apart` from the rating does to a player before the contest."""
+def step_of(player: Floats, surplus: float, match_weight: float, settings: Settings) -> Step:
+    """Return how a performance changes a player.
+
+    player : columns before the contest
+    surplus : the performance minus the rating
+    """
     k = player[MATCHES] + 1.0
     limit = settings.weight_limit
     weight = limit + (settings.weight_noob - limit) / k
@@ -227,17 +225,17 @@ def step_of(player: Floats, apart: float, match_weight: float, settings: Setting
         weight *= settings.high_factor
     # 1 where the weight is infinite
     share = 1.0 / (1.0 + 1.0 / weight)
-    target = share * apart
+    target = share * surplus
     sigma = player[DEVIATION]
-    # target^2/w = share apart target/(1 + w)
-    variance = (target * apart + sigma * sigma) / (1.0 + weight)
+    # target^2/w = share surplus target/(1 + w)
+    variance = (target * surplus + sigma * sigma) / (1.0 + weight)
     volatility = min(max(math.sqrt(variance), _LEAST_VOLATILITY), _LARGEST_VOLATILITY)
     return Step(share, cap, target, volatility)
 
 
 @kernel
-def begin_contest(job: ContestJob, m: int) -> Entrants:
-    """Return who takes part in contest m."""
+def begin_contest(job: ContestJob, m: int) -> Participants:
+    """Return the participants of contest m."""
     start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
     n = stop - start
     rating, volatility, scaled = np.empty(n), np.empty(n), np.empty(n)
@@ -246,22 +244,22 @@ def begin_contest(job: ContestJob, m: int) -> Entrants:
         player = job.table[job.matches.player[start + i]]
         rating[i], volatility[i] = player[RATING], player[DEVIATION]
         scaled[i] = min(max(player[DEVIATION] / root, _LEAST_VOLATILITY), _LARGEST_VOLATILITY)
-    return Entrants(rating, volatility, scaled, mean_places(job.matches.rank[start:stop]))
+    return Participants(rating, volatility, scaled, mean_places(job.matches.rank[start:stop]))
 
 
 @kernel
-def end_contest(job: ContestJob, m: int, entrants: Entrants, found: Places) -> None:
-    """Move everyone in contest m towards the performance."""
+def end_contest(job: ContestJob, m: int, participants: Participants, found: Places) -> None:
+    """Update the participants of contest m with their performances."""
     start, trace, ceiling = job.matches.offsets[m], job.trace, job.matches.ceiling[m]
-    n = len(entrants.rating)
-    spread = spread_of_field(entrants.rating, entrants.volatility)
+    n = len(participants.rating)
+    spread = spread_of_field(participants.rating, participants.volatility)
     for i in range(n):
         player = job.table[job.matches.player[start + i]]
-        apart = spread * found.surprise[i]
-        performance = entrants.rating[i] + apart
+        surplus = spread * found.surprise[i]
+        performance = participants.rating[i] + surplus
         if performance > ceiling:
-            performance, apart = ceiling, ceiling - entrants.rating[i]
-        step = step_of(player, apart, job.matches.weight[m], job.settings)
+            performance, surplus = ceiling, ceiling - participants.rating[i]
+        step = step_of(player, surplus, job.matches.weight[m], job.settings)
         player[RATING] += min(max(step.target, -step.cap), step.cap)
         player[DEVIATION] = step.volatility
         player[MATCHES] += 1.0
@@ -269,8 +267,8 @@ def end_contest(job: ContestJob, m: int, entrants: Entrants, found: Places) -> N
         if len(trace.expected):
             trace.expected[start + i] = (found.below[i] - 0.5) / (n - 1.0)
         if len(trace.rating):
-            trace.rating_before[start + i] = entrants.rating[i]
-            trace.deviation_before[start + i] = entrants.volatility[i]
+            trace.rating_before[start + i] = participants.rating[i]
+            trace.deviation_before[start + i] = participants.volatility[i]
             trace.rating[start + i] = player[RATING]
             trace.deviation[start + i] = player[DEVIATION]
             trace.performance[start + i] = performance
@@ -278,26 +276,32 @@ def end_contest(job: ContestJob, m: int, entrants: Entrants, found: Places) -> N
 
 @kernel
 def rate_contests(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
-    """Rate contests start:stop on one thread; return (-1, -1), as nothing is solved for."""
+    """Rate contests start:stop on one thread; return (-1, -1), because no equation can fail."""
     for m in range(start, stop):
         if is_rated(job.matches, m, job.settings.rate_all_ties):
-            entrants = begin_contest(job, m)
-            if len(job.draws) and len(entrants.rating) == 2:
-                first, second = entrants.volatility[0], entrants.volatility[1]
+            participants = begin_contest(job, m)
+            if len(job.draws) and len(participants.rating) == 2:
+                first, second = participants.volatility[0], participants.volatility[1]
                 scale = math.sqrt(first * first + second * second)
-                apart = (entrants.rating[0] - entrants.rating[1]) / scale
-                count_match(job.draws, entrants.places[0] == entrants.places[1], apart, True)
-            found = places_on_one_thread(entrants.rating, entrants.scaled, entrants.places)
-            end_contest(job, m, entrants, found)
+                advantage = (participants.rating[0] - participants.rating[1]) / scale
+                count_match(
+                    job.draws, participants.places[0] == participants.places[1], advantage, True
+                )
+            found = places_on_one_thread(
+                participants.rating, participants.scaled, participants.places
+            )
+            end_contest(job, m, participants, found)
     return -1, -1.0
 
 
 def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
     """Rate one contest like `rate_contests`, its players shared among threads; return -1."""
     if is_rated(job.matches, m, job.settings.rate_all_ties):
-        entrants = begin_contest(job, m)
-        found = places_on_workers(entrants.rating, entrants.scaled, entrants.places, workers)
-        end_contest(job, m, entrants, found)
+        participants = begin_contest(job, m)
+        found = places_on_workers(
+            participants.rating, participants.scaled, participants.places, workers
+        )
+        end_contest(job, m, participants, found)
     return -1.0
 
 
@@ -308,11 +312,11 @@ class TopCoder(System):
     Defaults are the platform's own numbers.
 
     weight_noob : share of the first performance in a rating, from 0 to 1
-    weight_limit : that of a performance after many contests
-    cap_noob, cap_limit : a change in the k-th contest is at most cap_limit + cap_noob/(k + 1)
-        rating points, in proportion to the weights where those are not the platform's
-    high_rating, high_factor : from this rating on performances weigh so many times as much
-    top_rating, top_factor : the same, from a higher one on
+    weight_limit : share of a performance after many contests
+    cap_noob, cap_limit : the change in the k-th contest is at most cap_limit + cap_noob/(k + 1)
+        rating points, in proportion to the weights if those are not the platform's
+    high_rating, high_factor : from this rating on, weights are multiplied by this factor
+    top_rating, top_factor : the same from a higher rating on
     initial_rating, initial_deviation : of a new player, rating points; the deviation is the
         volatility
     rate_all_ties : rate matches of three or more in which all tie (READINGS B7)

@@ -1,4 +1,4 @@
-"""Why a TopCoder rating changed: the way to the performance, opponent by opponent, and the cap.
+"""Why a TopCoder rating changed: the performance, opponent by opponent, and the cap.
 
 Source: [TC]_. The performance is mu + C (invPhi(e/n) - invPhi(a/n)), and e - a is the sum over the
 opponents of (score - expected score).
@@ -21,14 +21,14 @@ from equipoise.rating.platforms.place_explain import (
     changes_at_the_ends,
     contributions_by_result,
     effects_of_opponents,
-    strongest_opponents,
 )
 from equipoise.rating.platforms.topcoder import Step, TopCoder, spread_of_field, step_of
 from equipoise.rating.single_match import (
-    MatchApart,
+    SingleMatch,
     ceiling_quantity,
     explanation,
-    match_apart,
+    single_match,
+    strongest_opponents,
     uncapped_performance,
 )
 from equipoise.rating.state import State
@@ -36,96 +36,99 @@ from equipoise.rating.state import State
 
 def explain(system: TopCoder, before: State, history: History, match: int, row: int) -> Explanation:
     """Return why a participation changed its player's rating."""
-    apart = match_apart(system, before, history, match)
+    single = single_match(system, before, history, match)
     i = row - int(history.offsets[match])
-    player, rating = apart.before.table[i], apart.before.table[:, RATING].copy()
-    volatility, weight = apart.before.table[:, DEVIATION].copy(), float(apart.history.weights()[0])
-    apart_by = float(apart.trace["performance"][i] - apart.trace["rating_before"][i])
-    step = step_of(player, apart_by, weight, system.settings())
+    player, rating = single.before.table[i], single.before.table[:, RATING].copy()
+    volatility, weight = (
+        single.before.table[:, DEVIATION].copy(),
+        float(single.history.weights()[0]),
+    )
+    surplus = float(single.trace["performance"][i] - single.trace["rating_before"][i])
+    step = step_of(player, surplus, weight, system.settings())
     spread = spread_of_field(rating, volatility)
     deviation = np.hypot(volatility[i], volatility) / math.sqrt(weight)
     expected = chance((rating[i] - rating) / deviation, "normal")
-    performance = uncapped_performance(system, apart, i)
-    points = _points_a_place(apart, i, spread)
-    effects = effects_of_opponents(apart, i, expected, points, performance - rating[i])
+    performance = uncapped_performance(system, single, i)
+    points = _points_a_place(single, i, spread)
+    effects = effects_of_opponents(single, i, expected, points, performance - rating[i])
     parts = [
-        *contributions_by_result(apart, i, expected, effects, step.share),
-        *capped_performance(apart, i, performance, step.share),
+        *contributions_by_result(single, i, expected, effects, step.share),
+        *capped_performance(single, i, performance, step.share),
     ]
     return explanation(
         system,
-        apart,
+        single,
         i,
         contributions=[*parts, *_capped(step, int(player[MATCHES]) + 1)],
-        quantities=_quantities(apart, i, spread, step, performance),
-        opponents=strongest_opponents(apart, i, rating, expected, effects),
-        bounds=changes_at_the_ends(system, apart, i),
+        quantities=_quantities(single, i, spread, step, performance),
+        opponents=strongest_opponents(single, i, rating, expected, effects),
+        bounds=changes_at_the_ends(system, single, i),
     )
 
 
-def _expected_above(apart: MatchApart, i: int) -> float:
-    """Return e - 1/2: how many others were expected ahead."""
-    return (1.0 - float(apart.trace["expected"][i])) * (len(apart.history.rank) - 1)
+def _expected_above(single: SingleMatch, i: int) -> float:
+    """Return e - 1/2, the expected number of other players ahead."""
+    return (1.0 - float(single.trace["expected"][i])) * (len(single.history.rank) - 1)
 
 
-def _points_a_place(apart: MatchApart, i: int, spread: float) -> float:
-    """Return C/(n density): what a place moves the performance by, at the expected place."""
-    n = len(apart.history.rank)
-    above = _expected_above(apart, i) + 0.5
+def _points_a_place(single: SingleMatch, i: int, spread: float) -> float:
+    """Return C/(n density), the change of the performance by a place, at the expected place."""
+    n = len(single.history.rank)
+    above = _expected_above(single, i) + 0.5
     z = lower_normal_quantile(min(above, n - above) / n)
     return spread / (n * float(normal_density(z)))
 
 
 def _capped(step: Step, contest: int) -> list[Contribution]:
-    """Return what the cap took, if it did."""
+    """Return the change by the cap, if it applied."""
     if abs(step.target) <= step.cap:
         return []
     return [
         Contribution(
             name="the cap",
             change=math.copysign(step.cap, step.target) - step.target,
-            reason=f"contest {contest} of this player changes a rating "
-            f"by {step.cap:.0f} points at most",
+            reason=f"contest {contest} of this player changes the rating "
+            f"by at most {step.cap:.0f} points",
         )
     ]
 
 
 def _quantities(
-    apart: MatchApart, i: int, spread: float, step: Step, performance: float
+    single: SingleMatch, i: int, spread: float, step: Step, performance: float
 ) -> list[Quantity]:
-    """Return places, spread, performance and what limits the change."""
-    scores: Floats = apart.scores(i)
+    """Return places, spread, performance and the limits of the change."""
+    scores: Floats = single.scores(i)
     return [
         Quantity(
             name="expected place",
-            value=1.0 + _expected_above(apart, i),
+            value=1.0 + _expected_above(single, i),
             unit="places",
-            meaning="1 and the chance of every other player to finish ahead",
+            meaning="1 plus the probability of every other player to finish ahead",
         ),
         Quantity(
             name="place",
             value=len(scores) - float(np.sum(scores) - 0.5),
             unit="places",
-            meaning="as it was; those who tie share the mean of their places",
+            meaning="the actual place; tied players share the mean of their places",
         ),
         Quantity(
             name="spread of the field",
             value=spread,
             unit="points",
-            meaning="C: how far performances in this contest lie apart",
+            meaning="C: the standard deviation of performances in this contest",
         ),
         Quantity(
             name="performance",
             value=performance,
             unit="points",
-            meaning="the rating, moved by C times the distance of the places as normal deviates",
+            meaning="the rating plus C times the difference of the places as normal quantiles",
         ),
-        *ceiling_quantity(apart.history),
+        *ceiling_quantity(single.history),
         Quantity(
             name="share",
             value=step.share,
             unit="",
-            meaning="of the way from rating to performance, the change before the cap: w/(1 + w)",
+            meaning="change before the cap over (performance - rating): w/(1 + w)",
         ),
         Quantity(
             name="cap", value=step.cap, unit="points", meaning="the largest change of this contest"

@@ -1,15 +1,12 @@
-"""One match of two teams after the other under team Glicko-2.
+"""Rating matches of two teams under team Glicko-2.
 
-Source: [TG2]_ sections 6-10 and 12; numbers in brackets are its equations. Section 5 stands in
-`team_glicko2_performance`.
+Source: [TG2]_ sections 5-10 and 12; numbers in brackets are its equations. A match is rated in
+this order: the players are brought to its time [42]-[44], performances are compared within each
+team [5]-[10], every player is updated against the other team [11]-[25], and ratings and form are
+written [26]-[35].
 Departures: volatility is solved to 1e-12 (READINGS A6); a match weight w counts the match w times;
-a player's share of the match scales the change.
-
-Performances within a team: what they are compared with, and what that does to factors.
-
-Source: [TG2]_ section 5; numbers in brackets are its equations.
-Departures: z is 0 in a team of equals and for a player without a performance (READINGS A2, A4);
-roles (A14) and `conserve` (A11) are additions.
+a player's share of the match scales the change; z is 0 in a team of equal performances and for a
+player without a performance (A2, A4); roles (A14) and `conserve` (A11) are additions.
 """
 
 from __future__ import annotations
@@ -31,122 +28,15 @@ from equipoise.rating.classical.glicko2 import (
 )
 from equipoise.rating.draws import count_match
 
-#: Columns of the running statistics of a role: of the performances in it, their squares being
-#: those of the differences from the mean.
-COUNT, MEAN, SQUARES = range(3)
-
-_GRID = 2.0**40
-
-
-class Sides(NamedTuple):
-    """The two teams of a match; every array of shape (2,).
-
-    mu, g : the opponent that each is to the other [11], and how much it tells [12], [13]
-    known, mean, lowest, highest, spread : of the performances that there are [6], [7]
-    """
-
-    members: Floats
-    rank: Floats
-    mu: Floats
-    g: Floats
-    known: Floats
-    mean: Floats
-    lowest: Floats
-    highest: Floats
-    spread: Floats
-
-
-@inner_kernel
-def relative_to_role(performance: float, role: Floats) -> float:
-    """Return a performance in deviations from its role's mean (READINGS A14), to 2^-40.
-
-    role : its running statistics, shape (3,)
-    0 while the role has fewer than two performances, or all are the same: nothing is known yet.
-    """
-    if math.isnan(performance):
-        return performance
-    if role[COUNT] < 2.0 or not role[SQUARES] > 0.0:
-        return 0.0
-    relative = (performance - role[MEAN]) / math.sqrt(role[SQUARES] / role[COUNT])
-    # Two roles' equally good performances must be equal: z magnifies whatever tells them apart.
-    steps: float = np.rint(relative * _GRID)
-    return steps / _GRID
-
-
-@inner_kernel
-def learn_roles(roles: Floats, role: Ints, performance: Floats) -> None:
-    """Add a match's performances to the statistics of their roles, by Welford's recurrence.
-
-    roles : shape (roles, 3); role, performance : shape (n,)
-    """
-    for i in range(len(performance)):
-        if math.isnan(performance[i]):
-            continue
-        learned = roles[role[i]]
-        learned[COUNT] += 1.0
-        away = performance[i] - learned[MEAN]
-        learned[MEAN] += away / learned[COUNT]
-        learned[SQUARES] += away * (performance[i] - learned[MEAN])
-
-
-@inner_kernel
-def standardise(team: Ints, performance: Floats, z: Floats, sides: Sides) -> None:
-    """Write everyone's z [6]-[8]; 0 among equals and without a performance.
-
-    team : shape (n,); performance, z : the first n are those of the match
-    """
-    sides.known[:] = 0.0
-    sides.mean[:] = 0.0
-    sides.spread[:] = 0.0
-    sides.lowest[:] = math.inf
-    sides.highest[:] = -math.inf
-    for k in range(len(team)):
-        t, value = team[k], performance[k]
-        if not math.isnan(value):
-            sides.known[t] += 1.0
-            sides.mean[t] += value
-            sides.lowest[t] = min(sides.lowest[t], value)
-            sides.highest[t] = max(sides.highest[t], value)
-    for t in range(2):
-        sides.mean[t] /= max(sides.known[t], 1.0)
-    for k in range(len(team)):
-        t, value = team[k], performance[k]
-        if not math.isnan(value):
-            sides.spread[t] += (value - sides.mean[t]) * (value - sides.mean[t])
-    for t in range(2):
-        sides.spread[t] = math.sqrt(sides.spread[t] / max(sides.known[t], 1.0))
-    for k in range(len(team)):
-        t, value = team[k], performance[k]
-        # Asked of the performances themselves: rounding may give equals a spread, and take that
-        # of others.
-        differ = sides.lowest[t] < sides.highest[t] and sides.spread[t] > 0.0
-        known = differ and not math.isnan(value)
-        z[k] = (value - sides.mean[t]) / sides.spread[t] if known else 0.0
-
-
-@inner_kernel
-def conserve(team: Ints, change: Floats, factor: Floats) -> None:
-    """Rescale the factors so that they move no rating into or out of a team (READINGS A11).
-
-    Separately for the gains and the losses of each team: sum(f change) = sum(change). Factors
-    that are all 0 cannot be rescaled, and become 1.
-
-    team : shape (n,); change, factor : the first n are those of the match
-    """
-    for side in range(2):
-        for gains in (True, False):
-            plain, scaled = 0.0, 0.0
-            for k in range(len(team)):
-                if team[k] == side and (change[k] >= 0.0) == gains:
-                    plain += change[k]
-                    scaled += factor[k] * change[k]
-            for k in range(len(team)):
-                if team[k] == side and (change[k] >= 0.0) == gains:
-                    factor[k] = factor[k] * (plain / scaled) if scaled != 0.0 else 1.0
-
-
 #: Columns of the state; from RECENT on the times of the last matches, newest first.
 RATING, DEVIATION, VOLATILITY, FORM, FORM_MATCHES, MATCHES, LAST_TIME, RECENT = range(8)
+
+#: Columns of the statistics of a role: number and mean of the performances, and the sum of the
+#: squared differences from the mean.
+COUNT, MEAN, SQUARES = range(3)
+
+#: Performances relative to a role are rounded to a multiple of 1/_GRID.
+_GRID = 2.0**40
 
 
 class Settings(NamedTuple):
@@ -172,11 +62,11 @@ class Settings(NamedTuple):
 
 
 class Players(NamedTuple):
-    """What this system reads of every participation besides, and what it knows of roles.
+    """Further columns of every participation, and the statistics of roles.
 
     performance, share : shape (N,)
     role : shape (N,), rows of `roles`, or shape (0,) where roles do not count
-    roles : shape (roles, 3); number, mean and summed squares of the performances so far
+    roles : shape (roles, 3), statistics of the performances so far
     """
 
     performance: Floats
@@ -188,7 +78,7 @@ class Players(NamedTuple):
 class TeamTrace(NamedTuple):
     """Columns of a trace; see `TraceArrays`.
 
-    rating_unscaled : what `rating` would be had the factor of this match been 1
+    rating_unscaled : `rating` if the factor of this match were 1
     """
 
     expected: Floats
@@ -209,12 +99,33 @@ class TeamTrace(NamedTuple):
 TeamJob: TypeAlias = Job[Settings, TeamTrace, Players]
 
 
-class Work(NamedTuple):
-    """One match on the internal scale; every array but `sides` of shape (n,).
+class Sides(NamedTuple):
+    """The two teams of a match; every array of shape (2,).
 
-    deviation : before the match, inactivity counted, in rating points
+    mu, g : each team as the opponent of the other [11], and the weight of a game against it
+        [12], [13]
+    known : number of players with a performance
+    mean, lowest, highest, spread : of these performances; the spread is a standard deviation
+        [6], [7]
+    """
+
+    members: Floats
+    rank: Floats
+    mu: Floats
+    g: Floats
+    known: Floats
+    mean: Floats
+    lowest: Floats
+    highest: Floats
+    spread: Floats
+
+
+class Work(NamedTuple):
+    """One match on the internal scale; every array except those of `sides` has shape (n,).
+
+    deviation : before the match, increased for inactivity, in rating points
     mu, phi, sigma : before the match
-    relative : performance, where roles count relative to the role's
+    relative : performance, relative to the role where roles are used
     change : of mu [24]; new_phi, new_sigma : [22], [20]
     """
 
@@ -233,21 +144,111 @@ class Work(NamedTuple):
 
 
 @inner_kernel
+def relative_to_role(performance: float, role: Floats) -> float:
+    """Return a performance in standard deviations from the mean of its role (READINGS A14).
+
+    It is rounded to 2^-40, and 0 while the role has fewer than two different performances.
+
+    role : statistics of the role, shape (3,)
+    """
+    if math.isnan(performance):
+        return performance
+    if role[COUNT] < 2.0 or not role[SQUARES] > 0.0:
+        return 0.0
+    relative = (performance - role[MEAN]) / math.sqrt(role[SQUARES] / role[COUNT])
+    # Equally good performances in two roles must be equal, because z magnifies any difference.
+    steps: float = np.rint(relative * _GRID)
+    return steps / _GRID
+
+
+@inner_kernel
+def learn_roles(roles: Floats, role: Ints, performance: Floats) -> None:
+    """Add a match's performances to the statistics of their roles, by Welford's recurrence.
+
+    roles : shape (roles, 3); role, performance : shape (n,)
+    """
+    for i in range(len(performance)):
+        if math.isnan(performance[i]):
+            continue
+        learned = roles[role[i]]
+        learned[COUNT] += 1.0
+        away = performance[i] - learned[MEAN]
+        learned[MEAN] += away / learned[COUNT]
+        learned[SQUARES] += away * (performance[i] - learned[MEAN])
+
+
+@inner_kernel
+def standardise(team: Ints, performance: Floats, z: Floats, sides: Sides) -> None:
+    """Write the z of every player [6]-[8]; 0 among equals and without a performance.
+
+    team : shape (n,); performance, z : the first n are those of the match
+    """
+    sides.known[:] = 0.0
+    sides.mean[:] = 0.0
+    sides.spread[:] = 0.0
+    sides.lowest[:] = math.inf
+    sides.highest[:] = -math.inf
+    for k in range(len(team)):
+        t, value = team[k], performance[k]
+        if not math.isnan(value):
+            sides.known[t] += 1.0
+            sides.mean[t] += value
+            sides.lowest[t] = min(sides.lowest[t], value)
+            sides.highest[t] = max(sides.highest[t], value)
+    for t in range(2):
+        sides.mean[t] /= max(sides.known[t], 1.0)
+    for k in range(len(team)):
+        t, value = team[k], performance[k]
+        if not math.isnan(value):
+            sides.spread[t] += (value - sides.mean[t]) * (value - sides.mean[t])
+    for t in range(2):
+        sides.spread[t] = math.sqrt(sides.spread[t] / max(sides.known[t], 1.0))
+    for k in range(len(team)):
+        t, value = team[k], performance[k]
+        # The extremes say whether performances differ: by rounding, equal ones may have a spread
+        # above 0, and different ones a spread of 0.
+        differ = sides.lowest[t] < sides.highest[t] and sides.spread[t] > 0.0
+        known = differ and not math.isnan(value)
+        z[k] = (value - sides.mean[t]) / sides.spread[t] if known else 0.0
+
+
+@inner_kernel
+def conserve(team: Ints, change: Floats, factor: Floats) -> None:
+    """Rescale the factors so that they move no rating into or out of a team (READINGS A11).
+
+    The gains of a team, and separately its losses, keep their sum: sum(f change) = sum(change).
+    Factors that are all 0 cannot be rescaled and become 1.
+
+    team : shape (n,); change, factor : the first n are those of the match
+    """
+    for side in range(2):
+        for gains in (True, False):
+            plain, scaled = 0.0, 0.0
+            for k in range(len(team)):
+                if team[k] == side and (change[k] >= 0.0) == gains:
+                    plain += change[k]
+                    scaled += factor[k] * change[k]
+            for k in range(len(team)):
+                if team[k] == side and (change[k] >= 0.0) == gains:
+                    factor[k] = factor[k] * (plain / scaled) if scaled != 0.0 else 1.0
+
+
+@inner_kernel
 def _microseconds(later: float, earlier: float) -> float:
-    """Return the time between two times in days, whole: a week is not a little less than one."""
+    """Return the time between two days in whole microseconds, so that a week is a full week."""
     whole: float = np.rint((later - earlier) * MICROSECONDS_PER_DAY)
     return whole
 
 
 @inner_kernel
 def idle_deviation(player: Floats, day: float, settings: Settings) -> float:
-    """Return a deviation as it has grown while the player was inactive [42]-[44] (READINGS A8)."""
+    """Return a deviation, increased for inactivity until a day [42]-[44] (READINGS A8)."""
     deviation: float = player[DEVIATION]
     idle = _microseconds(day, player[LAST_TIME])
-    # NaN, for no time or no match yet, is not as long.
+    # NaN, where there are no times or no match yet, fails this comparison.
     if not idle >= settings.period:
         return deviation
-    # The oldest of the last matches: that many lie in the window if it does.
+    # If the oldest of the remembered matches is in the window, all of them are.
     if _microseconds(day, player[len(player) - 1]) <= settings.activity_window:
         return deviation
     periods, each = np.floor(idle / settings.period), GLICKO2_SCALE * player[VOLATILITY]
@@ -259,13 +260,13 @@ def _count(job: TeamJob, sides: Sides) -> None:
     """Count the match (READINGS A15); `sides.g` is still the sum of phi^2."""
     first = sides.g[0] / (sides.members[0] * sides.members[0])
     second = sides.g[1] / (sides.members[1] * sides.members[1])
-    apart = opponent_weight(math.sqrt(first + second)) * (sides.mu[0] - sides.mu[1])
-    count_match(job.draws, sides.rank[0] == sides.rank[1], apart, False)
+    advantage = opponent_weight(math.sqrt(first + second)) * (sides.mu[0] - sides.mu[1])
+    count_match(job.draws, sides.rank[0] == sides.rank[1], advantage, False)
 
 
 @inner_kernel
 def _prepare(job: TeamJob, start: int, stop: int, day: float, work: Work) -> None:
-    """Bring the players of a match to its time, and aggregate their teams [11], [12]."""
+    """Read the players of a match as of its time, and aggregate their teams [11], [12]."""
     sides, with_roles = work.sides, len(job.own.role) > 0
     sides.members[:] = 0.0
     sides.mu[:] = 0.0
@@ -294,7 +295,7 @@ def _prepare(job: TeamJob, start: int, stop: int, day: float, work: Work) -> Non
 
 @inner_kernel
 def _update(job: TeamJob, m: int, start: int, stop: int, work: Work) -> float:
-    """Update every player against the other team [13]-[25]; return a residual, below 0 if fine."""
+    """Update every player against the other team [13]-[25]; return a residual, as `updated`."""
     settings, sides, worst = job.settings, work.sides, -1.0
     weight = job.matches.weight[m]
     for k in range(stop - start):
@@ -323,7 +324,7 @@ def _update(job: TeamJob, m: int, start: int, stop: int, work: Work) -> float:
 
 @inner_kernel
 def _gained(job: TeamJob, i: int, change: float) -> float:
-    """Return what a change of mu is worth to a player, in rating points [29]-[31]."""
+    """Return a change of mu, bounded and scaled by the share, in rating points [29]-[31]."""
     bounded = min(max(change, -job.settings.max_change), job.settings.max_change)
     gained: float = GLICKO2_SCALE * (job.own.share[i] * bounded)
     return gained
@@ -338,7 +339,7 @@ def _trace_before(job: TeamJob, i: int, k: int, work: Work) -> None:
     trace.deviation_before[i] = work.deviation[k]
     trace.z[i] = work.z[k]
     trace.factor[i] = work.factor[k]
-    # Where a change is bounded, nobody could tell from factor and change what it would have been.
+    # It is recorded because it does not follow from factor and change where a change is bounded.
     trace.rating_unscaled[i] = trace.rating_before[i] + _gained(job, i, work.change[k])
     trace.volatility_before[i] = work.sigma[k]
 
@@ -418,8 +419,8 @@ def _work_for(n: int) -> Work:
 
 
 @inner_kernel
-def _expect(job: TeamJob, m: int) -> None:
-    """Fetch the rows of the players of match m: they lie anywhere, and waiting costs time."""
+def _prefetch_players(job: TeamJob, m: int) -> None:
+    """Fetch the rows of the players of match m ahead: they are scattered over the memory."""
     columns = job.table.shape[1]
     for i in range(job.matches.offsets[m], job.matches.offsets[m + 1]):
         row = job.matches.player[i] * columns
@@ -436,7 +437,7 @@ def rate_matches(job: TeamJob, first: int, last: int) -> tuple[int, float]:
     work = _work_for(largest)
     for m in range(first, last):
         if m + 1 < last:
-            _expect(job, m + 1)
+            _prefetch_players(job, m + 1)
         teams = 0
         for i in range(offsets[m], offsets[m + 1]):
             teams = max(teams, job.matches.team[i] + 1)
@@ -449,7 +450,7 @@ def rate_matches(job: TeamJob, first: int, last: int) -> tuple[int, float]:
 
 @kernel
 def read_deviations(table: Floats, rows: Ints, day: float, settings: Settings) -> Floats:
-    """Return the deviations of these players as of a day; NaN is the day of the last match."""
+    """Return the deviations of players as of a day; NaN is the day of the last match."""
     out = np.empty(len(rows))
     for i in range(len(rows)):
         out[i] = idle_deviation(table[rows[i]], day, settings)

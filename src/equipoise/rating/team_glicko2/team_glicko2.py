@@ -1,7 +1,7 @@
 """Team Glicko-2: Glicko-2 for two teams, scaled by each player's performance within the team.
 
-Source: [TG2]_ sections 2-10 and 12; numbers in brackets are its equations. How a match is rated
-stands in `team_glicko2_match`, the effective rating of section 11 in `data.effective`.
+Source: [TG2]_ sections 2-10 and 12; numbers in brackets are its equations. `match` rates matches;
+the effective rating of section 11 is in `equipoise.data.ratings`.
 Departures: the activity window is 28 days (READINGS A8); roles, shares and `conserve` are
 additions (A11, A14); volatilities are capped at `max_volatility`, as in `glicko2`.
 """
@@ -55,7 +55,7 @@ class TeamGlicko2(System):
         weight (39)-(40)
     activity_matches, activity_window : so many matches in so many days keep a player active
     period_days : days after which an inactive player's deviation grows again (42)
-    max_deviation : that it grows to, rating points (44)
+    max_deviation : largest deviation that it grows to, rating points (44)
     max_volatility : cap of the volatility, internal scale; a larger initial one is its own cap
     """
 
@@ -143,14 +143,14 @@ class TeamGlicko2(System):
         }
 
     def own(self, state: State, history: History, start: int, stop: int) -> Players:
-        """Return performances, shares and roles, whose statistics go on in the state.
+        """Return performances, shares and roles; the statistics of roles are kept in the state.
 
         Raises : InvalidDataError without roles
         """
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         names, role = self._roles(history, low, high)
         roles = np.array([statistics_of(state, name) for name in names]).reshape(-1, 3)
-        # Rows of what the kernel writes to.
+        # The kernel writes to these rows, so the state sees the new statistics.
         state.shared.update({_key(name): row for name, row in zip(names, roles, strict=True)})
         return Players(
             performance=_rows(history.performance, low, high, math.nan),
@@ -164,7 +164,7 @@ class TeamGlicko2(System):
         return rate_matches(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return deviations, with what inactivity until then adds (A8)."""
+        """Return deviations, increased for inactivity until that day (A8)."""
         return read_deviations(state.table, rows, day, self.settings())
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
@@ -220,7 +220,7 @@ class TeamGlicko2(System):
 
 
 def statistics_of(state: State, role: str) -> Floats:
-    """Return number, mean and summed squares of the performances in a role so far."""
+    """Return the statistics of the performances in a role so far, shape (3,)."""
     return state.shared.get(_key(role), np.zeros(3))
 
 
@@ -229,5 +229,5 @@ def _key(role: str) -> str:
 
 
 def _rows(column: Floats | None, low: int, high: int, absent: float) -> Floats:
-    """Return rows low:high of a column, all `absent` where there is none."""
+    """Return rows low:high of a column; all are `absent` if there is no such column."""
     return np.full(high - low, absent) if column is None else column[low:high].copy()

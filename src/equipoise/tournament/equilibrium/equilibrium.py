@@ -1,15 +1,13 @@
 """Performance rating equilibrium of a tournament: from games to perfect performance ratings.
 
-Source: [PRE]_. Beyond it: a scale or another curve, an advantage of colour, draws as results of
-their own, ratings that are held, a prior. READINGS C.
+Source: [PRE]_. Additions: a scale or another curve, an advantage of colour, draws as results of
+their own, held ratings, a prior (READINGS C).
 
-The additive constant: which of a tournament's equilibria is meant.
-
-Source: [PRE]_ sec. 4. Ratings in equilibrium stay so when everyone in a component moves by the
-same number. The document takes the one that x <- f(x) reaches from equal ratings, whose mean
-drifts a little on the way. Near the equilibrium f is linear, and the mean weighted by
-d_i = sum_j w_ij psi'(x_i - x_j) does not change any more: after ten steps it is read off. (The
-iteration itself need not converge: where two teams met, it swings for ever.)
+The additive constant. Ratings in equilibrium stay so when all players of a component move by the
+same number. The document selects the equilibrium that x <- f(x) reaches from equal ratings, whose
+mean drifts a little during the iteration ([PRE]_ sec. 4). Near the equilibrium f is linear, and the
+mean weighted by d_i = sum_j w_ij psi'(x_i - x_j) no longer changes, so it is computed after a few
+steps. (The iteration itself need not converge: for a match of two teams it alternates for ever.)
 """
 
 from __future__ import annotations
@@ -34,27 +32,288 @@ from equipoise.tournament.pairs import Pairs, gather_pairs, with_prior
 #: "document": reached from equal ratings; "mean": of a given plain mean; "initial": reached from
 #: the ratings before the tournament.
 Select: TypeAlias = Literal["document", "mean", "initial"]
+Advantage: TypeAlias = float | Literal["estimate"]
+Draws: TypeAlias = Literal["ignore", "davidson"]
 
-#: Steps of x <- f(x): the weighted mean then changes by about a millionth of a point.
+#: Largest prior, drawn games: with more all players are average, to the last digit.
+MOST_PRIOR = 1e6
+#: Steps of x <- f(x), after which the weighted mean changes by about a millionth of a point.
 PLAIN_STEPS = 10
-#: The same is true when nobody is further from the equilibrium, rating points over the scale:
-#: what a step does to the weighted mean falls with the square of that distance.
+#: The steps end earlier when no player is further from the equilibrium, rating points over the
+#: scale: a step changes the weighted mean by the square of that distance.
 NEAR = 0.3
-#: Of f, rating points over the scale: after a last step of this length Newton's method is off by
-#: its square over some hundred points.
+#: Accuracy of f, rating points over the scale: after a last step of this length the error of
+#: Newton's method is its square over about a hundred points.
 _TOLERANCE = 0.03
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Equilibrium:
+    """Perfect performance ratings: with them before the tournament, all scores were as expected.
+
+    player_ids : shape (N,); every column is in this order
+    rating : shape (N,), PPR, rating points; NaN for players without games
+    expected, scored, played : shape (N,), points expected at these ratings, points made, and games
+    component : shape (N,), from 0: players connected by games; -1 without games
+    relative : no rating and no anchor is known, so that means are 0
+    iterations, inner_iterations : of Newton's method; of conjugate gradients in it
+    residual : largest difference of scored and expected points of a player who is not held; drawn
+        games of a prior are included
+    colour_advantage : rating points added to white; draw_parameter : nu, NaN without draws
+    curve, scale : the curve of expected scores, and its scale
+    uncertainty : standard errors, covariances, superiority; rows are players
+    """
+
+    player_ids: Ids
+    rating: Floats
+    expected: Floats
+    scored: Floats
+    played: Floats
+    component: Ints
+    relative: bool
+    iterations: int
+    inner_iterations: int
+    residual: float
+    colour_advantage: float
+    draw_parameter: float
+    curve: Curve
+    scale: float
+    uncertainty: Uncertainty
+
+    def errors(self, rows: Ints | None = None) -> Floats:
+        """Return standard errors, rating points; see `Uncertainty.errors`."""
+        if rows is None:
+            return self.uncertainty.errors()[: len(self.rating)]
+        return self.uncertainty.errors(player_rows(rows, len(self.rating)))
+
+    def superiority(self, rows: Ints) -> Floats:
+        """Return the probability that rows[i] is better than rows[j]; see `Uncertainty`."""
+        return self.uncertainty.superiority(player_rows(rows, len(self.rating)))
+
+
+@checks_arguments("curve", "scale", "select", "anchor", "anchors", "prior", "draws")
+def performance_equilibrium(
+    games: Games,
+    *,
+    curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
+    scale: float = 1.0,
+    select: Select = "document",
+    anchor: float | None = None,
+    anchors: Mapping[Any, float] | None = None,
+    prior: float = 0.0,
+    colour_advantage: Advantage = 0.0,
+    draws: Draws = "ignore",
+    threads: int = 1,
+) -> Equilibrium:
+    """Return the ratings that predict every player's score.
+
+    curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
+    scale : beta, in (0, 20]; 1 is Elo's 400 points
+    select : the additive constant, see `Select`
+    anchor : average rating, instead of that of the initial ratings
+    anchors : id -> rating at which that player is held
+    prior : drawn games of every player against a player held at the average, from 0
+    colour_advantage : rating points of white, or "estimate"
+    draws : "davidson" models draws as results of their own, with an estimated parameter
+    threads : number of threads; it never changes a result
+    Raises : NoEquilibriumError   some players took every point of others; `.sweeps` names them
+    Raises : InvalidParameterError, NotFoundError, ConvergenceError
+    Raises : InvalidDataError   advantage or draw parameter cannot be estimated
+    """
+    check_select(select)
+    _check(games, scale, anchor, prior, colour_advantage, draws, curve)
+    modelled = known_draws(games) if draws == "davidson" else games
+    tournament = _tournament(modelled, prior, coloured=colour_advantage != 0.0)
+    initial = np.concatenate([games.initial, np.full(tournament.virtual, np.nan)])
+    fixed = np.concatenate([_held(games, anchors or {}), np.full(tournament.virtual, np.nan)])
+    if tournament.virtual:
+        plays = np.where(tournament.pairs.played(len(fixed)) > 0, 0, -1)
+        average, relative = average_rating(initial, plays, anchor)
+        fixed[-1] = average[-1]
+    component = _component(tournament, games, fixed)
+    if not tournament.virtual:
+        average, relative = average_rating(initial, component, anchor)
+    question = Question(
+        pairs=tournament.pairs,
+        players=len(fixed),
+        component=component,
+        curve=curve_of(curve),
+        scale=scale,
+        fixed=fixed,
+        real=tournament.real,
+        threads=threads,
+    )
+    found = fit(question, advantage=colour_advantage, draws=draws)
+    # Without any rating the mean is 0, exactly (READINGS C2).
+    ratings = _placed(question, found, "mean" if relative else select, average, initial)
+    loose = tournament.virtual > 0 or bool(np.any(_loose(question)))
+    return _result(games, question, found, ratings, relative and loose)
+
+
+@dataclass(frozen=True, slots=True)
+class Tournament:
+    """Pairs of a tournament, and of a prior.
+
+    real : shape (K,), whether the pair was played
+    virtual : 1 if the last player is that of a prior, else 0
+    """
+
+    pairs: Pairs
+    real: Flags
+    virtual: int
+
+
+def known_draws(games: Games) -> Games:
+    """Return the games with draws known where each row is one game: half a point is a draw."""
+    if games.draws is not None or (games.weight is not None and np.any(games.weight != 1.0)):
+        return games
+    if not np.all(np.isin(games.points, (0.0, 0.5, 1.0))):
+        return games
+    return replace(games, draws=(games.points == 0.5).astype(np.float64))
+
+
+def _check(
+    games: Games,
+    scale: float,
+    anchor: float | None,
+    prior: float,
+    colour_advantage: Advantage,
+    draws: Draws,
+    curve: object,
+) -> None:
+    """Refuse parameters that are out of range or contradict one another."""
+    check_scale(scale)
+    known = anchor is None or abs(anchor) <= LARGEST
+    require(known, "anchor", f"from -{LARGEST:g} to {LARGEST:g}", anchor)
+    require(0 <= prior <= MOST_PRIOR, "prior", f"from 0 to {MOST_PRIOR:g} games", prior)
+    if colour_advantage != "estimate":
+        given = isinstance(colour_advantage, int | float)
+        fits = given and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
+        require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
+    usable = games.coloured or colour_advantage == 0.0
+    require(usable, "colour_advantage", "0 where colours are not known", colour_advantage)
+    require(draws in ("ignore", "davidson"), "draws", "ignore or davidson", draws)
+    compatible = draws == "ignore" or curve == "elo"
+    require(compatible, "curve", "elo with draws=davidson, which extends it", curve)
+
+
+def _tournament(games: Games, prior: float, *, coloured: bool) -> Tournament:
+    """Return the pairs, with those of a prior."""
+    pairs = gather_pairs(games, coloured=coloured)
+    if not prior or not games.rows:
+        return Tournament(pairs, np.ones(len(pairs.first), dtype=np.bool_), 0)
+    pairs = with_prior(pairs, games.players, prior, coloured=coloured)
+    real = (pairs.first < games.players) & (pairs.second < games.players)
+    return Tournament(pairs, real, 1)
+
+
+def _held(games: Games, anchors: Mapping[Any, float]) -> Floats:
+    """Return the ratings that are held, shape (N,), NaN elsewhere."""
+    held = np.full(games.players, np.nan)
+    if not anchors:
+        return held
+    row_of = {one: row for row, one in enumerate(games.player_ids.tolist())}
+    for player, rating in anchors.items():
+        if player not in row_of:
+            raise NotFoundError(f"player {player!r}, whose rating is to be held, has no games")
+        fits = abs(rating) <= LARGEST
+        require(fits, "anchors", f"ratings from -{LARGEST:g} to {LARGEST:g}", rating)
+        held[row_of[player]] = rating
+    return held
+
+
+def _component(tournament: Tournament, games: Games, fixed: Floats) -> Ints:
+    """Return every player's component. Raises : NoEquilibriumError if there are sweeps."""
+    from equipoise.tournament.existence.graph import existence
+
+    held = np.flatnonzero(~np.isnan(fixed))
+    found = existence(tournament.pairs, len(fixed), contracted=held if len(held) else None)
+    if not found.exists:
+        raise NoEquilibriumError(found.sweeps_of(games.player_ids))
+    return found.component
+
+
+def _loose(question: Question) -> Flags:
+    """Return which players are in a component without held players, shape (N,)."""
+    component, fixed = question.component, question.fixed
+    held = np.zeros(question.players, dtype=np.bool_) if fixed is None else ~np.isnan(fixed)
+    anchored = np.bincount(component + 1, held) > 0
+    return np.asarray((component >= 0) & ~anchored[component + 1], dtype=np.bool_)
+
+
+def _placed(
+    question: Question, found: Fit, select: Select, average: Floats, initial: Floats
+) -> Floats:
+    """Return the ratings with the selected constant, in components without held players."""
+    loose, ratings = _loose(question), found.solution.ratings
+    if not np.any(loose):
+        return ratings
+    inside = loose[question.pairs.first]
+    placed = select_equilibrium(
+        question.pairs if np.all(inside) else question.pairs.where(inside),
+        np.where(loose, ratings, np.nan),
+        question.component,
+        curve=found.curve,
+        scale=question.scale,
+        advantage=found.advantage,
+        select=select,
+        average=average,
+        initial=initial,
+        threads=question.threads,
+    )
+    return np.where(loose, placed, ratings)
+
+
+def _result(
+    games: Games, question: Question, found: Fit, ratings: Floats, relative: bool
+) -> Equilibrium:
+    """Return the equilibrium, without the player of a prior."""
+    size, real = games.players, question.real
+    pairs = question.pairs if np.all(real) else question.pairs.where(real)
+    t = (ratings[pairs.first] - ratings[pairs.second] + found.advantage) / question.scale
+    curve, weight = found.curve, pairs.weight
+    expected = pairs.summed(weight * curve.expected(t), weight * curve.expected(-t), size)
+    uncertainty = Uncertainty(
+        question.pairs,
+        ratings,
+        question.component,
+        curve=curve,
+        scale=question.scale,
+        advantage=found.advantage,
+        held=None if question.fixed is None else ~np.isnan(question.fixed),
+        games=games,
+        threads=question.threads,
+    )
+    return Equilibrium(
+        player_ids=games.player_ids,
+        rating=ratings[:size],
+        expected=expected,
+        scored=pairs.scored(size),
+        played=pairs.played(size),
+        component=question.component[:size],
+        relative=relative,
+        iterations=found.solution.iterations,
+        inner_iterations=found.solution.inner_iterations,
+        residual=found.solution.residual,
+        colour_advantage=found.advantage,
+        draw_parameter=found.nu,
+        curve=curve,
+        scale=question.scale,
+        uncertainty=uncertainty,
+    )
 
 
 def average_rating(
     initial: Floats, component: Ints, anchor: float | None = None
 ) -> tuple[Floats, bool]:
-    """Return the average of every player's component, shape (N,), and whether it is made up.
+    """Return the average of every player's component, shape (N,), and whether ratings are relative.
+
+    A component without a rated player has the average of the tournament. If no player is rated, the
+    average is 0 and ratings are relative.
 
     initial : shape (N,), ratings before the tournament, NaN where unrated
     component : shape (N,), -1 for players without games, who do not count
     anchor : average to use instead, in every component
-    A component without any rated player has the tournament's average. Where nobody at all is
-    rated, the average is 0 and the second answer True: ratings are relative.
     """
     if anchor is not None:
         return np.full(len(initial), float(anchor)), False
@@ -70,7 +329,7 @@ def average_rating(
 
 
 def check_select(select: str) -> None:
-    """Refuse what is none of the choices. Raises : InvalidParameterError."""
+    """Refuse an unknown choice. Raises : InvalidParameterError."""
     require(select in get_args(Select), "select", "document, mean or initial", select)
 
 
@@ -87,10 +346,10 @@ def select_equilibrium(
     initial: Floats,
     threads: int = 1,
 ) -> Floats:
-    """Return the equilibrium that is meant, shape (N,), NaN where `shape` is.
+    """Return the equilibrium with the selected constant, shape (N,), NaN where `shape` is.
 
-    shape : shape (N,), any equilibrium; all who have pairs are in it
-    component : shape (N,), what moves together; -1 for players without games
+    shape : shape (N,), any equilibrium; it has all players with pairs
+    component : shape (N,), -1 for players without games; the players of a component move together
     average : shape (N,), of every player's component, see `average_rating`
     initial : shape (N,), ratings before the tournament, NaN where unrated; for "initial" only
     Raises : InvalidParameterError, ConvergenceError
@@ -129,7 +388,7 @@ def _drift(
     label: Ints,
     scale: float,
 ) -> Floats:
-    """Return how far above `centred` the plain iteration ends, of every player's component."""
+    """Return how far above `centred` x <- f(x) ends, for the component of every player."""
     x, start = begin, guess
     total = np.bincount(label, weight)
     for _ in range(PLAIN_STEPS):
@@ -139,265 +398,3 @@ def _drift(
         if np.max(np.abs(np.where(weight > 0, above - drift, 0.0)), initial=0.0) < NEAR * scale:
             break
     return np.asarray(drift, dtype=np.float64)
-
-
-Advantage: TypeAlias = float | Literal["estimate"]
-Draws: TypeAlias = Literal["ignore", "davidson"]
-
-
-#: Drawn games of a prior: with more everybody is average, to the last digit.
-MOST_PRIOR = 1e6
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Equilibrium:
-    """Perfect performance ratings: had everyone had theirs before, all scores were as expected.
-
-    player_ids : shape (N,); every column is in this order
-    rating : shape (N,), PPR, rating points; NaN for players without games
-    expected, scored, played : shape (N,), points expected at these ratings, made, and games
-    component : shape (N,), from 0: players connected by games; -1 without games
-    relative : no rating and no anchor is known, so that means are 0
-    iterations, inner_iterations : of Newton's method; of conjugate gradients in it
-    residual : largest difference of scored and expected in the equations solved: of players who
-        are not held, drawn games of a prior included
-    colour_advantage : rating points added to white; draw_parameter : nu, NaN without draws
-    curve, scale : what was expected of a game
-    uncertainty : standard errors, covariances, superiority; rows are players
-    """
-
-    player_ids: Ids
-    rating: Floats
-    expected: Floats
-    scored: Floats
-    played: Floats
-    component: Ints
-    relative: bool
-    iterations: int
-    inner_iterations: int
-    residual: float
-    colour_advantage: float
-    draw_parameter: float
-    curve: Curve
-    scale: float
-    uncertainty: Uncertainty
-
-    def errors(self, rows: Ints | None = None) -> Floats:
-        """Return standard errors, rating points; see `Uncertainty.errors`."""
-        if rows is None:
-            return self.uncertainty.errors()[: len(self.rating)]
-        return self.uncertainty.errors(player_rows(rows, len(self.rating)))
-
-    def superiority(self, rows: Ints) -> Floats:
-        """Return how probable it is that rows[i] is better than rows[j], by their errors."""
-        return self.uncertainty.superiority(player_rows(rows, len(self.rating)))
-
-
-@checks_arguments("curve", "scale", "select", "anchor", "anchors", "prior", "draws")
-def performance_equilibrium(
-    games: Games,
-    *,
-    curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
-    scale: float = 1.0,
-    select: Select = "document",
-    anchor: float | None = None,
-    anchors: Mapping[Any, float] | None = None,
-    prior: float = 0.0,
-    colour_advantage: Advantage = 0.0,
-    draws: Draws = "ignore",
-    threads: int = 1,
-) -> Equilibrium:
-    """Return the ratings that predict every player's score.
-
-    curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
-    scale : beta, in (0, 20]; 1 is Elo's 400 points
-    select : which constant, see `selection`; anchor : average rating, instead of the initial ones'
-    anchors : id -> rating that is held; the others of that component are found beside
-    prior : drawn games of everyone against a player held at the average, from 0
-    colour_advantage : rating points of white, or "estimate"
-    draws : "davidson" makes them results of their own, with a parameter that is estimated
-    threads : never change a number
-    Raises : NoEquilibriumError   some players took every point of others; `.sweeps` names them
-    Raises : InvalidParameterError, NotFoundError, ConvergenceError
-    Raises : InvalidDataError   what is to be estimated cannot be
-    """
-    check_select(select)
-    _check(games, scale, anchor, prior, colour_advantage, draws, curve)
-    asked = known_draws(games) if draws == "davidson" else games
-    tournament = _tournament(asked, prior, coloured=colour_advantage != 0.0)
-    initial = np.concatenate([games.initial, np.full(tournament.virtual, np.nan)])
-    fixed = np.concatenate([_held(games, anchors or {}), np.full(tournament.virtual, np.nan)])
-    if tournament.virtual:
-        plays = np.where(tournament.pairs.played(len(fixed)) > 0, 0, -1)
-        average, relative = average_rating(initial, plays, anchor)
-        fixed[-1] = average[-1]
-    component = _component(tournament, games, fixed)
-    if not tournament.virtual:
-        average, relative = average_rating(initial, component, anchor)
-    question = Question(
-        pairs=tournament.pairs,
-        players=len(fixed),
-        component=component,
-        curve=curve_of(curve),
-        scale=scale,
-        fixed=fixed,
-        real=tournament.real,
-        threads=threads,
-    )
-    found = fit(question, advantage=colour_advantage, draws=draws)
-    # Without any rating the mean is 0, exactly (READINGS C2).
-    ratings = _placed(question, found, "mean" if relative else select, average, initial)
-    loose = tournament.virtual > 0 or bool(np.any(_loose(question)))
-    return _result(games, question, found, ratings, relative and loose)
-
-
-@dataclass(frozen=True, slots=True)
-class Tournament:
-    """Pairs of a tournament; real : shape (K,), those that were played.
-
-    virtual : 1 where the last player is a prior's, else 0
-    """
-
-    pairs: Pairs
-    real: Flags
-    virtual: int
-
-
-def known_draws(games: Games) -> Games:
-    """Return games of which draws are known, where each is one game: half a point is a draw."""
-    if games.draws is not None or (games.weight is not None and np.any(games.weight != 1.0)):
-        return games
-    if not np.all(np.isin(games.points, (0.0, 0.5, 1.0))):
-        return games
-    return replace(games, draws=(games.points == 0.5).astype(np.float64))
-
-
-def _check(
-    games: Games,
-    scale: float,
-    anchor: float | None,
-    prior: float,
-    colour_advantage: Advantage,
-    draws: Draws,
-    curve: object,
-) -> None:
-    """Refuse parameters outside their range, or that contradict one another."""
-    check_scale(scale)
-    known = anchor is None or abs(anchor) <= LARGEST
-    require(known, "anchor", f"from -{LARGEST:g} to {LARGEST:g}", anchor)
-    require(0 <= prior <= MOST_PRIOR, "prior", f"from 0 to {MOST_PRIOR:g} games", prior)
-    if colour_advantage != "estimate":
-        given = isinstance(colour_advantage, int | float)
-        fits = given and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
-        require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
-    told = games.coloured or colour_advantage == 0.0
-    require(told, "colour_advantage", "0 where colours are not known", colour_advantage)
-    require(draws in ("ignore", "davidson"), "draws", "ignore or davidson", draws)
-    alone = draws == "ignore" or curve == "elo"
-    require(alone, "curve", "elo with draws=davidson, which extends it", curve)
-
-
-def _tournament(games: Games, prior: float, *, coloured: bool) -> Tournament:
-    """Return the pairs, with those of a prior."""
-    pairs = gather_pairs(games, coloured=coloured)
-    if not prior or not games.rows:
-        return Tournament(pairs, np.ones(len(pairs.first), dtype=np.bool_), 0)
-    pairs = with_prior(pairs, games.players, prior, coloured=coloured)
-    real = (pairs.first < games.players) & (pairs.second < games.players)
-    return Tournament(pairs, real, 1)
-
-
-def _held(games: Games, anchors: Mapping[Any, float]) -> Floats:
-    """Return the ratings that are held, shape (N,), NaN elsewhere."""
-    held = np.full(games.players, np.nan)
-    if not anchors:
-        return held
-    row_of = {one: row for row, one in enumerate(games.player_ids.tolist())}
-    for player, rating in anchors.items():
-        if player not in row_of:
-            raise NotFoundError(f"player {player!r}, whose rating is to be held, has no games")
-        fits = abs(rating) <= LARGEST
-        require(fits, "anchors", f"ratings from -{LARGEST:g} to {LARGEST:g}", rating)
-        held[row_of[player]] = rating
-    return held
-
-
-def _component(tournament: Tournament, games: Games, fixed: Floats) -> Ints:
-    """Return every player's component; raise NoEquilibriumError where there are sweeps."""
-    from equipoise.tournament.existence.graph import existence
-
-    held = np.flatnonzero(~np.isnan(fixed))
-    found = existence(tournament.pairs, len(fixed), contracted=held if len(held) else None)
-    if not found.exists:
-        raise NoEquilibriumError(found.sweeps_of(games.player_ids))
-    return found.component
-
-
-def _loose(question: Question) -> Flags:
-    """Return who is in a component in which nobody is held, shape (N,)."""
-    component, fixed = question.component, question.fixed
-    held = np.zeros(question.players, dtype=np.bool_) if fixed is None else ~np.isnan(fixed)
-    anchored = np.bincount(component + 1, held) > 0
-    return np.asarray((component >= 0) & ~anchored[component + 1], dtype=np.bool_)
-
-
-def _placed(
-    question: Question, found: Fit, select: Select, average: Floats, initial: Floats
-) -> Floats:
-    """Return the ratings with the constant that is meant, where it is not given already."""
-    loose, ratings = _loose(question), found.solution.ratings
-    if not np.any(loose):
-        return ratings
-    inside = loose[question.pairs.first]
-    placed = select_equilibrium(
-        question.pairs if np.all(inside) else question.pairs.where(inside),
-        np.where(loose, ratings, np.nan),
-        question.component,
-        curve=found.curve,
-        scale=question.scale,
-        advantage=found.advantage,
-        select=select,
-        average=average,
-        initial=initial,
-        threads=question.threads,
-    )
-    return np.where(loose, placed, ratings)
-
-
-def _result(
-    games: Games, question: Question, found: Fit, ratings: Floats, relative: bool
-) -> Equilibrium:
-    """Return the answer, without a prior's player."""
-    size, real = games.players, question.real
-    pairs = question.pairs if np.all(real) else question.pairs.where(real)
-    t = (ratings[pairs.first] - ratings[pairs.second] + found.advantage) / question.scale
-    curve, weight = found.curve, pairs.weight
-    expected = pairs.summed(weight * curve.expected(t), weight * curve.expected(-t), size)
-    uncertainty = Uncertainty(
-        question.pairs,
-        ratings,
-        question.component,
-        curve=curve,
-        scale=question.scale,
-        advantage=found.advantage,
-        held=None if question.fixed is None else ~np.isnan(question.fixed),
-        games=games,
-        threads=question.threads,
-    )
-    return Equilibrium(
-        player_ids=games.player_ids,
-        rating=ratings[:size],
-        expected=expected,
-        scored=pairs.scored(size),
-        played=pairs.played(size),
-        component=question.component[:size],
-        relative=relative,
-        iterations=found.solution.iterations,
-        inner_iterations=found.solution.inner_iterations,
-        residual=found.solution.residual,
-        colour_advantage=found.advantage,
-        draw_parameter=found.nu,
-        curve=curve,
-        scale=question.scale,
-        uncertainty=uncertainty,
-    )

@@ -1,10 +1,11 @@
-"""What is estimated together with the ratings: the advantage of white, and how often games draw.
+"""Estimates of the advantage of white and of the frequency of draws, together with the ratings.
 
-Both are parameters of which a total tells: the advantage is such that the points of white come out
-in total, Davidson's nu such that the number of draws does. With the Elo curve and Davidson's model
-this is maximum likelihood, ratings included ([Davidson]_; with an advantage, Davidson and Beaver).
-The likelihood is concave in ratings, advantage and log nu together, so the total, with the ratings
-solved anew for every value, falls as its parameter grows: one root, which is bracketed.
+Each parameter makes one expected total equal to the actual one: the advantage the points of white,
+Davidson's nu the number of draws. With the Elo curve and Davidson's model this is maximum
+likelihood for parameters and ratings ([Davidson]_; with an advantage, Davidson and Beaver). The
+likelihood is concave in ratings, advantage and log nu together. So actual minus expected total,
+with the ratings solved for every value of the parameter, falls as the parameter grows: it has one
+root, which is bracketed.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ from equipoise.tournament.equilibrium.newton import surplus
 from equipoise.tournament.equilibrium.solving import Solution, engine_for, renumbered, solve
 from equipoise.tournament.pairs import Pairs
 
-#: Largest advantage of white that is believed, rating points over the scale: 99.98 % of the points
-#: between equals. Where colours cannot be told from ratings the estimate runs away beyond it.
+#: Largest plausible advantage of white, rating points over the scale: 99.98 % of the points between
+#: equals. If colours and ratings cannot be separated, the estimate diverges beyond it.
 LARGEST_ADVANTAGE = 1_500.0
-#: Largest nu that is believed: 99.8 % of the games between equals are drawn.
+#: Largest plausible nu: 99.8 % of the games between equals are drawn.
 LARGEST_NU = 1_000.0
-#: Solves before giving up.
+#: Solutions of the equilibrium before the search fails.
 MAX_SOLVES = 80
-#: Share of a total that may be left.
+#: Accepted error of a total, as a share of the games.
 _TOLERANCE = 1e-10
 
-COLOURS = "must be games of which colours and ratings can be told apart"
+COLOURS = "must be games in which the effect of colours can be separated from ratings"
 DRAWN = "must be known for every game, so that draws can be modelled"
 DECIDED = "must leave some game decided, so that draws can be modelled"
-LIKELY = "must leave draws a finite weight: somebody who draws must lose as well, or a group"
+LIKELY = "must leave draws a finite weight: a player or group with draws must also have a loss"
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Ratings with what was estimated beside them.
+    """Ratings and estimated parameters.
 
-    advantage : rating points of white; nu : of Davidson's model, NaN where draws are not modelled
+    advantage : rating points of white; nu : of Davidson's model, NaN if draws are not modelled
     """
 
     solution: Solution
@@ -54,9 +55,9 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to be solved; see `solving.solve`.
+    """A tournament to solve; see `solving.solve`.
 
-    real : shape (K,), pairs that count for the totals: all but those of a prior
+    real : shape (K,), whether a pair counts for the totals: all except those of a prior
     """
 
     pairs: Pairs
@@ -83,7 +84,7 @@ class Question:
         )
 
     def differences(self, ratings: Floats, advantage: float) -> Floats:
-        """Return what psi is asked for, of every pair."""
+        """Return the argument of psi for every pair."""
         first, second = self.pairs.first, self.pairs.second
         return np.asarray((ratings[first] - ratings[second] + advantage) / self.scale)
 
@@ -96,7 +97,7 @@ def fit(
 ) -> Fit:
     """Return ratings, and the advantage and nu that were given or estimated.
 
-    Raises : InvalidDataError   what is to be estimated cannot be, whatever the ratings
+    Raises : InvalidDataError   a parameter cannot be estimated, whatever the ratings
     Raises : ConvergenceError
     """
     if draws == "davidson":
@@ -107,7 +108,7 @@ def fit(
 
 
 def _with_advantage(question: Question, begin: Fit | None = None) -> Fit:
-    """Return the fit whose advantage makes white's total come out."""
+    """Return the fit whose advantage gives white's total."""
     if begin is None:
         _check_colours(question)
     latest = begin.solution if begin else None
@@ -130,7 +131,7 @@ def _with_advantage(question: Question, begin: Fit | None = None) -> Fit:
 
 
 def _with_draws(question: Question, advantage: float | Literal["estimate"]) -> Fit:
-    """Return the fit whose nu makes the total of draws come out."""
+    """Return the fit whose nu gives the total of draws."""
     real, pairs = question.real, question.pairs
     drawn, games = float(np.sum(pairs.draws[real])), float(np.sum(pairs.weight[real]))
     if math.isnan(drawn):
@@ -166,11 +167,11 @@ def _with_draws(question: Question, advantage: float | Literal["estimate"]) -> F
 
 
 def _check_colours(question: Question) -> None:
-    """Refuse colours that are but another way to say who is stronger.
+    """Refuse colours from which an advantage cannot be separated from ratings.
 
-    That is so where numbers p exist with p(white) - p(black) = 1 in every game, 0 for players who
-    are held: then an advantage can be traded for ratings. The best such p, in the mean of squares,
-    solves a system like that of a step of Newton's method.
+    That is the case if numbers p exist with p(white) - p(black) = 1 in every game and 0 for players
+    who are held: then an advantage is equivalent to other ratings. The best such p, by least
+    squares, solves a system like that of a step of Newton's method.
     """
     played = question.pairs.played(question.players)
     rows = np.flatnonzero(played > 0)
@@ -195,10 +196,10 @@ def _falling_root(
     limits: tuple[float, float],
     tolerance: float,
 ) -> float | None:
-    """Return the root of a falling function, the last place it was asked at; None: beyond limits.
+    """Return the root of a falling function, where it was evaluated last; None: beyond limits.
 
-    Steps outwards until the sign changes; then the secant through both ends, halving the value at
-    an end that stays (Illinois), so that both ends close in.
+    The search steps outwards until the sign changes. Then it uses the secant through both ends, and
+    halves the value at an end that stays (Illinois), so that both ends converge.
     Raises : ConvergenceError
     """
     at, value = first, function(first)
@@ -222,7 +223,7 @@ def _falling_root(
             other = ends[not now]
             ends[not now] = other[0], 0.5 * other[1]
         ends[now] = at, value
-    raise ConvergenceError("what is estimated beside the ratings", MAX_SOLVES, abs(value))
+    raise ConvergenceError("the estimate of advantage or draws", MAX_SOLVES, abs(value))
 
 
 def _refused(field: str, rule: str, got: str) -> InvalidDataError:

@@ -1,13 +1,13 @@
-"""Loops over the games of a large tournament, every player's opponents in one run of memory.
+"""A large tournament as a network: loops over the games, and Laplacian systems on it.
 
-A pair stands in two rows, one for either player, so that a row needs nothing but itself: rows can
-be computed on several threads, and every sum has one order.
+The opponents of a player have consecutive entries. A pair has two entries, one for either player,
+so that a row needs no other row: rows can be computed on several threads, and every sum has one
+order.
 
-Laplacian systems by conjugate gradients, preconditioned by the diagonal or by multigrid.
-
-Networks in which everybody meets everybody, more or less, take some ten iterations. Where players
-meet their like only (by skill, by region), an error can be as wide as the network, and iterations
-grow with its diameter: there algebraic multigrid (pyamg, an optional library) takes over.
+Laplacian systems are solved by conjugate gradients, preconditioned by the diagonal or by multigrid.
+Networks in which players meet opponents of all kinds take about ten iterations. Where players meet
+similar players only (by skill, by region), an error can be as wide as the network, and iterations
+grow with its diameter: then algebraic multigrid (pyamg, an optional library) takes over.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ from equipoise.numeric.normal import erfcx
 from equipoise.numeric.workers import Workers
 from equipoise.tournament.equilibrium.newton import LIMITS, Limits
 
-#: Rows whose opponents are fetched ahead.
+#: Entries by which opponents are fetched ahead.
 AHEAD = 24
+#: Iterations with multigrid after which it is built again for the current matrix.
+_STALE = 40
 _SQRT_HALF = 0.7071067811865476
 _ONE_OVER_SQRT_2PI = 0.3989422804014327
 
 
 class Network(NamedTuple):
-    """Opponents of N players: 2 K entries for K pairs, those of player i from start[i] on.
+    """The opponents of N players: 2 K entries for K pairs, those of player i from start[i] on.
 
-    other : int32, the opponent; side : int8, 1 for the first of the pair, -1 for the second
-    weight : games; points : of the row's player
+    other : the opponent; side : 1 for the first player of the pair, -1 for the second
+    weight : number of games; points : of the player
     """
 
     start: Ints
@@ -49,7 +51,7 @@ class Network(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What is expected of a game: two families of curves.
+    """The curve of expected scores, of one of two families.
 
     normal : False for Elo and Davidson; True for the normal curve
     rate : half the logit, or the normal z, of one rating point
@@ -71,10 +73,10 @@ def elo_chances(t: float, rate: float, nu: float) -> tuple[float, float, float]:
     h = exp(-abs(rate * t))
     drawn = nu * h
     h2 = h * h
-    whole = 1.0 / (1.0 + drawn + h2)
-    strong, weak = (1.0 + 0.5 * drawn) * whole, (h2 + 0.5 * drawn) * whole
+    norm = 1.0 / (1.0 + drawn + h2)
+    strong, weak = (1.0 + 0.5 * drawn) * norm, (h2 + 0.5 * drawn) * norm
     # d psi/d half-logit = 2 win loss + draw (win + loss)/2
-    slope = rate * (2.0 * h2 + 0.5 * drawn * (1.0 + h2)) * (whole * whole)
+    slope = rate * (2.0 * h2 + 0.5 * drawn * (1.0 + h2)) * (norm * norm)
     up = t >= 0.0
     return strong if up else weak, weak if up else strong, slope
 
@@ -94,7 +96,7 @@ def normal_chances(t: float, rate: float) -> tuple[float, float, float]:
 def _differences(
     low: int, high: int, row: int, network: Network, model: Model, x: Floats, out: Floats
 ) -> None:
-    """Write x_i - x_j, with the advantage, of entries low to high, which begin in a row."""
+    """Write x_i - x_j, with the advantage, of entries low:high; the first belongs to `row`."""
     other, side = network.other, network.side
     last = len(other) - 1
     e = low
@@ -108,31 +110,33 @@ def _differences(
 
 
 @inner_kernel
-def _surpluses(
-    low: int,
-    high: int,
+def surpluses(
+    begin: int,
+    size: int,
     network: Network,
     model: Model,
     values: Floats,
-    slopes: NDArray[np.float32],
+    slopes: Floats | NDArray[np.float32],
 ) -> None:
-    """Replace differences by y - w psi(t), and write w psi'(t).
+    """Replace differences t by y - w psi(t), and write w psi'(t) unit, of entries from begin on.
 
-    The former as y psi(-t) - (w - y) psi(t): no cancellation where one of both is nearly certain.
+    The former as y psi(-t) - (w - y) psi(t), which does not cancel if a result is nearly certain.
+
+    values, slopes : the first `size` are those of the entries
     """
     weight, points = network.weight, network.points
     if model.normal:
-        for k in range(high - low):
+        for k in range(size):
             up, down, slope = normal_chances(values[k], model.rate)
-            won = points[low + k]
-            values[k] = won * down - (weight[low + k] - won) * up
-            slopes[low + k] = weight[low + k] * slope * model.unit
+            won = points[begin + k]
+            values[k] = won * down - (weight[begin + k] - won) * up
+            slopes[k] = weight[begin + k] * slope * model.unit
     else:
-        for k in range(high - low):
+        for k in range(size):
             up, down, slope = elo_chances(values[k], model.rate, model.nu)
-            won = points[low + k]
-            values[k] = won * down - (weight[low + k] - won) * up
-            slopes[low + k] = weight[low + k] * slope * model.unit
+            won = points[begin + k]
+            values[k] = won * down - (weight[begin + k] - won) * up
+            slopes[k] = weight[begin + k] * slope * model.unit
 
 
 @inner_kernel
@@ -148,9 +152,12 @@ def evaluate_rows(
 ) -> None:
     """Compute m - E and the Hessian of -P [PRE]_ (4), times model.unit, for some rows.
 
-    x : ratings over the scale; sums : diagonal of the Hessian, m - E; block : scratch
-    Entries are computed in blocks, as vectors, and a block's sums are added to the rows': so long
-    rows are summed in parts, which rounds less.
+    Entries are computed in blocks, as vectors, and the sums of a block are added to the rows. So
+    long rows are summed in parts, which rounds less.
+
+    x : ratings over the scale
+    sums : diagonal of the Hessian, m - E
+    block : working memory
     """
     start, (diagonal, residual) = network.start, sums
     for i in range(low, high):
@@ -161,7 +168,7 @@ def evaluate_rows(
         while start[row + 1] <= begin:
             row += 1
         _differences(begin, end, row, network, model, x, block)
-        _surpluses(begin, end, network, model, block, slopes)
+        surpluses(begin, end - begin, network, model, block, slopes[begin:end])
         e, i = begin, row
         while e < end:
             stop, total, steepness = min(start[i + 1], end), 0.0, 0.0
@@ -185,7 +192,7 @@ def spread_slopes(
     slopes: NDArray[np.float32],
     diagonal: Floats,
 ) -> None:
-    """Take the slopes of pairs, computed elsewhere, to both players' rows."""
+    """Write the slopes of pairs to the rows of both players, and their sums to the diagonal."""
     for i in range(low, high):
         steepness = 0.0
         for e in range(network.start[i], network.start[i + 1]):
@@ -223,7 +230,7 @@ def advance_rows(
     low: int, high: int, length: float, along: tuple[Floats, Floats], inverse: Floats, step: Floats,
     rest: Floats,
 ) -> float:  # fmt: skip
-    """Move step and rest along a direction and its product; return rest . inverse rest."""
+    """Advance step and rest along a direction and its product; return rest . inverse rest."""
     direction, product = along
     total = 0.0
     for i in range(low, high):
@@ -244,7 +251,7 @@ def turn_rows(
 
 @inner_kernel
 def count_entries(first: Ints, second: Ints, start: Ints) -> None:
-    """Write where rows start, into start[row + 1]; to be moved on by `enter_pairs`."""
+    """Write the starts of rows to start[row + 1]; `enter_pairs` advances them to the ends."""
     for p in range(len(first)):
         start[first[p] + 2] += 1
         start[second[p] + 2] += 1
@@ -260,7 +267,7 @@ def enter_pairs(
     start, last = network.start, len(first) - 1
     rows = first if as_first else second
     for p in range(len(first)):
-        # Rows of the second players lie anywhere: where they stand, then what is there.
+        # Rows of the second players are scattered: fetch their starts, then their entries.
         prefetch(start, rows[min(p + AHEAD, last)] + 1)
         soon = min(start[rows[min(p + AHEAD // 2, last)] + 1], 2 * last + 1)
         prefetch(network.other, soon)
@@ -286,14 +293,10 @@ def number_entries(first: Ints, second: Ints, start: Ints, pair_of: NDArray[np.i
         start[first[p]] += 1
 
 
-#: Iterations with multigrid after which it is built anew for the matrix as it is now.
-_STALE = 40
-
-
 class System:
     """The matrix diagonal - slopes, whose diagonal preconditions it.
 
-    inverse : of the diagonal; set to 0 for players who are held at 0
+    inverse : of the diagonal; to be set to 0 for players who are held
     """
 
     def __init__(self, network: Network, slopes: NDArray[np.float32], diagonal: Floats) -> None:
@@ -302,9 +305,9 @@ class System:
 
 
 class Solver:
-    """Solves systems one after the other, and remembers whether they are hard.
+    """Solves systems one after the other, and keeps multigrid once it was needed.
 
-    advice : what would help where one was not solved, "" for nothing
+    advice : added to the message if a system was not solved; may be empty
     """
 
     def __init__(self, workers: Workers, limits: Limits = LIMITS) -> None:
@@ -317,27 +320,27 @@ class Solver:
     def solve(
         self, system: System, right: Floats, forcing: float, limit: int
     ) -> tuple[Floats, int, float]:
-        """Return the solution, iterations and what is left, relative to the right side.
+        """Return the solution, the number of iterations, and the residual over the right side.
 
-        Sizes of residuals are measured as sqrt(r . r/diagonal).
+        Residuals are measured as sqrt(r . r/diagonal).
         """
         found, rest = np.zeros(len(right)), right.copy()
-        whole = math.sqrt(float(np.sum(rest * rest * system.inverse)))
-        if whole == 0.0:
+        initial = _size(rest, system)
+        if initial == 0.0:
             return found, 0, 0.0
-        goal, taken, left = forcing * whole, 0, whole
+        goal, taken, left = forcing * initial, 0, initial
         if self._multigrid is None:
             first = min(limit, self._patience) if self._has_multigrid else limit
             taken, left = self._by_diagonal(system, found, rest, goal, first)
         if left > goal and taken < limit and self._has_multigrid:
             more, left = self._by_multigrid(system, found, rest, goal, limit - taken)
             taken += more
-        return found, taken, left / whole
+        return found, taken, left / initial
 
     def _by_diagonal(
         self, system: System, found: Floats, rest: Floats, goal: float, limit: int
     ) -> tuple[int, float]:
-        """Move found and rest towards the solution; return iterations and what is left."""
+        """Advance found and rest towards the solution; return iterations and the residual."""
         inverse = system.inverse
         direction = inverse * rest
         product = np.empty(len(rest))
@@ -345,10 +348,10 @@ class Solver:
         for taken in range(limit):
             if math.sqrt(size) <= goal:
                 return taken, math.sqrt(size)
-            bend = self._multiply(system, direction, product)
-            if not bend > 0.0:
+            curvature = self._multiply(system, direction, product)
+            if not curvature > 0.0:
                 return taken, math.sqrt(size)
-            length, along = size / bend, (direction, product)
+            length, along = size / curvature, (direction, product)
             advance = partial(_advance, length, along, inverse, found, rest)
             before, size = size, self._summed(len(rest), advance)
             turn = partial(_turn, size / before, inverse, rest, direction)
@@ -358,7 +361,7 @@ class Solver:
     def _by_multigrid(
         self, system: System, found: Floats, rest: Floats, goal: float, limit: int
     ) -> tuple[int, float]:
-        """Do the same with multigrid."""
+        """Do the same as `_by_diagonal` with multigrid."""
         if self._multigrid is None:
             self._multigrid = _multigrid(system)
         taken, left = self._preconditioned(system, found, rest, goal, min(limit, _STALE))
@@ -379,11 +382,11 @@ class Solver:
         for taken in range(limit):
             if left <= goal:
                 return taken, left
-            bend = self._multiply(system, direction, product)
-            if not (bend > 0.0 and size > 0.0):
+            curvature = self._multiply(system, direction, product)
+            if not (curvature > 0.0 and size > 0.0):
                 return taken, left
-            found += size / bend * direction
-            rest -= size / bend * product
+            found += size / curvature * direction
+            rest -= size / curvature * product
             left = _size(rest, system)
             better = self._multigrid(rest)
             before, size = size, float(np.sum(rest * better))

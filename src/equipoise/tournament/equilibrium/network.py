@@ -1,9 +1,10 @@
-"""Newton steps of a large tournament by conjugate gradients, without ever writing down a matrix.
+"""Newton steps of a large tournament by conjugate gradients, without a full matrix.
 
-Rows are computed in chunks of a fixed size, on as many threads as the workers have; parts of sums
-are added in the order of the chunks, so the number of threads never changes a number. Slopes are
-kept in float32: that halves what is read in every iteration, and a slightly other matrix only
-makes a slightly other step towards the same zero of m - E, which is float64 throughout.
+Rows are computed in chunks of a fixed size, on as many threads as the workers have. Parts of sums
+are added in the order of the chunks, so the number of threads never changes a result. Slopes are
+kept in float32, which halves the memory that is read in every iteration. A slightly different
+matrix only makes a slightly different step towards the same zero of m - E, which is float64
+throughout.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from equipoise.tournament.equilibrium.laplacian import (
 from equipoise.tournament.equilibrium.newton import LEAST_SLOPE, LIMITS, Limits, surplus
 from equipoise.tournament.pairs import Pairs
 
-#: Entries computed at once, so few that they stay in the fastest cache.
+#: Entries computed at once, few enough to stay in the fastest cache.
 BLOCK = 512
-#: Relative residual of systems that are solved for their own sake.
+#: Relative residual of systems that are not steps of Newton's method.
 EXACT = 1e-10
 
 
 def model_of(curve: Curve, advantage: float, unit: float = 1.0) -> Model | None:
-    """Return a curve as kernels know it; None: they do not. advantage : over the scale."""
+    """Return a curve as kernels take it; None for other curves. advantage : over the scale."""
     if isinstance(curve, NormalCurve):
         return Model(True, 1.0 / curve.deviation, 0.0, advantage, unit)
     if isinstance(curve, EloCurve | DavidsonCurve):
@@ -65,7 +66,7 @@ def network_of(pairs: Pairs, players: int) -> Network:
 
 
 class _ByPair:
-    """Any curve at all: pair by pair in NumPy.
+    """Evaluates curves that kernels do not know, pair by pair in NumPy.
 
     pair_of : the pair of every entry of the network; steep : slopes of the pairs
     """
@@ -86,7 +87,7 @@ class _ByPair:
 
 
 class NetworkEngine:
-    """A tournament by player; see `newton.Engine`. advantage : over the scale."""
+    """An `Engine` that uses a `Network`. advantage : over the scale."""
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class NetworkEngine:
         self._unit = 2.0 ** -math.frexp(largest)[1]
         self._network = network_of(pairs, players)
         self._model = model_of(curve, advantage, self._unit)
-        # Neither is needed where kernels know the curve.
+        # Needed only if kernels do not know the curve.
         self._by_pair = None if self._model else _ByPair(pairs, curve, advantage, self._network)
         self.slopes = np.zeros(len(self._network.other), dtype=np.float32)
         self.diagonal = np.zeros(players)
@@ -134,12 +135,12 @@ class NetworkEngine:
 
     def step(self, residual: Floats, lift: Floats, forcing: float) -> Floats:
         """Return about (H + lift)^-1 residual, 0 for players who are held."""
-        # One that is cut short is a step all the same.
+        # A solution that stops at the limit is a usable step.
         most = self._limits.iterations
         return self._solve(self._unit * residual, self._unit * lift, forcing, most)
 
     def solve(self, right: Floats) -> Floats:
-        """Return H^+ right up to a constant a component; the Hessian is that of the last place.
+        """Return H^+ right up to a constant for each component; H is that of the last `evaluate`.
 
         right : shape (N,), of sum 0 in every component without held players
         Raises : ConvergenceError

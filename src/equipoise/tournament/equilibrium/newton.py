@@ -1,17 +1,16 @@
 """Newton's method for the equilibrium: the zero of m - E(x), the top of the potential P.
 
 Source: [PRE]_ sec. 3. P is concave, its gradient is m - E, its Hessian (4) is minus the Laplacian
-of the network of games with weights w psi'. So a step solves one Laplacian system; how, is for the
-two engines: `dense` for small tournaments, `network` for large ones.
+of the network of games with weights w psi'. So a step solves one Laplacian system. An `Engine`
+solves it: `DenseEngine` by elimination in NumPy, which has nothing to compile, for small
+tournaments; `NetworkEngine` of `network` for large ones.
 
-What makes it converge from any start:
-- far from the equilibrium psi' may be next to nothing and a step endless. The Hessian's diagonal
-  is lifted so that no player alone would be moved by more than REACH points; the lift vanishes
-  once |m_i - E_i| < REACH H_ii, so the last steps are Newton's own;
-- every component has its own step length: it is shortened until the slope of P along the step
-  has not turned clearly downhill. P is concave, so this needs no value of P.
-
-Newton steps of a small tournament by elimination; plain NumPy, nothing to compile or to load.
+Two rules make it converge from any start:
+- far from the equilibrium psi' may be almost 0 and a step endless. The Hessian's diagonal is
+  lifted so that no player alone would be moved by more than REACH points; the lift is 0 once
+  |m_i - E_i| < REACH H_ii, so the last steps are Newton's own;
+- every component has its own step length, which is shortened until the slope of P along the step
+  is not clearly negative at its end. P is concave, so this needs no value of P.
 """
 
 from __future__ import annotations
@@ -26,26 +25,28 @@ from equipoise.errors import ConvergenceError
 from equipoise.tournament.curves import Curve
 from equipoise.tournament.pairs import Pairs
 
-#: Shortenings of one step.
+#: Largest number of shortenings of one step.
 MAX_SHORTER = 60
-#: Furthest that one step moves a player, rating points over the scale.
+#: Longest move of a player in one step, rating points over the scale.
 REACH = 1000.0
-#: The next step, extrapolated, would move nobody by more points.
+#: Longest move of a player in the next step, extrapolated, when the method ends; points.
 SETTLED = 1e-7
-#: Least relative accuracy that is asked of sums of k games, times the tolerance: 3e-15 k.
+#: Times the tolerance, the error of sums of k games that is always accepted, relative to k: 3e-15.
 _ROUNDING = 3e-6
-#: Steps that may fail to halve what is left before rounding is taken to be the reason.
+#: Steps that fail to halve the residual before rounding is assumed to be the reason.
 _PATIENCE = 3
+#: Keeps the matrix regular where all slopes of a player underflow.
+LEAST_SLOPE = 1e-290
 
 
 class Limits(NamedTuple):
-    """Where one way to solve ends and the next begins; answers are the same but for rounding.
+    """Limits between the ways to solve; they change results by rounding only.
 
-    dense_players : up to so many players with games the matrix is written down
-    steps : of Newton's method; from equal ratings it takes about five, absurd scores some thirty
+    dense_players : up to so many players with games a full matrix is used
+    steps : of Newton's method; from equal ratings it takes about five, extreme scores about thirty
     iterations : of conjugate gradients for one step
-    before_multigrid : iterations after which multigrid is worth being built
-    chunk : rows computed at once by one thread; sums are rounded by it
+    before_multigrid : iterations after which building multigrid is worthwhile
+    chunk : rows computed at once by one thread; the rounding of sums depends on it
     """
 
     dense_players: int = 500
@@ -55,16 +56,16 @@ class Limits(NamedTuple):
     chunk: int = 8_192
 
 
-#: What is used where nothing else is said.
+#: The default limits.
 LIMITS = Limits()
 
 
 class Engine(Protocol):
-    """Computes with one tournament; ratings are over the scale."""
+    """Evaluates and solves the equations of one tournament; ratings are over the scale."""
 
     inner_iterations: int
     diagonal: Floats
-    #: What to say where Newton's method fails, "" for nothing.
+    #: Added to the message if Newton's method fails; may be empty.
     advice: str
 
     def evaluate(self, x: Floats) -> Floats:
@@ -76,9 +77,9 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked.
+    """The problem to solve.
 
-    label : shape (N,), component from 0; everybody played
+    label : shape (N,), component from 0; all players have games
     held : shape (N,), whether a player's rating is given
     played : shape (N,), k; tolerance : of |m - E|
     """
@@ -89,7 +90,7 @@ class Task:
     tolerance: float
 
     def centred(self, x: Floats) -> Floats:
-        """Return ratings less the mean of their component, where nobody in it is held."""
+        """Return ratings minus the mean of their component, unless a player in it is held."""
         size = np.bincount(self.label)
         mean = np.bincount(self.label, x) / np.maximum(size, 1)
         mean[np.bincount(self.label, self.held) > 0] = 0.0
@@ -98,7 +99,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Ratings, what they leave of the equation, and how many times the goal that is."""
+    """Ratings, their residual, and its size in multiples of the goal."""
 
     x: Floats
     residual: Floats
@@ -111,8 +112,8 @@ def maximise(
     """Return where P is greatest, and the number of steps.
 
     The goal is |m - E| <= tolerance min(1, k), or 3e-6 tolerance k for players with so many games
-    that float64 cannot tell more. Where rounding ends the way earlier, tolerance k counts.
-    Raises : ConvergenceError   not even that was reached, or ratings went on drifting apart
+    that float64 has no more digits. If rounding prevents that, tolerance k is accepted.
+    Raises : ConvergenceError   not even that was reached, or ratings kept diverging
     """
     goal = task.tolerance * np.maximum(np.minimum(task.played, 1.0), _ROUNDING * task.played)
     kept = task.tolerance * task.played
@@ -145,7 +146,7 @@ def _place(engine: Engine, task: Task, x: Floats, goal: Floats) -> Place:
 
 
 def _along(engine: Engine, task: Task, here: Place, step: Floats, goal: Floats) -> Place:
-    """Return the place after a step, which is shortened for components where it goes too far."""
+    """Return the place after a step, which is shortened in components where it is too long."""
     label = task.label
     rise = np.bincount(label, here.residual * step)
     noise = 1e-15 * np.bincount(label, task.played * np.abs(step))
@@ -165,15 +166,11 @@ def _along(engine: Engine, task: Task, here: Place, step: Floats, goal: Floats) 
     return there
 
 
-#: Keeps the matrix regular where all slopes of a player underflow.
-LEAST_SLOPE = 1e-290
-
-
 class DenseEngine:
-    """A tournament as a full matrix; see `newton.Engine`.
+    """An `Engine` that uses a full matrix.
 
     held : shape (N,), players whose rating is given
-    label : shape (N,), component; where nobody in it is held, its first player stands still
+    label : shape (N,), component; if no player in it is held, its first player does not move
     advantage : over the scale
     """
 
@@ -205,7 +202,7 @@ class DenseEngine:
         return residual
 
     def step(self, residual: Floats, lift: Floats, forcing: float) -> Floats:
-        """Return (H + lift)^-1 residual, 0 for players who are held or stand still."""
+        """Return (H + lift)^-1 residual, 0 for players who are held or do not move."""
         moving = self._moving
         diagonal = np.maximum(self.diagonal + lift, LEAST_SLOPE)
         matrix = laplacian(self._pairs, self._slope, self._players)[np.ix_(moving, moving)]
@@ -213,16 +210,17 @@ class DenseEngine:
         step = np.zeros(self._players)
         try:
             step[moving] = np.linalg.solve(matrix, residual[moving])
-        except np.linalg.LinAlgError:  # groups so far apart that float64 sees no games between
+        except np.linalg.LinAlgError:  # in float64, groups so different are not connected
             np.fill_diagonal(matrix, diagonal[moving] * (1.0 + 1e-12))
             step[moving] = np.linalg.solve(matrix, residual[moving])
         return step
 
 
 def surplus(pairs: Pairs, curve: Curve, t: Floats) -> Floats:
-    """Return y - w psi(t) of every pair, the points of the first beyond what was expected.
+    """Return y - w psi(t) of every pair: the points of the first minus the expected points.
 
-    As y psi(-t) - (w - y) psi(t), which does not cancel where one of the two is nearly certain.
+    It is computed as y psi(-t) - (w - y) psi(t), which does not cancel if a result is nearly
+    certain.
     """
     lost = pairs.weight - pairs.points
     return np.asarray(pairs.points * curve.expected(-t) - lost * curve.expected(t))

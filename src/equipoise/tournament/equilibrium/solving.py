@@ -1,10 +1,10 @@
-"""The equilibrium of a tournament: ratings at which everybody's expected score is the score made.
+"""The equilibrium of a tournament: ratings at which all expected scores are the actual scores.
 
-Source: [PRE]_. One solve covers any number of components, also thousands of tiny ones.
+Source: [PRE]_. One solution covers any number of components, also thousands of tiny ones.
 
-What is promised of the result: |m_i - E_i| <= 1e-9 k_i. What is aimed at, and reached but for
-rounding in very long sums: |m_i - E_i| <= 1e-9 min(1, k_i) for players of up to 300,000 games,
-3e-15 k_i beyond, and a next step that would move nobody by more than 1e-7 points.
+The result is guaranteed to have |m_i - E_i| <= 1e-9 k_i. The goal, which is missed only by rounding
+in very long sums, is |m_i - E_i| <= 1e-9 min(1, k_i) for players of up to 300,000 games, 3e-15 k_i
+beyond, and a next step that would move no player by more than 1e-7 points.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from equipoise.tournament.equilibrium.newton import (
 )
 from equipoise.tournament.pairs import Pairs
 
-#: Largest scale: Elo's 400 points are the curve's own, and somebody who writes 400 is told.
+#: Range of the scale. The curve has Elo's 400 points already, so a scale of 400 is refused.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 20.0
-#: A gap between groups that is looked into, points over the scale.
+#: A gap between groups that is checked, points over the scale.
 WIDE = 4_000.0
-#: Ratings further apart are no start, points over the scale.
+#: Larger ratings are not used as a start, points over the scale.
 _FURTHEST_START = 10_000.0
-#: Share of draws, so that all won or nearly all won is no endless rating to begin with.
+#: Share of draws that is added to the games of the start, so that its ratings are not endless.
 _SLACK = 0.04
 
 
@@ -42,8 +42,8 @@ _SLACK = 0.04
 class Solution:
     """Ratings in equilibrium, and how they were found.
 
-    ratings : shape (N,), rating points; NaN without games. The mean of a component is 0, or its
-        held players are where they are held
+    ratings : shape (N,), rating points; NaN without games. The mean of a component is 0, unless
+        it has held players, who keep their ratings
     iterations : Newton's; inner_iterations : of conjugate gradients in all of them
     residual : largest |m - E| of players who are not held
     """
@@ -74,13 +74,13 @@ def solve(
     threads: int = 1,
     limits: Limits = LIMITS,
 ) -> Solution:
-    """Return the ratings that predict every score; that there are some is for `graph` to find out.
+    """Return the ratings that predict every score; `existence.graph` finds out if there are any.
 
     component : shape (players,), numbers from 0; -1 for players without games
     scale : beta of [PRE]_ Def. 3, in (0, 20]
     fixed : shape (players,), ratings that are held; NaN for those to be found
     advantage : rating points added to the first of every pair
-    start : shape (players,), where to begin; None: at what scores mean against equals
+    start : shape (players,), start of the search; None: ratings by score against equals
     tolerance : of |m - E|, see the top of the file
     Raises : ConvergenceError
     """
@@ -113,12 +113,12 @@ def solve(
 def _check_gaps(
     pairs: Pairs, curve: Curve, advantage: float, x: Floats, label: Ints, steps: int
 ) -> None:
-    """Raise ConvergenceError where groups are far apart and the games between them do not say so.
+    """Raise ConvergenceError if a wide gap between groups does not agree with the games across it.
 
-    Across a wide gap a player's own sum is blind to what was scored: 1e-13 of a game drowns in the
-    rounding of the others. The games across it, on their own, are not.
+    A player's own sum does not show what was scored across a wide gap: 1e-13 of a game is lost in
+    the rounding of the other games. The sum of the games across the gap shows it.
 
-    x : 0 in components where somebody is held, and sums across a gap need not come out
+    x : 0 in components with held players, in which sums across a gap need not agree
     """
     if np.max(x, initial=0.0) - np.min(x, initial=0.0) < WIDE:
         return
@@ -139,7 +139,7 @@ def _check_gaps(
 
 
 def renumbered(pairs: Pairs, rows: Ints, players: int) -> Pairs:
-    """Return the pairs with players numbered as in `rows`, which holds all who played."""
+    """Return the pairs with players numbered as in `rows`, which has all players with games."""
     number = np.full(players, -1, dtype=np.int64)
     number[rows] = np.arange(len(rows))
     return pairs._replace(first=number[pairs.first], second=number[pairs.second])
@@ -157,7 +157,8 @@ def engine_for(
 ) -> Iterator[Engine]:
     """Give the engine that suits a tournament's size, with its threads.
 
-    label : component, from 0; everybody played. advantage : over the scale
+    label : component, from 0; all players have games
+    advantage : over the scale
     """
     if len(label) <= limits.dense_players:
         yield DenseEngine(pairs, curve, advantage, held, label)
@@ -170,23 +171,25 @@ def engine_for(
 
 
 def against_equals(played: Floats, scored: Floats, slack: float = 0.0) -> Floats:
-    """Return what scores mean against equals on the Elo curve, rating points over the scale.
+    """Return ratings by score against equals on the Elo curve, rating points over the scale.
 
-    A place to begin with any curve. slack : share of the games to be added as draws
+    They are a start for any curve.
+
+    slack : share of the games that is added as draws
     """
     more = 0.5 * slack * played + 1e-300
     return np.asarray(np.log((scored + more) / (played - scored + more)) / ELO_RATE)
 
 
 def _origin(given: Floats, held: Flags, label: Ints) -> Floats:
-    """Return the mean of the component's held players, 0 where nobody is held."""
+    """Return the mean rating of the component's held players, 0 without held players."""
     count = np.bincount(label, held)
     total = np.bincount(label, np.where(held, given, 0.0))
     return np.asarray((total / np.maximum(count, 1.0))[label], dtype=np.float64)
 
 
 def _usable(place: Floats, held: Flags, label: Ints) -> Floats:
-    """Return where to begin: 0 for those of whom nothing is known, and in senseless places."""
+    """Return the start of the search: 0 for unknown and for excessive ratings."""
     place = np.where(np.isnan(place), 0.0, place)
     size = np.bincount(label)
     place -= np.where(

@@ -1,4 +1,4 @@
-"""How sure the ratings of an equilibrium are: errors, covariances, who is better than whom.
+"""Uncertainty of the ratings of an equilibrium: errors, covariances, superiority.
 
 The ratings solve m - E(x) = 0, so to first order x - x_true = H^+ (m - E), with the Hessian
 H = sum w psi' L / beta of -P ([PRE]_ (4); L is the Laplacian of one game). m varies by
@@ -13,13 +13,13 @@ from the scores s of the results, of weight w, as the solution in (0, 1] of
     sum w (s - E)^2 + 1/4 = phi (sum E (1 - E) (1 - h)/(1 - phi h) + 1/4).
 
 h is the leverage of a result: ratings that are fitted to it make its residual smaller by 1 - h, and
-E (1 - E), on average, by 1 - phi h. Results with h = 1 are left out, as they are always fitted. The
-1/4 is one more game between equals, a coin: it keeps phi above 0 where all games are drawn, and at
-1 where no result can differ from what the ratings expect. Phi is never above 1: where results
-differ more than those of coins, the ratings do not explain them, and the covariance stays as it is.
+E (1 - E), on average, by 1 - phi h. Results with h = 1 are left out: they are always fitted. The
+1/4 is one more game between equals, a coin: it keeps phi above 0 if all games are drawn, and at
+1 if no result can differ from what the ratings expect. Phi is never above 1: if results differ more
+than those of coins, the ratings do not explain them, and the covariance is not changed.
 
-Deviations are relative to the mean of the component, or to the players who are held. Advantage of
-colours and draw parameter count as known.
+Errors are relative to the mean of the component, or to the held players. Advantage of colours and
+draw parameter count as known.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from equipoise.tournament.equilibrium.network import NetworkEngine
 
 #: Up to so many players of a component the matrix is inverted: some seconds, half a gigabyte.
-#: In larger ones a system is solved for every player that is asked for.
+#: In larger components a system is solved for every requested player.
 DENSE_PLAYERS = 3_000
-#: How much more one pair may tell than another: beyond, elimination loses the digits of the latter,
-#: and no error is better than a wrong one.
+#: Largest ratio of the stiffness of two pairs. Beyond, elimination loses the digits of the weaker
+#: one, and errors are NaN instead of wrong.
 MOST_UNEVEN = 1e11
 #: Variance of the game that is added to estimate the dispersion: a coin between equals.
 _COIN = 0.25
@@ -59,7 +59,7 @@ _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 def player_rows(rows: object, players: int) -> Ints:
-    """Return rows of players as an array. Raises : InvalidParameterError where they are none."""
+    """Return rows of players as an array. Raises : InvalidParameterError if they are not rows."""
     found: Ints = as_array("rows", rows, np.int64)
     fits = found.ndim == 1 and bool(np.all((found >= 0) & (found < players)))
     rule = f"rows of players, from 0 to {players - 1}, not ids"
@@ -68,7 +68,7 @@ def player_rows(rows: object, players: int) -> Ints:
 
 
 class Uncertainty:
-    """Of the ratings of an equilibrium, on demand."""
+    """Errors, covariances and superiority of the ratings of an equilibrium, on demand."""
 
     def __init__(
         self,
@@ -84,9 +84,9 @@ class Uncertainty:
         threads: int = 1,
         dense_players: int = DENSE_PLAYERS,
     ) -> None:
-        """Keep what is needed.
+        """Keep the equilibrium; nothing is computed yet.
 
-        games : the results that the dispersion is estimated from; None: it is 1. It is also 1 with
+        games : results from which the dispersion is estimated; None: it is 1. It is also 1 with
             Davidson's curve, which models draws
         ratings : shape (N,), the equilibrium, NaN for players without
         component : shape (N,), from 0; -1 for players without games
@@ -106,7 +106,7 @@ class Uncertainty:
     def errors(self, rows: Ints | None = None) -> Floats:
         """Return standard errors, rating points; 0 for players who are held.
 
-        rows : players asked for; None: all N, NaN in components of more than 3,000 players
+        rows : requested players; None: all N, NaN in components of more than 3,000 players
         Raises : ConvergenceError
         """
         players = len(self._ratings)
@@ -135,9 +135,9 @@ class Uncertainty:
         return found
 
     def dispersion(self, row: int) -> float:
-        """Return how much scores vary in a player's component, in coins: above 0, at most 1.
+        """Return the dispersion of scores in a player's component: above 0, at most 1.
 
-        NaN without a rating, and where errors are. Raises : ConvergenceError
+        NaN without a rating, and where errors are NaN. Raises : ConvergenceError
         """
         for number, _ in self._grouped(player_rows([row], len(self._ratings))):
             self._covariance(number, np.array([row]))
@@ -217,7 +217,7 @@ class Uncertainty:
         if np.any(held):
             inverse[np.ix_(free, free)] = np.linalg.inv(hessian[np.ix_(free, free)])
         else:
-            # Lifting the constants off 0 makes the matrix regular; then they are taken out again.
+            # Adding a constant makes the matrix regular; its inverse is then subtracted again.
             lift = max(float(np.mean(np.diag(hessian))), LEAST_SLOPE) / size
             inverse[:] = np.linalg.inv(hessian + lift) - 1.0 / (lift * size * size)
         own = np.diag(inverse)
@@ -275,8 +275,8 @@ class Uncertainty:
         size, held = len(members), self._held[members]
         columns = np.zeros((size, len(at)))
         stiffness = pairs.weight * self._curve.slope(t)
-        # Each of the two players hangs on all opponents together, as if those stood still: what
-        # the inverse gives up to a share of one over the games of a player.
+        # As if the opponents of each of the two players were held: it equals what the inverse gives
+        # up to a share of one over the games of a player.
         own = np.where(held, 0.0, 1.0 / pairs.summed(stiffness, stiffness, size))
         factor = self._scale**2 * self._dispersion(number, members, lambda i, j: own[i] + own[j])
         with Workers(self._threads) as workers:

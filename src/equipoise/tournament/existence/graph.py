@@ -1,14 +1,15 @@
-"""Whether finite performance ratings exist, and what stands in their way where they do not.
+"""Whether finite performance ratings exist, and which sweeps prevent them.
 
 Source: [PRE]_ sec. 3: Assumption 1 (irreducibility), Assumption 2 (non-dominance), Theorems 1 and
-2; READINGS C3. Put an arc from i to j where i took points off j. A set S sweeps the rest of its
+2; READINGS C3. Take an arc from i to j if i took points off j. A set S sweeps the rest of its
 component exactly if no arc leads into S, so non-dominance holds exactly if every weakly connected
-component is strongly connected. Where it is not, its strongly connected classes are partially
-ordered by who swept whom.
+component is strongly connected. If a component is not, its strongly connected classes are partially
+ordered by sweeps.
 
-Departures: none in substance. The document asks about every subset of players; here the answer
-takes time and memory in proportion to players and pairs: up to 10 bytes a pair besides the pairs
-themselves, 26 with contracted players, 100 a player, and 50 a pair of players in different classes.
+Departures: none in substance. The document's condition is about every subset of players; here it
+is decided in time and memory proportional to players and pairs: up to 10 bytes a pair in addition
+to the pairs, 26 with contracted players, 100 a player, and 50 a pair of players in different
+classes.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from equipoise.errors import Sweep, require
 from equipoise.numeric.graph import PLAIN_LIMIT, components_and_classes
 from equipoise.tournament.pairs import Pairs
 
-Standing: TypeAlias = Literal["same", "above", "below", "incomparable"]
+Relation: TypeAlias = Literal["same", "above", "below", "incomparable"]
 
-#: `PLAIN_LIMIT` for more than 500 players, whose ratings are computed by compiled code anyway.
+#: `PLAIN_LIMIT` for more than 500 players, whose ratings are computed by compiled code in any case.
 PLAIN_LIMIT_OF_MANY = 20_000
-#: Classes up to which who is above whom is kept as a matrix.
+#: Up to so many classes the partial order is kept as a matrix.
 MATRIX_LIMIT = 2_000
 
 
@@ -73,17 +74,17 @@ class Existence:
         """Return every sweep between two classes, in the order of `above` and `below`.
 
         player_ids : shape (N,)
-        differences : shape (A,), of the levels of the classes (`sweep_bounds`); None: not asked for
+        differences : shape (A,), of the levels of the classes (`sweep_bounds`); None: NaN
         """
         named = [tuple(ids) for ids in self._ids_by_class(player_ids)]
         least = np.full(len(self.games), np.nan) if differences is None else differences
         rows = zip(self.above, self.below, self.games.tolist(), least.tolist(), strict=True)
         return tuple(Sweep(named[a], named[b], games, by) for a, b, games, by in rows)
 
-    def standing(self, a: int, b: int, *, matrix_limit: int = MATRIX_LIMIT) -> Standing:
-        """Return how class a stands to class b: through any chain of sweeps, not only directly.
+    def relation(self, a: int, b: int, *, matrix_limit: int = MATRIX_LIMIT) -> Relation:
+        """Return the relation of class a to class b by chains of sweeps.
 
-        matrix_limit : more classes are searched, where fewer are looked up in a matrix
+        matrix_limit : up to so many classes the relation is looked up in a matrix, else searched
         """
         if a == b:
             return "same"
@@ -97,18 +98,18 @@ class Existence:
         return "above" if a == upper else "below"
 
     def incomparable_pairs(self) -> Ints:
-        """Return the classes a < b of one component neither of which is above the other, (P, 2).
+        """Return the pairs of classes a < b of one component that cannot be compared, (P, 2).
 
-        Of up to `MATRIX_LIMIT` classes, as there are half their square in the worst case.
+        For up to `MATRIX_LIMIT` classes, because there may be half their square.
         """
         require(self.classes <= MATRIX_LIMIT, "classes", f"at most {MATRIX_LIMIT}", self.classes)
         rows, start = self._by_class
         component = self.component[rows[start[:-1]]]
-        apart = (component[:, None] == component) & ~self._reach
-        return np.argwhere(np.triu(apart, 1)).astype(np.int64)
+        incomparable = (component[:, None] == component) & ~self._reach
+        return np.argwhere(np.triu(incomparable, 1)).astype(np.int64)
 
     def _leads_to(self, upper: int, lower: int) -> bool:
-        """Return whether a chain of sweeps leads from one class to another: one look at each."""
+        """Return whether a chain of sweeps leads from one class to another, in one pass."""
         between = (self.above >= upper) & (self.below <= lower)
         reached = {upper}
         # In this order all sweeps of a class come before those by it.
@@ -120,7 +121,7 @@ class Existence:
 
     @cached_property
     def _reach(self) -> Flags:
-        """Whether class a is class b or stands above it, shape (classes, classes)."""
+        """Whether class a is class b or above it, shape (classes, classes)."""
         reached = np.eye(self.classes, dtype=np.bool_)
         start = np.searchsorted(self.above, np.arange(self.classes + 1))
         for number in range(self.classes - 1, -1, -1):
@@ -146,11 +147,11 @@ def existence(
 ) -> Existence:
     """Return whether finite ratings exist: [PRE]_ Theorem 1, with the classes and sweeps.
 
-    pairs : who met whom; a player took points off another if they are above 0, however few
+    pairs : of the tournament; any points above 0 count as taking points off the opponent
     players : N
     contracted : rows of players whose ratings are given. They count as one node of the graph: a
-        sweep between them is no obstacle, and components that hold some of them are one
-    plain : without compiled code; None: where that is faster. The answer is the same
+        sweep between them is allowed, and components with some of them are one
+    plain : without compiled code; None: if that is faster. The result is the same
     """
     node = _nodes(pairs, players, contracted)
     if node is not None:

@@ -1,7 +1,7 @@
-"""Why a tournament has no finite performance ratings, in sentences for whoever organised it.
+"""Why a tournament has no finite performance ratings, in sentences for its organiser.
 
-Players are called by their ids. Nothing is computed here that `graph` does not know. However large
-the tournament, the report stays short: what is not shown is counted.
+Players are named by their ids. The report only words what `graph` has found. It stays short for
+every size of tournament: what is not shown is counted.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _Name: TypeAlias = Callable[[int], str]
 def explain(
     existence: Existence, player_ids: Ids, *, most_ordered: int = MATRIX_LIMIT
 ) -> list[str]:
-    """Return what stands in the way of finite ratings, one sentence an entry.
+    """Return why finite ratings exist or not, one sentence an element.
 
     player_ids : shape (N,)
-    most_ordered : of more classes than this it is not said which can be compared
+    most_ordered : with more classes than this, the report does not list which can be compared
     Returns : whether ratings exist; groups that never met; who won or lost every game, and which
         groups took every point of which; who cannot be compared; who played no games
     """
@@ -77,7 +77,7 @@ def _components(existence: Existence, player_ids: Ids) -> Iterator[str]:
 
 
 def _sweeps(existence: Existence, name: _Name) -> Iterator[str]:
-    """Yield who won or lost every game, then the sweeps that this does not tell."""
+    """Yield the players who won or lost every game, then the other sweeps."""
     above, below, games = existence.above, existence.below, existence.games
     won = np.bincount(above, games, existence.classes)
     lost = np.bincount(below, games, existence.classes)
@@ -96,7 +96,7 @@ def _sweeps(existence: Existence, name: _Name) -> Iterator[str]:
 def _extreme(existence: Existence) -> Flags:
     """Return which classes are one player who won, or lost, every game: (classes,).
 
-    Not two players who met nobody else: their sweep is one sentence, not two.
+    Two players who met no others are not included: their sweep is one sentence, not two.
     """
     above, below, classes = existence.above, existence.below, existence.classes
     over, under = np.bincount(above, None, classes), np.bincount(below, None, classes)
@@ -109,27 +109,27 @@ def _extreme(existence: Existence) -> Flags:
 
 
 def _order(existence: Existence, name: _Name, most: int) -> Iterator[str]:
-    """Yield the order that sweeps put groups into, or who cannot be compared."""
+    """Yield the order of groups by sweeps, or which of them cannot be compared."""
     classes = existence.classes
     if existence.exists:
         return
     if classes > most:
         yield f"There are {classes} groups, too many to list which can be compared."
         return
-    apart = existence.incomparable_pairs()
-    for a, b in apart[:SHOWN_GROUPS].tolist():
+    pairs = existence.incomparable_pairs()
+    for a, b in pairs[:SHOWN_GROUPS].tolist():
         yield _sentence(f"{name(a)} cannot be placed above or below {name(b)}")
-    if len(apart) > SHOWN_GROUPS:
-        more = _counted(len(apart) - SHOWN_GROUPS, "more pair")
+    if len(pairs) > SHOWN_GROUPS:
+        more = _counted(len(pairs) - SHOWN_GROUPS, "more pair")
         yield f"The same holds for {more} of players or groups."
-    if not len(apart) and existence.components == 1 and classes > 2:
+    if not len(pairs) and existence.components == 1 and classes > 2:
         shown = [name(one) for one in range(min(classes, SHOWN_GROUPS))]
         rest = _and_more(classes - len(shown), "; then")
         yield f"From the top down: {'; then '.join(shown)}{rest}."
 
 
 def named(player_ids: Ids, rows: Ints) -> str:
-    """Return players as text: by name, or, where they are many, their number and the first.
+    """Return players as text: their names, or, for many, their number and the first names.
 
     rows : at least one
     """
@@ -143,7 +143,7 @@ def named(player_ids: Ids, rows: Ints) -> str:
 
 
 def _sentence(text: str) -> str:
-    # Only our own words get a capital; a name stays as it is written.
+    # Only our own words get a capital; names are not changed.
     return f"A{text[1:]}." if text.startswith("a group of ") else f"{text}."
 
 

@@ -1,19 +1,20 @@
-"""How far apart a sweep puts two classes at least, and what follows for each player.
+"""The smallest difference of two classes that a sweep implies, and the bounds for each player.
 
-Source: READINGS C3. A sweep has no finite rating difference, but it bounds one from below. Let
-class a have taken all points of class b, let x be everyone's rating within his class, from its
-mean, and d the level of a less that of b. The probability of the sweep,
+Source: READINGS C3. A sweep has no finite rating difference, but it gives a lower bound. Let class
+a have taken all points of class b, let x be every player's rating relative to the mean of the
+class, and d the level of a minus that of b. The probability of the sweep,
 
     prod over the games of psi((x_i - x_j + d)/beta)^w,    i in a, j in b
 
-grows with d from 0 to 1. Below the d at which it is 1 - confidence, such a sweep was unlikely.
+grows with d from 0 to 1. The bound is the d at which it is 1 - confidence: with a smaller d such a
+sweep was improbable.
 
-For players: one whose class swept a class of known level m_b is at least his own position in his
-class plus m_b + d; one whose class was swept by a class of level m_a is at most his own position
-plus m_a - d. A bound uses one sweep, each at the confidence given, and takes the ratings within
-classes as exact. It is on the scale on which the other class has its level. Example: a player who
-lost all nine games of a Swiss has the upper bound u at which losing them has probability
-1 - confidence: prod psi((x_j - u)/beta) = 1 - confidence over his opponents' ratings x_j.
+The rating of a player whose class swept a class of known level m_b is at least the player's
+position in the class plus m_b + d. If the class was swept by a class of level m_a, the rating is at
+most the position plus m_a - d. A bound uses one sweep, at the given confidence, and takes the
+ratings within classes as exact. It is on the scale of the other class's level. Example: a player
+who lost all nine games of a Swiss has the upper bound u at which losing them has probability
+1 - confidence: prod psi((x_j - u)/beta) = 1 - confidence over the opponents' ratings x_j.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ from equipoise.tournament.pairs import Pairs
 
 #: Width of the last bracket of a difference, rating points.
 TOLERANCE = 1e-9
-#: The bracket starts 1 scale to either side and grows so many times as wide, up to so often.
+#: The bracket starts with 1 scale to either side and is multiplied by WIDER, up to MAX_WIDENINGS
+#: times.
 WIDER, MAX_WIDENINGS = 8.0, 40
-#: More halvings than lie between two such ends and the tolerance.
+#: More halvings than are needed from the widest bracket to the tolerance.
 MAX_STEPS = 200
 
 _Falling: TypeAlias = Callable[[Floats], Floats]
@@ -50,7 +52,7 @@ def sweep_differences(
 ) -> Floats:
     """Return the difference of levels for every sweep, in the order of `existence.above`.
 
-    ratings : shape (N,), within classes: their level plays no part. NaN in a class of one is 0
+    ratings : shape (N,), within classes: their levels have no effect. NaN in a class of one is 0
     Returns : shape (A,), rating points; NaN where a rating within one of the classes is missing
     Raises : ConvergenceError   the curve does not lead from 0 to 1
     """
@@ -76,7 +78,7 @@ def one_sided_bounds(
     scale: float,
     confidence: float,
 ) -> tuple[Floats, Floats]:
-    """Return (lower, upper), the bounds of every player that sweeps give; NaN where none does.
+    """Return (lower, upper), the bounds of every player by sweeps; NaN without a bound.
 
     class_rating : shape (N,), ratings of classes solved by themselves; NaN where the level of a
         class is unknown, as that of every class of one
@@ -87,7 +89,7 @@ def one_sided_bounds(
     by = sweep_differences(existence, pairs, class_rating, curve, scale, confidence)
     level = class_levels(existence, class_rating)
     lower, upper = np.full((2, existence.classes), np.nan)
-    # fmax and fmin pass over NaN, which stands for "no bound" on either side.
+    # fmax and fmin ignore NaN, which means "no bound".
     np.fmax.at(lower, existence.above, level[existence.below] + by)
     np.fmin.at(upper, existence.below, level[existence.above] - by)
     position = positions(existence, class_rating)
@@ -105,7 +107,7 @@ def class_levels(existence: Existence, ratings: Floats) -> Floats:
 
 
 def positions(existence: Existence, ratings: Floats) -> Floats:
-    """Return every player's rating from the mean of his class, (N,); in a class of one 0."""
+    """Return every player's rating relative to the mean of the class, (N,); 0 in a class of one."""
     played = existence.class_of >= 0
     out = np.full(len(played), np.nan)
     number = existence.class_of[played]
@@ -127,7 +129,7 @@ def differences(
 ) -> Floats:
     """Return the d at which winning all games of a sweep has probability 1 - confidence.
 
-    gaps : shape (K,), rating of the winner less that of the loser, each within his class
+    gaps : shape (K,), rating of the winner minus that of the loser, each within the class
     weight : shape (K,), number of games
     group : shape (K,), the sweep, from 0 to groups - 1; each has at least one game
     scale : beta, above 0
@@ -142,9 +144,9 @@ def differences(
     centre = -np.bincount(group, weight * gaps, groups) / total
 
     def surprise(d: Floats) -> Floats:
-        """Return ln(-ln probability) less what is wanted: falls as d grows, nearly in a line."""
+        """Return ln(-ln probability) minus the wanted value; it falls almost linearly with d."""
         t = (gaps + d[group]) / scale
-        # 1 - psi(t) = psi(-t): exact where psi(t) is 1 but for the last digits.
+        # 1 - psi(t) = psi(-t), which keeps its digits where psi(t) is nearly 1.
         with np.errstate(divide="ignore", invalid="ignore"):
             rare = curve.expected(-np.abs(t))
             terms = np.where(t < 0.0, np.log(rare), np.log1p(-rare))
@@ -155,7 +157,7 @@ def differences(
 
 
 def _bracketed(falling: _Falling, centre: Floats, scale: float) -> tuple[Floats, Floats]:
-    """Return (low, high) around the zero of every group, by going out farther each time."""
+    """Return (low, high) around the zero of every group, by widening the bracket."""
     reach = scale
     low, high = centre - reach, centre + reach
     for _ in range(MAX_WIDENINGS):
@@ -172,9 +174,9 @@ def _root(falling: _Falling, low: Floats, high: Floats, max_steps: int) -> Float
     """Return the zero of every group between low and high.
 
     Chandrupatla (1997): a parabola through three points where it is certain to be monotone between
-    them, halving elsewhere. `new` and `end` stay around the zero, `old` was let go last.
+    them, halving elsewhere. `new` and `end` bracket the zero, `old` was dropped last.
     """
-    # A bracket cannot become narrower than the numbers lie apart.
+    # A bracket cannot become narrower than the spacing of the numbers.
     width = np.maximum(TOLERANCE, 8.0 * np.spacing(np.fmax(np.abs(low), np.abs(high))))
     new, end, old = low, high, high
     at_new, at_end, at_old = falling(low), falling(high), np.full(len(low), np.nan)
@@ -189,7 +191,7 @@ def _root(falling: _Falling, low: Floats, high: Floats, max_steps: int) -> Float
         gap = np.abs(end - new)
         if not ((gap > width) & (at_new != 0.0)).any():
             return np.where(np.abs(at_new) < np.abs(at_end), new, end)
-        with np.errstate(all="ignore"):  # a share that is not a number is not taken
+        with np.errstate(all="ignore"):  # a share that is NaN is not used
             share = _share((new, at_new), (end, at_end), (old, at_old))
             least = np.fmin(0.5 * width / gap, 0.5)
         share = np.clip(share, least, 1.0 - least)
@@ -200,7 +202,7 @@ _Point: TypeAlias = tuple[Floats, Floats]
 
 
 def _share(new: _Point, end: _Point, old: _Point) -> Floats:
-    """Return where from `new` (0) to `end` (1) the zero is to be looked for."""
+    """Return the next point to evaluate, from `new` (0) to `end` (1)."""
     (x1, f1), (x2, f2), (x3, f3) = new, end, old
     across, up = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
     certain = (up * up < across) & ((1.0 - up) ** 2 < 1.0 - across)
