@@ -336,7 +336,7 @@ def test_wrong_usage_is_explained(
         ("a,1,1,p,,\nb,1,1,p,,\nc,1,1,p,,\nd,1,1,,,\n", "party 'p' has 3 players, but the largest"),
         (
             "".join(f"{i},1500,80,,red,\n" for i in range(23)) + "x,1500,80,,,\n",
-            "23 players are locked to team 'red', but the largest of 2 teams of 24 players has 12",
+            "23 players are locked to team 'red', but the largest team has 12 places",
         ),
     ],
 )
