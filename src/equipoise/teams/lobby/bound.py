@@ -181,11 +181,11 @@ def _distance(one: Range, other: Range, root: bool) -> float:
 
 def _groups(task: Task, units: Units, largest: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield groups of units that are certainly in different teams, the smaller groups first."""
-    apart = set(units.separated)
+    separated = set(units.separated)
 
     def different(one: int, other: int) -> bool:
         too_large = int(units.size[one] + units.size[other]) > task.largest
-        return too_large or (min(one, other), max(one, other)) in apart
+        return too_large or (min(one, other), max(one, other)) in separated
 
     for count in range(1, min(len(largest), task.teams) + 1):
         for group in itertools.combinations(largest, count):

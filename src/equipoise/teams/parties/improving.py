@@ -129,11 +129,11 @@ class _TeamArrays:
         )
         at = np.sort(np.argsort(-far, kind="stable")[:_MOST_TEAMS])
         there, means = there[at], means[at]
-        apart = np.abs(np.subtract.outer(means, means)) + 1e3 * self._spread() * np.abs(
+        difference = np.abs(np.subtract.outer(means, means)) + 1e3 * self._spread() * np.abs(
             np.subtract.outer(self.counts[there], self.counts[there])
         )
         one, other = np.triu_indices(len(there), 1)
-        order = np.argsort(-apart[one, other], kind="stable")[:most]
+        order = np.argsort(-difference[one, other], kind="stable")[:most]
         return list(zip(there[one[order]].tolist(), there[other[order]].tolist(), strict=True))
 
     def _spread(self) -> float:

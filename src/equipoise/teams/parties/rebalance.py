@@ -37,7 +37,7 @@ COMBINED = 12
 
 
 def chosen_method(request: RebalanceRequest) -> tuple[Method, str]:
-    """Return the method that a request asks for, and why."""
+    """Return the method for a request, and the reason."""
     rules = request.ruleset
     if not rules.rebalance_enable:
         return "vertical", (
