@@ -120,14 +120,14 @@ def test_parameters_that_need_times_are_refused_where_there_are_none() -> None:
 
 
 def test_a_solver_that_does_not_converge_is_a_failed_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = tuning.Replaying
+    real = tuning.SystemPredictor
 
     def failing(system: Elo, *others: object) -> object:
         if system.k == 7:
             raise ConvergenceError("the equation", 100, 0.5)
         return real(system, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tuning, "Replaying", failing)
+    monkeypatch.setattr(tuning, "SystemPredictor", failing)
     found = tune(Elo(), contests(), {"k": (7.0, 20.0)}, min_history=2)
     assert [trial.status for trial in found.trials] == ["failed", "done"]
     assert "did not converge in 100 iterations" in found.trials[0].reason
