@@ -148,7 +148,7 @@ def test_what_cannot_be_searched_on_is_refused_before_any_trial() -> None:
         team=np.array([0, 1]),
         rank=np.array([0, 0]),
     )
-    with pytest.raises(InvalidDataError, match="says anything of pair_inversion"):
+    with pytest.raises(InvalidDataError, match="has a value of pair_inversion"):
         tune(Elo(), duel, GRID, min_history=0)
     assert tune(Elo(), duel, GRID, metric="brier", min_history=0).matches == 1
 
@@ -160,7 +160,7 @@ def test_what_cannot_be_searched_on_is_refused_before_any_trial() -> None:
         ({"k": ()}, None, "at least one value"),
         ({"k": (1, 2, 1)}, None, "every value once"),
         ({"k": ("fast",)}, None, "must be a number"),
-        ({"k": Range(low=1, high=2)}, None, "say how many trials"),
+        ({"k": Range(low=1, high=2)}, None, "give a number of trials"),
         ({"k": (1, 2)}, 5, "k has none"),
         ({"k": Range(low=1, high=2)}, 0, "trials"),
         ({}, None, "at least one parameter"),
