@@ -1,12 +1,12 @@
-"""Checks what public functions are given against their annotations.
+"""Checks of the arguments of public functions against their annotations.
 
 `checks_arguments` reads the annotations of a function, `check_fields` those of a dataclass. Both
 raise InvalidParameterError, which says what was expected, before anything is computed. They check
-types: that a number is a number, a list a list, and an object an instance of the right class, not
-the class itself. The function checks ranges with `errors.require`.
+types: that a number is a number, a list is a list, and an object is an instance of the right class
+and not the class itself. Functions check ranges with `errors.require`.
 
 Three rules go beyond the annotations: True and False are not numbers, NaN is not a number, and text
-is not a list, although Python can iterate over its letters.
+is not a list, although Python can iterate over its characters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from equipoise.errors import InvalidParameterError
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-#: What is expected, for classes whose names alone do not tell.
+#: Descriptions of expected values, for classes whose name is not enough.
 _NAMES: dict[str, str] = {
     "DataFrame": "a Polars DataFrame",
     "Generator": "a random generator, such as numpy.random.default_rng(0)",
@@ -57,10 +57,10 @@ _SHOWN = 60
 
 
 def checks_arguments(*own: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Return a decorator for functions that are to check their arguments first.
+    """Return a decorator that checks the arguments of a function first.
 
-    own : arguments whose values the function checks itself: here only their kind is looked at, not
-        which word or number it is and not what a list is of
+    own : arguments whose values the function checks itself; the decorator checks only their kind,
+        not which word or number they are, and not the elements of a list
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -86,9 +86,9 @@ def checks_arguments(*own: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]
 
 
 def check_fields(instance: Any, *names: str) -> None:
-    """Check the kinds of a dataclass's fields against their annotations; their values are its own.
+    """Check the kinds of a dataclass's fields against their annotations, but not their values.
 
-    names : the fields to check; none named: all
+    names : the fields to check; without names, all
     Raises : InvalidParameterError
     """
     kind: Any = type(instance)
@@ -100,12 +100,12 @@ def check_fields(instance: Any, *names: str) -> None:
 def check_values(
     hints: Mapping[str, Any], values: Mapping[str, object], own: Collection[str] = ()
 ) -> None:
-    """Check named values against what is expected of each; of those in `own` only the kind.
+    """Check named values against their annotations; for names in `own` only the kind.
 
     Raises : InvalidParameterError
     """
     for name, value in values.items():
-        # The usual case, quickly: the very type, and not NaN.
+        # The usual case, fast: exactly this type, and not NaN.
         kind = type(value)
         if name not in hints or (kind is hints[name] and kind in _PLURALS and value == value):
             continue
@@ -115,9 +115,9 @@ def check_values(
 
 
 def as_array(name: str, values: object, dtype: type[np.generic]) -> Any:
-    """Return numbers, in whatever they come, as an array of its own.
+    """Return numbers of any sequence or array as a new array.
 
-    Raises : InvalidParameterError where they are no numbers, or not whole for a dtype that is
+    Raises : InvalidParameterError where they are not numbers, or not whole for an integer dtype
     """
     rule = "whole numbers" if issubclass(dtype, np.integer) else "numbers"
     try:
@@ -126,8 +126,8 @@ def as_array(name: str, values: object, dtype: type[np.generic]) -> Any:
     except (TypeError, ValueError, OverflowError):
         got = _got(Any, values)
         raise InvalidParameterError(f"{name} must be an array of {rule}; got {got}") from None
-    # True, False and the digits of text would pass for numbers, and 1.5 for 1. An array of truth
-    # values is what a comparison gives, such as who won: 1 and 0.
+    # NumPy would accept True, False and text of digits as numbers, and 1.5 as 1. An array of truth
+    # values is accepted, as comparisons return it (such as who won: 1 and 0).
     exact = plain.dtype.kind != "f" or rule == "numbers" or np.array_equal(array, plain)
     compared = isinstance(values, np.ndarray) and rule == "numbers"
     if plain.dtype.kind in "US" or (plain.dtype.kind == "b" and not compared) or not exact:
@@ -137,7 +137,7 @@ def as_array(name: str, values: object, dtype: type[np.generic]) -> Any:
 
 
 def _swapped(name: str, hints: Mapping[str, Any], values: Mapping[str, object]) -> str:
-    """Return a sentence, if the value fits another parameter and that one's value fits here."""
+    """Return a sentence if this value and that of another parameter seem to be swapped."""
     for other, value in values.items():
         if other == name or other not in hints or hints[other] in (object, Any):
             continue
@@ -158,11 +158,11 @@ def _hints_of_fields(kind: Any) -> dict[str, Any]:
 
 
 def _evaluated(written: Mapping[str, Any], module: str) -> dict[str, Any]:
-    """Return annotations as objects. Those of names that only type checkers see are left out."""
+    """Return annotations as objects, without those whose names only type checkers know."""
     place, found = vars(sys.modules[module]), {}
     for name, one in written.items():
         try:
-            # An annotation of our own source, not anything that came from outside.
+            # An annotation of our own source, never input from outside.
             found[name] = eval(one, place) if isinstance(one, str) else one
         except NameError:
             continue
@@ -174,9 +174,9 @@ def _fits(hint: Any, value: object) -> bool:
 
 
 def _faults(name: str, hint: Any, value: object, deep: bool) -> Iterator[str]:
-    """Yield what is wrong with a value, the first thing first.
+    """Yield what is wrong with a value.
 
-    deep : whether to look at more than the kind
+    deep : whether to check more than the kind
     """
     if hint is Any or hint is object or isinstance(hint, TypeVar):
         return
@@ -195,7 +195,7 @@ def _faults(name: str, hint: Any, value: object, deep: bool) -> Iterator[str]:
     elif isinstance(origin, type) and issubclass(origin, Mapping):
         yield from _faults_of_mapping(name, hint, inside, value, deep)
     elif origin is Iterable:
-        # What can be gone through once must not be looked at.
+        # An iterator can be consumed only once, so its elements are not checked.
         if not isinstance(value, Iterable) or isinstance(value, str | bytes | type):
             yield _fault(name, hint, value)
     elif isinstance(origin, type) and issubclass(origin, Collection):
@@ -249,7 +249,7 @@ def _faults_of_union(
         return
     if any(next(_faults("", one, value, deep), None) is None for one in inside):
         return
-    # A list with a bad element is best told of by that element.
+    # For a list with a bad element, name that element.
     for one in inside:
         first = next(_faults(name, one, value, deep), None)
         if first is not None and not first.startswith(f"{name} "):
@@ -287,7 +287,7 @@ def _faults_of_list(
     if element is Any or element is object:
         return
     for at, one in enumerate(typing.cast(Collection[object], value)):
-        # Inside a list NaN stands for what is not known.
+        # Inside a list NaN stands for an unknown number.
         if element is float and isinstance(one, float) and math.isnan(one):
             continue
         yield from _faults(f"{name}[{at}]", element, one, deep)
@@ -323,7 +323,7 @@ def _expected(hint: Any) -> str:
 
 
 def _of(element: Any) -> str:
-    """Return what a list is of, as the end of a phrase."""
+    """Return the kind of a list's elements, as the end of a phrase."""
     if element in _PLURALS:
         return f" of {_PLURALS[element]}"
     origin = typing.get_origin(element)
@@ -337,7 +337,7 @@ def _of(element: Any) -> str:
 
 
 def _got(hint: Any, value: object) -> str:
-    """Return what came instead, and how to write what was meant where that is plain."""
+    """Return the value as text, and how to write what was probably meant."""
     if isinstance(value, type):
         return f"the class {value.__name__}; write {value.__name__}(...)"
     if value is None or isinstance(value, str | bytes | int | float | np.generic):
@@ -350,7 +350,7 @@ def _got(hint: Any, value: object) -> str:
 
 
 def _wants_list(hint: Any) -> bool:
-    """Return whether a list of anything is among what is expected."""
+    """Return whether a list is among the expected kinds."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         return any(_wants_list(one) for one in typing.get_args(hint))

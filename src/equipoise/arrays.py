@@ -1,4 +1,4 @@
-"""Names for the arrays that flow through the engine.
+"""Type aliases for arrays.
 
 All are C-contiguous. M stands for matches, N for participations, P for players.
 """
@@ -16,5 +16,5 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 #: bool: masks.
 Flags: TypeAlias = NDArray[np.bool_]
-#: int64 or object (str): ids as they came; attributes of any kind.
+#: int64 or object (str): ids as in the input; attributes of any kind.
 Ids: TypeAlias = NDArray[Any]

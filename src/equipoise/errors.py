@@ -1,7 +1,7 @@
-"""Every error Equipoise raises, under one base class, and the one warning it gives.
+"""All errors that Equipoise raises, under one base class, and its only warning.
 
-A message says what must hold and what came instead. `EXIT_STATUS` is the one table that
-turns an error into the exit status of the command line.
+A message says what must hold and which value was found. `EXIT_STATUS` is the only table that maps
+an error to the exit status of the command line.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from equipoise.wording import counted, printable
 
-#: Problems shown in full before the rest is only counted.
+#: Number of problems shown; the others are only counted.
 SHOWN_PROBLEMS = 20
-#: Ids of a group shown before the rest is only counted.
+#: Number of ids of a group shown; the others are only counted.
 SHOWN_IDS = 4
 
 
@@ -32,19 +32,19 @@ class InvalidParameterError(EquipoiseError, ValueError):
 
 
 class NotFoundError(EquipoiseError, LookupError):
-    """Something that was named does not exist: a system, a player, a match."""
+    """A system, player, match or another named thing does not exist."""
 
     code = "not-found"
 
 
 class ConflictError(EquipoiseError):
-    """What was asked contradicts what is already recorded."""
+    """A request contradicts what is already recorded."""
 
     code = "conflict"
 
 
 class AccessError(EquipoiseError):
-    """A key is missing, unknown, expired or revoked, or has no right to what was asked.
+    """A key is missing, unknown, expired or revoked, or lacks the right for a request.
 
     The code is "unauthorised" without a valid key, "forbidden" with one that lacks the right.
     """
@@ -53,7 +53,7 @@ class AccessError(EquipoiseError):
 
 
 class UnavailableError(EquipoiseError):
-    """A service could not be reached, was too busy, or gave no answer that makes sense."""
+    """A service could not be reached, was too busy, or returned no valid response."""
 
     code = "unavailable"
 
@@ -63,7 +63,7 @@ class ConvergenceError(EquipoiseError, RuntimeError):
 
     what : the equation that was being solved
     iterations : how many steps were taken
-    residual : what was left of the equation at the last step
+    residual : residual of the equation at the last step
     """
 
     code = "no-convergence"
@@ -78,21 +78,21 @@ class ConvergenceError(EquipoiseError, RuntimeError):
 
 
 class ApproximationWarning(UserWarning):
-    """A parameter asks for an approximation that gives up guarantees of the exact computation.
+    """A parameter selects an approximation without the guarantees of the exact computation.
 
-    Given once for every system that is made with it; the ratings are those asked for.
+    It is issued once for every system made with it; the ratings are as requested.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input.
+    """One rule that an input breaks.
 
     file : name of the file or source, "" where there is none
     line : line or row number from 1, None where the problem has no line
-    field : column or key, "" where it concerns the whole row or file
-    rule : what must hold, as a sentence without its stop: "must be a whole number from 0"
-    got : what came instead, as text; "" where the rule says it all
+    field : column or key, "" where it concerns the complete row or file
+    rule : what must hold, without a full stop: "must be a whole number from 0"
+    got : the value found, as text; "" where the rule is enough
     """
 
     file: str
@@ -112,9 +112,9 @@ class Problem:
 
 
 class InvalidDataError(EquipoiseError, ValueError):
-    """An input breaks one or more rules; `problems` lists every one found.
+    """An input breaks one or more rules; `problems` lists all that were found.
 
-    Nothing is computed from or written for such an input.
+    Such an input is not used for any result.
     """
 
     code = "invalid-data"
@@ -131,13 +131,13 @@ class InvalidDataError(EquipoiseError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Two groups of players of which one took every point of the games between them.
+    """Two groups of players, of which one took every point of the games between them.
 
     winners, losers : ids, in the order of the tournament's players
     games : number (weight) of the games between the two
-    difference : the least by which the winners' mean rating is above that of the losers, rating
-        points, at the confidence asked for: with it, winning all these games has probability
-        1 - confidence. NaN where it was not asked for
+    difference : lower bound of the winners' mean rating minus that of the losers, rating points:
+        with this difference, winning all these games has probability 1 - confidence. NaN unless
+        requested
     """
 
     winners: tuple[int | str, ...]
@@ -147,7 +147,7 @@ class Sweep:
 
 
 class NoEquilibriumError(EquipoiseError):
-    """No finite ratings predict every score, as some players took all points of others.
+    """No finite ratings predict every score, since some players took all points of others.
 
     sweeps : every pair of groups of which one swept the other
     """
@@ -156,7 +156,7 @@ class NoEquilibriumError(EquipoiseError):
 
     def __init__(self, sweeps: Sequence[Sweep]) -> None:
         self.sweeps = tuple(sweeps)
-        lines = [_told(sweep) for sweep in self.sweeps[:SHOWN_PROBLEMS]]
+        lines = [_sweep_line(sweep) for sweep in self.sweeps[:SHOWN_PROBLEMS]]
         if len(self.sweeps) > SHOWN_PROBLEMS:
             lines.append(f"... and {len(self.sweeps) - SHOWN_PROBLEMS:,} more")
         super().__init__(
@@ -164,14 +164,14 @@ class NoEquilibriumError(EquipoiseError):
         )
 
 
-def _told(sweep: Sweep) -> str:
+def _sweep_line(sweep: Sweep) -> str:
     """Return a sweep as a line of a message."""
     games = f"{sweep.games:g} game{'' if sweep.games == 1 else 's'}"
     return f"{_listed(sweep.winners)} took every point of {_listed(sweep.losers)} ({games})"
 
 
 def _listed(ids: Sequence[int | str]) -> str:
-    """Return ids as text, and how many more there are."""
+    """Return the first ids as text, and the number of others."""
     shown = ", ".join(printable(str(one)) for one in ids[:SHOWN_IDS])
     return shown if len(ids) <= SHOWN_IDS else f"{shown} and {len(ids) - SHOWN_IDS} more"
 
@@ -191,7 +191,7 @@ def exit_status(error: EquipoiseError) -> int:
 def require(holds: bool, name: str, rule: str, got: object) -> None:
     """Raise InvalidParameterError unless `holds`.
 
-    name : the parameter; rule : what must hold, as a phrase; got : the value that came.
+    name : the parameter; rule : what must hold, as a phrase; got : the value
     """
     if not holds:
         raise InvalidParameterError(f"{name} must be {rule}; got {got!r}")

@@ -1,38 +1,38 @@
-"""Words and names as people see them: counts with their nouns, and text that is safe to print.
+"""Text for users: counts with their nouns, and text that is safe to print.
 
 Names, file names and values come from users and may hold characters that control a terminal: ESC
-begins a command, a newline forges a line, U+202E reverses the rest of the line, and zero-width
-characters are invisible. People see such characters as escapes; files and JSON keep the exact text.
+starts a command, a newline forges a line, U+202E reverses the rest of the line, and zero-width
+characters are invisible. On screen such characters are escapes; files and JSON keep the exact text.
 """
 
 from __future__ import annotations
 
 import re
 
-#: Characters that are obeyed or not seen: C0 and C1 controls, DEL, soft hyphen, marks and overrides
-#: of direction, zero-width characters, separators of lines, invisible operators, tags, interlinear
-#: annotations, and halves of surrogate pairs, which no encoding can write.
+#: Control and invisible characters: C0 and C1 controls, DEL, soft hyphen, direction marks and
+#: overrides, zero-width characters, line separators, invisible operators, tags, interlinear
+#: annotations. Lone surrogates, which no encoding can write, are added below.
 _HIDDEN = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff"
 )
 _UNSAFE = re.compile(f"[{_HIDDEN}\ud800-\udfff]")
-#: The same characters as the regular expressions of Polars write them.
+#: The same characters (without surrogates) as a regular expression of Polars.
 HIDDEN_CHARACTERS = f"[{_HIDDEN}]"
 
 
 def printable(text: str) -> str:
-    r"""Return text without characters that a terminal obeys or does not show.
+    r"""Return text in which control and invisible characters are escaped.
 
-    Each is written as an escape of Python: \n, \x1b, \u202e. Text of a single line stays one.
+    They are written as Python escapes: \n, \x1b, \u202e. The result is always a single line.
     """
     if text.isascii() and text.isprintable():
-        return text  # nearly every text, several times as fast
+        return text  # nearly every text, and several times faster
     return _UNSAFE.sub(_escape, text)
 
 
 def printable_json(text: str) -> str:
-    r"""Return JSON in which the same characters are escapes of JSON: it holds the exact text."""
+    r"""Return JSON in which the same characters are JSON escapes, so the text stays exact."""
     if text.isascii() and text.isprintable():
         return text
     return _UNSAFE.sub(_json_escape, text)
@@ -51,7 +51,7 @@ def _escape(found: re.Match[str]) -> str:
     escaped = repr(letter)[1:-1]
     if escaped != letter:
         return escaped
-    # Python takes fillers and selectors of variants for printable.
+    # Python treats fillers and variation selectors as printable.
     return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
 
 

@@ -172,7 +172,7 @@ def test_the_table_is_written_by_suffix(tmp_path: Path, capsys: pytest.CaptureFi
     ("arguments", "status", "message"),
     [
         (["--system", "elo", "--system", "elo"], 2, "two systems are called 'elo'"),
-        (["--system", "baseline=elo"], 2, "'baseline' is taken"),
+        (["--system", "baseline=elo"], 2, "'baseline' is reserved"),
         (["--system", "=elo"], 2, "--system takes [LABEL=]NAME; got '=elo'"),
         (["--system", "a="], 2, "--system takes [LABEL=]NAME"),
         (["--system", "elo-mr"], 1, "did you mean elo-mmr?"),

@@ -39,7 +39,7 @@ def test_a_lobby_comes_out_as_two_teams_in_words(capsys: pytest.CaptureFixture[s
     assert out.startswith("Team 1: 5 players, mean ")
     assert "The mean effective ratings of the teams differ by" in out
     assert "Kept: party blue-moon together; without that the teams could be" in out
-    assert "Kept: dune-lynx and grove-wren apart" in out
+    assert "Kept: dune-lynx and grove-wren in different teams" in out
     assert "Kept at no cost: the top two in different teams." in out
     assert "ways to split were compared: none is fairer." in out
     after = out.partition("Next best\n")[2].splitlines()
@@ -143,7 +143,7 @@ def test_names_with_separators_are_told_apart(
     )
     path = write(tmp_path / "l.csv", text)
     assert balance(path) == 0
-    assert "c and a;b apart" in capsys.readouterr().out
+    assert "c and a;b in different teams" in capsys.readouterr().out
     assert balance(path, "--json") == 0
     (found,) = (one for one in answer(capsys)["constraints"] if one["kind"] == "avoid")
     assert (found["name"], found["players"], found["label"]) == ("avoid:c;a;b", ["c", "a;b"], None)
@@ -336,7 +336,7 @@ def test_wrong_usage_is_explained(
         ("a,1,1,p,,\nb,1,1,p,,\nc,1,1,p,,\nd,1,1,,,\n", "party 'p' has 3 players, but the largest"),
         (
             "".join(f"{i},1500,80,,red,\n" for i in range(23)) + "x,1500,80,,,\n",
-            "23 players are locked to team 'red', but the largest of 2 teams of 24 players has 12",
+            "23 players are locked to team 'red', but the largest team has 12 places",
         ),
     ],
 )

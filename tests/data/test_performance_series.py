@@ -30,8 +30,8 @@ def test_levels_are_longest_paths() -> None:
         ([["a"], []], [], "classes must be at least one, none empty"),
         ([["a"], ["b"]], [(0, 2, 1.0)], "below must be rows of the 2 classes"),
         ([["a"], ["b"]], [(-1, 1, 1.0)], "above must be rows of the 2 classes"),
-        ([["a"], ["b"]], [(0, 1, 1.0), (1, 0, 1.0)], "arcs must be downwards only"),
-        ([["a"]], [(0, 0, 1.0)], "arcs must be downwards only"),
+        ([["a"], ["b"]], [(0, 1, 1.0), (1, 0, 1.0)], "arcs must be without a cycle"),
+        ([["a"]], [(0, 0, 1.0)], "arcs must be without a cycle"),
     ],
 )
 def test_a_graph_that_cannot_be_is_refused(classes: Any, arcs: Any, rule: str) -> None:

@@ -311,7 +311,7 @@ def test_blocks_join_matches_beyond_a_thousand() -> None:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"min_history": 99}, InvalidDataError, "99 earlier matches or more"),
+        ({"min_history": 99}, InvalidDataError, "99 or more earlier matches"),
         ({"min_history": -1}, InvalidParameterError, "min_history must be at least 0"),
         ({"first": 99}, InvalidParameterError, "first must be from 0 to 12"),
         ({"first": 12}, InvalidDataError, "nothing to score"),
@@ -319,11 +319,11 @@ def test_blocks_join_matches_beyond_a_thousand() -> None:
         ({"resamples": -1}, InvalidParameterError, "resamples"),
         ({"all_pairs": 1}, InvalidParameterError, "all_pairs"),
         ({"min_total": -1}, InvalidParameterError, "min_total must be at least 0"),
-        ({"min_total": 99}, InvalidDataError, "99 matches in all or more"),
+        ({"min_total": 99}, InvalidDataError, "99 or more matches in all"),
         ({"least_differences": {"luck": 1}}, InvalidParameterError, "'luck'"),
         ({"least_differences": {"brier": -1}}, InvalidParameterError, "of brier must be at least"),
         ({"systems": {}}, InvalidParameterError, "at least one"),
-        ({"systems": {"baseline": Elo()}}, InvalidParameterError, "'baseline' is taken"),
+        ({"systems": {"baseline": Elo()}}, InvalidParameterError, "'baseline' is reserved"),
         ({"systems": {"g": Glicko2()}}, InvalidDataError, "glicko2 cannot rate matches of"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.evaluate.incentives.courses import Plan, placements, worse_spots
+from equipoise.evaluate.incentives.plans import Plan, placements, worse_spots
 from equipoise.evaluate.incentives.search import farming_plans, search, toggles_at_the_end
 from equipoise.rating.system import Capabilities
 from rating.histories import examples, one_contest
@@ -89,7 +89,7 @@ def test_the_whole_team_is_placed() -> None:
 
 @dataclass
 class Volatile:
-    """A course by hand: throwing costs 10 now; every win pays 1 and 1 more for each earlier throw.
+    """A rater by hand: throwing costs 10 now; every win pays 1 and 1 more for each earlier throw.
 
     So throwing the first half and winning the second is best: nothing shows before the end.
     """
@@ -123,15 +123,15 @@ def rng() -> np.random.Generator:
 @pytest.mark.parametrize(("matches", "budget"), [(6, 100), (6, 64), (40, 300), (60, 300)])
 def test_what_pays_only_at_the_end_is_found(matches: int, budget: int) -> None:
     """The best last rating, known in closed form; the best beginnings throw nothing."""
-    course = Volatile(matches)
-    found = search(course, budget, rng=rng())
-    assert found.finals[found.gaining()] == course.best()
+    rater = Volatile(matches)
+    found = search(rater, budget, rng=rng())
+    assert found.finals[found.gaining()] == rater.best()
     assert found.complete == (2**matches <= budget)
 
 
 def test_the_budget_is_kept_and_every_plan_is_tried_once() -> None:
-    course, noted = Volatile(30), []
-    found = search(course, 150, rng=rng(), note=noted.append)
+    rater, noted = Volatile(30), []
+    found = search(rater, 150, rng=rng(), note=noted.append)
     assert len(found.finals) == 150
     assert noted == list(range(1, 151))
 

@@ -22,7 +22,7 @@ from equipoise.evaluate.incentives.audit import (
     sample,
     throwing,
 )
-from equipoise.evaluate.incentives.courses import FrozenCourse, ReplayedCourse, walk
+from equipoise.evaluate.incentives.plans import FrozenRater, ReplayedRater, replay_honestly
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
 from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import make_system
@@ -128,15 +128,17 @@ def test_four_matches_of_four_players_are_tried_in_all_places(name: str) -> None
 
 def courses(
     system: RatingSystem, history: History, player: int, matches: int = 100
-) -> tuple[FrozenCourse, ReplayedCourse, list[int]]:
-    entered = entered_matches(history, rated_matches(history, system.capabilities), player, matches)
-    first = int(entered.match[0])
-    walked = walk(system, history, set(entered.match.tolist()), {first}, Workers())
-    fields = [walked.fields[match] for match in entered.match.tolist()]
-    frozen = FrozenCourse(system, entered, fields, Workers())
-    start = walked.states[first]
-    replayed = ReplayedCourse(system, history, entered, start, frozen.placements, Workers())
-    return frozen, replayed, entered.match.tolist()
+) -> tuple[FrozenRater, ReplayedRater, list[int]]:
+    considered = entered_matches(
+        history, rated_matches(history, system.capabilities), player, matches
+    )
+    first = int(considered.match[0])
+    replay = replay_honestly(system, history, set(considered.match.tolist()), {first}, Workers())
+    fields = [replay.snapshots[match] for match in considered.match.tolist()]
+    frozen = FrozenRater(system, considered, fields, Workers())
+    start = replay.states[first]
+    replayed = ReplayedRater(system, history, considered, start, frozen.placements, Workers())
+    return frozen, replayed, considered.match.tolist()
 
 
 @every_case

@@ -13,7 +13,7 @@ from equipoise.data.backtest import METRICS
 from equipoise.data.prediction import Curve
 from equipoise.errors import InvalidDataError
 from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS
-from equipoise.evaluate.scoring.metrics import Rule, score_field
+from equipoise.evaluate.scoring.metrics import Rule, score_teams
 from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.scoring.tally import Tally
 from evaluate.predictions import VARIANCES, history_of, outlook_of, predicted_matches
@@ -34,11 +34,11 @@ def tally(
     """Score predictions that are given."""
     history = history_of(matches)
     scored = Scored.of(history, min_history=min_history, first=first)
-    field = scored.field(0, history.matches, outlook_of(matches, curve))
+    field = scored.predicted_teams(0, history.matches, outlook_of(matches, curve))
     rule = Rule(as_authors, curve == "normal", all_pairs)
     found = Tally(scored, by_experience)
     members = scored.members(0, history.matches) if by_experience else None
-    found.add(0, history.matches, field, score_field(field, 0, rule, members))
+    found.add(0, history.matches, field, score_teams(field, 0, rule, members))
     return found
 
 

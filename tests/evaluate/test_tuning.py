@@ -120,14 +120,14 @@ def test_parameters_that_need_times_are_refused_where_there_are_none() -> None:
 
 
 def test_a_solver_that_does_not_converge_is_a_failed_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = tuning.Replaying
+    real = tuning.SystemPredictor
 
     def failing(system: Elo, *others: object) -> object:
         if system.k == 7:
             raise ConvergenceError("the equation", 100, 0.5)
         return real(system, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tuning, "Replaying", failing)
+    monkeypatch.setattr(tuning, "SystemPredictor", failing)
     found = tune(Elo(), contests(), {"k": (7.0, 20.0)}, min_history=2)
     assert [trial.status for trial in found.trials] == ["failed", "done"]
     assert "did not converge in 100 iterations" in found.trials[0].reason
@@ -148,7 +148,7 @@ def test_what_cannot_be_searched_on_is_refused_before_any_trial() -> None:
         team=np.array([0, 1]),
         rank=np.array([0, 0]),
     )
-    with pytest.raises(InvalidDataError, match="says anything of pair_inversion"):
+    with pytest.raises(InvalidDataError, match="has a value of pair_inversion"):
         tune(Elo(), duel, GRID, min_history=0)
     assert tune(Elo(), duel, GRID, metric="brier", min_history=0).matches == 1
 
@@ -160,7 +160,7 @@ def test_what_cannot_be_searched_on_is_refused_before_any_trial() -> None:
         ({"k": ()}, None, "at least one value"),
         ({"k": (1, 2, 1)}, None, "every value once"),
         ({"k": ("fast",)}, None, "must be a number"),
-        ({"k": Range(low=1, high=2)}, None, "say how many trials"),
+        ({"k": Range(low=1, high=2)}, None, "give a number of trials"),
         ({"k": (1, 2)}, 5, "k has none"),
         ({"k": Range(low=1, high=2)}, 0, "trials"),
         ({}, None, "at least one parameter"),

@@ -257,5 +257,5 @@ def test_a_folder_that_takes_no_files_is_refused_beforehand() -> None:
     """Not after an hour of rating; /proc takes no files from anybody."""
     if not Path("/proc/self").exists():
         pytest.skip("there is no /proc here")
-    with pytest.raises(InvalidParameterError, match="nothing can be written in /proc"):
+    with pytest.raises(InvalidParameterError, match="cannot write in /proc"):
         check_place("/proc/ratings.csv")

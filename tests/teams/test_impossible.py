@@ -34,13 +34,13 @@ def lobby(count: int, **columns: Any) -> Lobby:
         (
             lobby(6, party=["p"] * 4),
             2,
-            "party 'p' has 4 players, but the largest of 2 teams of 6 players has 3 places",
+            "party 'p' has 4 players, but the largest team has 3 places .6 players in 2 teams.",
         ),
         (lobby(24, team=["red"] * 23), 2, "23 players are locked to team 'red', but the largest"),
         (
             lobby(6, team=["red", "blue", "green"]),
             2,
-            r"locked to 3 teams \(blue, green and red\), but only 2 are made",
+            r"locked to 3 teams \(blue, green and red\), but there are only 2 teams",
         ),
         (
             lobby(8, party=["p", "p", "p"], team=["red", None, None, "red", "red"]),
@@ -55,7 +55,7 @@ def lobby(count: int, **columns: Any) -> Lobby:
         (
             lobby(6, avoid=((0, 1), (1, 2), (2, 0))),
             2,
-            "two teams cannot keep all of these apart .* 0, 1 and 2",
+            "two teams cannot separate all of these players.* 0, 1 and 2",
         ),
         (lobby(6, party=["p", "p", "q", "q", "r", "r"]), 2, "no split into teams of 3 and 3"),
         (lobby(9, avoid=tuple((0, i) for i in range(1, 9))), 3, "no split into teams of 3, 3 and"),

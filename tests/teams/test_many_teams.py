@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from equipoise.data.lobby import Lobby
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.teams.lobby.lobby_split import balance, parts_of
-from equipoise.teams.lobby.many_teams import search, subset_sums
-from equipoise.teams.lobby.solve import lower_bound
+from equipoise.teams.lobby.bound import lower_bound
+from equipoise.teams.lobby.fairness import parts_of
+from equipoise.teams.lobby.lobby_split import balance
+from equipoise.teams.lobby.local_search import search, subset_sums
 from equipoise.teams.lobby.task import Task, centred, units_of
 from reference.balance import (
     Player,

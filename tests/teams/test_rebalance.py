@@ -160,7 +160,7 @@ def test_the_ruleset_chooses_the_method(asked: RebalanceRequest, method: str, re
 
 def test_a_method_asked_for_wins() -> None:
     found = rebalance(request(*COMBINED), method="greedy")
-    assert (found.method, found.reason) == ("greedy", "asked for")
+    assert (found.method, found.reason) == ("greedy", "requested")
     off = request((2, 2, 3, 3), [], solo(6), rebalance_enable=False)
     assert rebalance(off, method="combination").method == "combination"
 
@@ -210,7 +210,7 @@ def test_a_stranded_party_is_told_and_the_next_method_is_used() -> None:
     parties = ["A90 B90 C90", "D10 E10 F10", "G80 H80", "I70 J70", "K60 L60", "M50 N50"]
     found = rebalance(request((2, 2, 7, 7), [], parties))
     assert found.method == "combination"
-    assert "greedy leaves no place for Party" in found.reason
+    assert "greedy finds no place for Party" in found.reason
     assert found.reason.endswith("combination does")
     assert [sum(map(len, team)) for team in found.teams] == [7, 7]
 
@@ -255,7 +255,7 @@ def test_one_attribute_counts_as_it_is_and_several_by_their_maximum() -> None:
     )
     found = rebalance(RebalanceRequest(ruleset=base, parties=parties))
     assert found.distance == pytest.approx((3000 - 1500) / 3000 + (10 - 5) / 10)
-    assert "the distance is of the sum of mmr / 3000, kills / 10, age" in found.notes
+    assert "the distance is computed from the sum of mmr / 3000, kills / 10, age" in found.notes
 
 
 def test_without_a_rule_only_sizes_count() -> None:
@@ -273,7 +273,9 @@ def test_without_a_rule_only_sizes_count() -> None:
 
 def test_a_result_beyond_the_reference_is_reported_and_not_refused() -> None:
     found = rebalance(request((2, 2, 1, 1), [], ["A70", "B500"]))
-    assert "the teams' mmr is 430.00 apart, beyond the reference of 100" in found.notes
+    assert (
+        "the distance of the teams in mmr is 430.00, more than the reference of 100" in found.notes
+    )
     assert not rebalance(request((2, 2, 1, 1), [], ["A70", "B170"])).notes
 
 
@@ -288,7 +290,7 @@ def test_a_default_stands_for_a_missing_attribute_and_is_told() -> None:
     asked = RebalanceRequest(ruleset=rules, parties=parties, default_attributes={"mmr": 1500})
     found = rebalance(asked)
     assert found.distance == 500
-    assert "1 player without mmr count 1500, of default_attributes" in found.notes
+    assert "1 player without mmr: the default of 1500 from default_attributes counts" in found.notes
 
 
 def test_sums_are_exact_so_equal_teams_are_equal() -> None:

@@ -30,7 +30,7 @@ def test_sequences_that_strand_somebody_are_counted_and_not_listed() -> None:
     assert found.sequences == 24
     stranded = 24 - len(found.candidates)
     assert stranded > 0
-    assert any(f"{stranded} sequences leave somebody without a place" in one for one in found.notes)
+    assert any(f"{stranded} sequences leave a party without a place" in one for one in found.notes)
 
 
 def test_optimal_proves_or_says_how_far_it_may_be() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from equipoise.data.rebalancing import Rebalance, RebalanceRequest
 from equipoise.errors import InvalidDataError
-from equipoise.teams.parties.methods import Effort, Table, listing
+from equipoise.teams.parties.methods import Effort, Methods, listing
 from equipoise.teams.parties.optimal import optimum
 from equipoise.teams.parties.placing import Matched
 from equipoise.teams.parties.rebalance import rebalance
@@ -132,7 +132,7 @@ def test_combination_of_loose_teams_lists_every_filling(asked: RebalanceRequest)
     minimum = asked.ruleset.player_min_number
     placing = matched.placing(teams, minimum)
     rows = list(combination_rows(reference_lobby(asked, teams)))
-    outcome = Table(placing, Effort()).combination()
+    outcome = Methods(placing, Effort()).combination()
     found = listing(placing, "combination", 10_000, outcome)
     assert [in_words(matched.teams(one.team_of, one.order, teams)) for one in found.placed] == [
         reference_words(row.teams) for row in rows
@@ -150,7 +150,7 @@ def test_optimal_is_the_best_of_all_arrangements(asked: RebalanceRequest) -> Non
     matched = Matched(asked)
     teams, minimum = asked.ruleset.max_number, asked.ruleset.player_min_number
     rows = list(all_rows(reference_lobby(asked, teams)))
-    solution = Table(matched.placing(teams, minimum), Effort()).solution
+    solution = Methods(matched.placing(teams, minimum), Effort()).solution
     assert solution.proved
     if not rows:
         assert solution.evenness is None
@@ -198,7 +198,7 @@ def keyed(teams: list[list[int]], asked: RebalanceRequest) -> frozenset[tuple[in
 @given(requests(most_parties=7))
 def test_greedy_goes_to_the_least_total_with_room(asked: RebalanceRequest) -> None:
     teams = asked.ruleset.max_number
-    outcome = Table(
+    outcome = Methods(
         Matched(asked).placing(teams, asked.ruleset.player_min_number), Effort()
     ).greedy()
     expected = greedy_teams(reference_lobby(asked, teams))
@@ -220,7 +220,7 @@ def test_the_next_level_is_the_best_of_what_is_less_even(asked: RebalanceRequest
     teams = asked.ruleset.max_number
     placing = matched.placing(teams, asked.ruleset.player_min_number)
     rows = list(all_rows(reference_lobby(asked, teams)))
-    known = Table(placing, Effort()).solution.evenness
+    known = Methods(placing, Effort()).solution.evenness
     if known is None:
         return
     rest = [
@@ -244,7 +244,7 @@ def test_a_better_member_count_wins_whatever_the_distance() -> None:
     The search starts from the latter, whose distance must not rule out the former.
     """
     asked = request((1, 2, 0, 5), ["H20"], ["A10 B10 C10", "D10 E10", "F10 G10"])
-    solution = Table(Matched(asked).placing(2, 0), Effort()).solution
+    solution = Methods(Matched(asked).placing(2, 0), Effort()).solution
     assert solution.evenness is not None
     assert solution.evenness.difference == 0
     assert solution.evenness.distance == pytest.approx(2.5)

@@ -206,7 +206,7 @@ def test_constraints_say_who_they_are_about_whatever_their_names() -> None:
         "the top two in different teams",
         "party p;q together",
         "lock in team red",
-        "a;b and c apart",
+        "a;b and c in different teams",
     ]
     wrote = [
         text for text, by_user in constraint_in_words("avoid", ("a;b", "c"), None, 2) if by_user

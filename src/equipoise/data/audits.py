@@ -1,7 +1,4 @@
-"""What an audit of drift found: how high the active players' ratings stand, and why.
-
-What an audit of incentives found: how much a player would have gained by doing worse.
-"""
+"""Results of the two audits: drift of ratings, and incentives to come in worse on purpose."""
 
 from __future__ import annotations
 
@@ -19,8 +16,8 @@ if TYPE_CHECKING:
 class ActivityWindow(NamedTuple):
     """How recently a player must have played to be active.
 
-    unit : what is counted; matches are those of the whole history, whoever played them
-    length : of the window, above 0, a whole number of matches
+    unit : what the length counts; matches of the complete history, whoever played them
+    length : above 0; for matches a whole number
     """
 
     unit: Literal["days", "matches"]
@@ -34,23 +31,24 @@ class ActivityWindow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Drift:
-    """Where the ratings of a system stand at k moments of a history; every array of shape (k,).
+    """Result of a drift audit: ratings at k points of a history; every array has shape (k,).
 
     system : its name in the registry
     window : which players are active
-    start : mean rating of the players of the first rated match before it, NaN without one
-    matches : of the history so far
-    times : of the moments, as tables of the history have them; None without times
-    active : players who have a rated match in the window
-    rating, deviation, spread : of the active: mean rating, mean deviation as it is read at that
-        moment, and standard deviation of the ratings; NaN where nobody is active
-    players, rating_all : players so far, and their mean rating
-    rated : rated matches so far
-    created, created_by_performance : sum of all changes of rating so far, in points, and what of
-        it the scaling by performance gave; NaN where a system scales none
-    by_matches, by_entering, by_leaving : what moved `rating` since the moment before: changes in
-        matches, players who became active (for the first time or again), players who ceased to be
-    by_performance : what of `by_matches` the scaling by performance did; NaN as above
+    start : mean rating of the players of the first rated match, before it; NaN without one
+    matches : number of matches so far
+    times : times of the points, written as in tables of the history; None without times
+    active : number of players with a rated match in the window
+    rating, deviation, spread : of active players: mean rating, mean deviation read at that time,
+        and standard deviation of the ratings; NaN without active players
+    players, rating_all : number of players so far, and their mean rating
+    rated : number of rated matches so far
+    created, created_by_performance : sum of all changes of rating so far, in points, and the part
+        of it due to scaling by performance; NaN where the system does not scale
+    by_matches, by_entering, by_leaving : change of `rating` since the previous point due to
+        matches, to players who became active (for the first time or again), and to players who
+        ceased to be active
+    by_performance : part of `by_matches` due to scaling by performance; NaN as above
     """
 
     system: str
@@ -79,26 +77,26 @@ class Drift:
 
     @property
     def inflation(self) -> Floats:
-        """Points created a rated match so far; NaN before the first."""
+        """Points created per rated match so far; NaN before the first."""
         return _quotient(self.created, self.rated)
 
     @property
     def inflation_by_performance(self) -> Floats:
-        """What of that the scaling by performance gave."""
+        """The part of it that is due to scaling by performance."""
         return _quotient(self.created_by_performance, self.rated)
 
     @property
     def added(self) -> Floats:
-        """Points created a player so far: what `rating_all` is above the ratings of new players."""
+        """Points created per player so far: `rating_all` minus the ratings of newcomers."""
         return _quotient(self.created, self.players)
 
     @property
     def added_by_performance(self) -> Floats:
-        """What of that the scaling by performance gave."""
+        """The part of it that is due to scaling by performance."""
         return _quotient(self.created_by_performance, self.players)
 
     def places(self) -> Ids:
-        """Return where the moments lie on an axis: datetime64[us], or numbers of matches."""
+        """Return the points on the axis of a chart: datetime64[us], or numbers of matches."""
         if self.times is None or self.window.unit == "matches":
             return self.matches
         if self.times.dtype.kind == "i":
@@ -107,7 +105,7 @@ class Drift:
         return self.times.astype("datetime64[us]")
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a moment; NaN is null."""
+        """Return a table with a row per point; NaN is null."""
         import polars as pl
 
         columns: dict[str, object] = {"matches": self.matches}
@@ -117,7 +115,7 @@ class Drift:
         return pl.DataFrame(columns).fill_nan(None)
 
 
-#: What moves the mean rating of the active players, and a part of the first.
+#: Parts of the change of the mean rating of active players; the last is a part of the first.
 MOVES = ("by_matches", "by_entering", "by_leaving", "by_performance")
 
 #: Columns of the table after match and time.
@@ -146,34 +144,34 @@ def _quotient(sums: Floats, counts: Ints) -> Floats:
     return quotient
 
 
-#: How the other players respond: they keep the ratings they had before each match, or everything
-#: is rated anew.
+#: How other players respond: they keep the ratings they had before each match, or everything is
+#: replayed.
 Others: TypeAlias = Literal["frozen", "replayed"]
 
-#: Rating points: what is gained beyond the rounding of ratings that took thousands of steps.
+#: Least gain in rating points that rounding over thousands of steps cannot explain.
 LEAST_GAIN = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Incentive:
-    """The best plan found for one player under one system; every array of shape (k,).
+    """Result of an incentive audit: the best plan found for one player; arrays have shape (k,).
 
-    A plan says in which of k matches the player's team would have come in worse than it did.
+    A plan says in which of k matches the player's team comes in worse than it did.
 
     system : its name in the registry
     player : id, int or str
-    others : whether the other players keep their ratings
-    played : rated matches of the player in all
-    match_ids, times : of the k matches considered, in their order; no times is None
-    teams : in each of them
-    place, tied : where the team came, from 1, and other teams in that place
-    planned_place, planned_tied : where it would have come by the plan
+    others : how the other players respond
+    played : number of all rated matches of the player
+    match_ids, times : of the k matches considered, in their order; None without times
+    teams : number of teams in each of them
+    place, tied : place of the team, from 1, and number of other teams in that place
+    planned_place, planned_tied : the same by the plan
     before : rating before the first of the matches
     honest, planned : rating after each match, as it was and by the plan
-    gain_frozen : what the best plan gains while the others keep their ratings
-    plans, failed : plans that were tried, the honest one among them, and those of them after which
+    gain_frozen : gain of the best plan while the others keep their ratings
+    plans, failed : number of plans tried, including the honest one, and number of those after which
         the system has no rating for the player
-    complete : whether these are all there are, so that no better one exists
+    complete : whether all plans were tried, so that no better one exists
     """
 
     system: str
@@ -197,17 +195,17 @@ class Incentive:
 
     @property
     def gain(self) -> float:
-        """How far the plan's last rating is above the honest one; 0 where no plan gains."""
+        """Last rating by the plan minus the honest one; 0 where no plan gains."""
         return float(self.planned[-1] - self.honest[-1])
 
     @property
     def thrown(self) -> Flags:
-        """Whether the plan has the player do worse in a match, shape (k,)."""
+        """Whether the plan throws a match, shape (k,)."""
         worse: Flags = (self.place != self.planned_place) | (self.tied != self.planned_tied)
         return worse
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a match."""
+        """Return a table with a row per match."""
         import polars as pl
 
         columns: dict[str, object] = {"match": self.match_ids}

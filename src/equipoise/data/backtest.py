@@ -1,4 +1,4 @@
-"""What a backtest found: how well systems predicted the matches of a history."""
+"""Results of a backtest: how well systems predicted the matches of a history."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ ORDER_METRICS = (
 SCORE_METRICS = ("log_loss", "brier")
 METRICS = (*ORDER_METRICS, *SCORE_METRICS)
 
-#: Of the others less is better.
+#: For these metrics higher is better, for the others lower.
 HIGHER_IS_BETTER = frozenset({"pair_inversion", "pair_inversion_top100", "ndcg"})
 
-#: Metrics of players with so many earlier matches: those that make sense for a part of a match.
+#: Metrics of groups by earlier matches: those that make sense for a part of a match.
 GROUP_METRICS = ("pair_inversion", "rank_deviation", *SCORE_METRICS)
 
-#: Below this a difference of a metric does not matter, whatever its interval says: 0.05 points of
-#: those in percent, 0.0005 of those from 0 to 1 and of the log loss.
+#: A smaller difference of a metric does not matter, whatever its interval: 0.05 points of metrics
+#: in percent, 0.0005 of metrics from 0 to 1 and of the log loss.
 LEAST_DIFFERENCE: Mapping[str, float] = MappingProxyType(
     {name: 0.0005 if name in ("ndcg", *SCORE_METRICS) else 0.05 for name in METRICS}
 )
 
-#: Label of the row that says what is reached without ratings.
+#: Label of the prediction without ratings.
 BASELINE = "baseline"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Calibration:
-    """Expected scores held against observed ones, in bins of equal width from 0 to 1.
+    """Expected scores compared with observed ones, in bins of equal width from 0 to 1.
 
-    participations : shape (bins,), how many fall into each, counted as parts of a participation
-        where only some of its opponents do
+    participations : shape (bins,), number in each bin; a participation is divided among bins by its
+        opponents
     expected, observed : shape (bins,), mean scores; NaN in an empty bin
     """
 
@@ -61,18 +61,18 @@ class Calibration:
     def error(self) -> float:
         """Mean distance of expected and observed score, over participations."""
         filled = self.participations > 0
-        apart = np.abs(self.expected - self.observed)[filled]
-        return float(np.average(apart, weights=self.participations[filled]))
+        difference = np.abs(self.expected - self.observed)[filled]
+        return float(np.average(difference, weights=self.participations[filled]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """Metrics of a part of what was scored.
+    """Metrics of a part of the scored participations.
 
     by : earlier matches of the player, or size (players or teams) of the match
     first, last : of the range, both included; last is None where it is open
-    participations : how many are scored
-    metrics : of `METRICS`, those that are no top 100 and no gain; NaN where nothing is scored
+    participations : number of those scored
+    metrics : those of `METRICS` without top 100 and gain; NaN where nothing is scored
     """
 
     by: Literal["earlier", "size"]
@@ -107,7 +107,7 @@ class SystemScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How much more than `second` a system `first` has of each metric, on the same matches.
+    """Each metric of the system `first` minus that of `second`, on the same matches.
 
     metrics, intervals : as those of `SystemScores`
     """
@@ -131,12 +131,12 @@ class GroupScores:
 class Group:
     """Metrics by how many earlier matches players had.
 
-    A pair belongs to the group of the less experienced of the two, a distance between places to
-    that of the player, with places counted in the whole field. Only in the group from 5 on are the
-    places counted again among those who are in it (READINGS B9).
+    A pair belongs to the group of its less experienced player, a distance between places to the
+    group of the player. Places are counted among all participants of the match; only in the group
+    from 5 on they are counted among its members (READINGS B9).
 
     first, last : earlier matches, both included; last is None where the range is open
-    participations : of players with so many, in the matches that are scored
+    participations : of players of the group in the scored matches
     systems : as in the backtest, with `GROUP_METRICS`
     differences : of all pairs of systems, without the baseline
     over_baseline : differences of every system from the baseline
@@ -151,7 +151,7 @@ class Group:
 
     @property
     def everybody(self) -> bool:
-        """Whether it is the group of all."""
+        """Whether the group has all players."""
         return self.first == 0 and self.last is None
 
     def of(self, label: str) -> GroupScores:
@@ -159,14 +159,14 @@ class Group:
         return _labelled(self.systems, label)
 
 
-#: What a difference of a metric is worth.
+#: How certain a difference of a metric is.
 Judgement: TypeAlias = Literal[
     "level", "no difference that matters", "beyond noise", "within noise", "not known"
 ]
 
 
 def judge(change: float, bounds: Interval, least: float) -> Judgement:
-    """Return what a difference of a metric is worth.
+    """Return how certain a difference of a metric is.
 
     change : of either sign; bounds : its interval, NaN where nothing was resampled
     least : a smaller change does not matter, whatever its interval
@@ -182,7 +182,7 @@ def judge(change: float, bounds: Interval, least: float) -> Judgement:
 
 
 def players_with(first: int, last: int | None) -> str:
-    """Return in words who has from `first` to `last` earlier matches."""
+    """Return a phrase for players with `first` to `last` earlier matches."""
     if last is None:
         return f"players with {first} or more earlier matches" if first else "all players"
     if first == last == 0:
@@ -194,20 +194,20 @@ def players_with(first: int, last: int | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backtest:
-    """What a backtest found.
+    """Result of a backtest.
 
     systems : in the order in which they were named, the baseline last
     differences : of all pairs of systems, without the baseline
     over_baseline : differences of every system from the baseline
-    matches, participations : scored, the same for all
-    undecided : matches among them that count for expected scores only, being left with one tie
-    learned : matches before the first that could be scored
+    matches, participations : number of those scored, the same for all systems
+    undecided : matches among them that count for expected scores only, as all who are scored tied
+    learned : number of matches before the first that could be scored
     groups : metrics by how many earlier matches players had: none, 1 to 4, 5 or more, and all;
         a group of which nothing can be scored is left out
     min_history, ties_as_authors : how it was scored; min_total : fewest matches of a player in
         all, None where earlier ones were counted
     confidence, resamples : of the intervals
-    least_differences : metric -> below which a difference does not matter
+    least_differences : metric -> smallest difference that matters
     """
 
     systems: tuple[SystemScores, ...]
@@ -231,20 +231,20 @@ class Backtest:
 
     @property
     def for_whom(self) -> str:
-        """Whom the metrics and differences are about, in words."""
+        """The players that the metrics and differences are about, in words."""
         if self.min_total is None:
             return players_with(self.min_history, None)
         return f"players with {self.min_total} or more matches in all"
 
     def group(self, first: int, last: int | None) -> Group:
-        """Return the metrics of those with so many earlier matches. Raises : NotFoundError."""
+        """Return the metrics of a group. Raises : NotFoundError."""
         for one in self.groups:
             if (one.first, one.last) == (first, last):
                 return one
-        raise NotFoundError(f"nothing was scored of {players_with(first, last)}")
+        raise NotFoundError(f"the backtest has no scores for {players_with(first, last)}")
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a system: metrics, their bounds and the calibration error."""
+        """Return a table with a row per system: metrics, their bounds and the calibration error."""
         import polars as pl
 
         rows = []

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Contribution:
     """One part of a change of rating.
 
-    name : what it comes from, short: "this match", "earlier performances"
-    change : rating points; all parts of an explanation sum to the whole change
-    reason : a sentence on why it is so large
+    name : its source, short: "this match", "earlier performances"
+    change : rating points; all parts of an explanation add up to the total change
+    reason : a sentence that explains its size
     """
 
     name: str
@@ -37,7 +37,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opponent:
-    """What one opponent, or opposing team, had to do with it.
+    """The effect of one opponent or opposing team.
 
     player : id
     rank : place, from 1
@@ -59,12 +59,12 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """What one remembered performance has to say in the new rating.
+    """The part of one remembered performance in the new rating.
 
-    match : id, None for the prior and what was folded into it
+    match : id, None for the prior and the performances merged into it
     time : days since 1970, NaN where unknown
     performance : rating points
-    weight : share in the new rating, which is the mean of performances with these weights
+    weight : fraction of the new rating, which is the mean of performances with these weights
     change : weight x (performance - rating before): its part of the change
     """
 
@@ -88,10 +88,10 @@ class Explanation:
     expected, score : share of the opponents expected to be beaten, and beaten, ties one half
     contributions : parts of the change; they sum to rating - rating_before to 1e-9
     quantities : the way from the result to the change, in order
-    opponents : those who mattered most, largest effect first
+    opponents : those with the largest effect, in that order
     remembered : newest first; empty for systems that remember nothing
-    least_change, largest_change : what the worst and the best result that can be thought of
-        would have done to the rating; NaN where a system has no bound
+    least_change, largest_change : bounds of the change over all possible results; NaN where the
+        system has no bound
     """
 
     system: str

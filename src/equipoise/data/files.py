@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Output files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ def check_place(path: str | os.PathLike[str]) -> None:
         raise InvalidParameterError(f"the directory of an output must exist; got {place.parent}")
     require(not place.is_dir(), "path", "the name of a file, not of a directory", str(place))
     if place.exists() and not place.is_file():
-        return  # a pipe or a device is written to as it is
+        return  # a pipe or a device is written to directly
     probe = place.with_name(f".{place.name}.{secrets.token_hex(4)}.probe")
     try:
-        # Asked by trying: permissions, quotas and special folders all show only then.
+        # Only an attempt shows permissions, quotas and special folders.
         probe.touch(exist_ok=False)
         probe.unlink()
     except OSError as error:
-        raise InvalidParameterError(
-            f"nothing can be written in {place.parent}: {error.strerror}"
-        ) from None
+        raise InvalidParameterError(f"cannot write in {place.parent}: {error.strerror}") from None
 
 
 def check_distinct(paths: Mapping[str, str | os.PathLike[str] | None]) -> None:
@@ -49,7 +47,7 @@ def check_distinct(paths: Mapping[str, str | os.PathLike[str] | None]) -> None:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Give a file to write beside `path`; it takes that place when all went well."""
+    """Open a temporary file next to `path`; it replaces `path` if the block succeeds."""
     check_place(path)
     path = Path(path).resolve()
     if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced

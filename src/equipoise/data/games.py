@@ -13,7 +13,7 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.wording import counted
 
-#: Largest initial rating and its negative: beyond, a billionth of a point means nothing.
+#: Largest absolute rating: for larger ones a billionth of a point means nothing.
 LARGEST = 1e6
 
 OTHER = "must be another player than the first"
@@ -36,7 +36,7 @@ class Games:
     weight : shape (G,), number of games (or their weight), above 0; None: 1 each
     rating : shape (N,), rating before the tournament, NaN where unrated; None: nobody has one
     white_rating, black_rating : shape (G,), ratings as each game gives them; None: as `rating`
-    draws : shape (G,), how many of the games were drawn; None: not known
+    draws : shape (G,), number of drawn games; None: not known
     coloured : whether white had the white pieces (or played at home)
     Raises : InvalidDataError   lists the rules that are broken; lines are rows from 1
     """
@@ -53,7 +53,7 @@ class Games:
     coloured: bool = False
 
     def __post_init__(self) -> None:
-        """Take columns as contiguous read-only arrays, and check every rule."""
+        """Convert columns to contiguous read-only arrays, and check every rule."""
         check_fields(self, "coloured")
         check_values({"player_ids": Collection[Any]}, {"player_ids": self.player_ids})
         for field in fields(self):
@@ -88,7 +88,7 @@ class Games:
     ) -> Games:
         """Return the games between players given by ids, in the order they first appear.
 
-        white, black : shape (G,), ids; points : of white; weight : games a row, 1 by default
+        white, black : shape (G,), ids; points : of white; weight : games per row, 1 by default
         rating : id -> rating before the tournament
         Raises : InvalidParameterError, InvalidDataError
         """
@@ -163,7 +163,7 @@ class Games:
         yield from self._values()
 
     def _values(self) -> Iterator[Problem]:
-        """Yield rules about values that columns of equal length break."""
+        """Yield the rules about values that are broken, once columns have equal length."""
         weight = self.weights
         checks: list[tuple[str, Any, str, Any]] = [
             (name, (rows < 0) | (rows >= self.players), ROW, rows)

@@ -1,6 +1,6 @@
 """A history: matches in time order, stored as columns.
 
-Built once by a reader, checked once, never changed after. Systems see slices of it.
+A reader builds and checks it once, and it never changes. Systems get slices of it.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ __all__ = ["MICROSECONDS_PER_DAY", "History", "TimeKind"]
 #: Columns that every history has.
 _NEEDED = ("match_ids", "player_ids", "offsets", "player", "team", "rank")
 
-#: Largest weight of a match that readers, posts and replays take. Every system rates what comes
-#: after a match of this weight; from about 1e12 on some equation has no root in float64.
+#: Largest weight of a match that readers, posts and replays accept. Every system can rate the
+#: matches after it; from about 1e12 on, some equations have no root in float64.
 MOST_WEIGHT = 1e9
 TOO_HEAVY = "must be at most 1e9, so that later matches can still be rated"
 
-#: A `performance_ceiling` beyond this would throw ratings so far apart that the same happens.
+#: A larger `performance_ceiling` would have the same effect.
 FARTHEST_CEILING = 1e6
 TOO_FAR = "must be from -1e6 to 1e6, so that later matches can still be rated"
 
-#: Performances within a match are squared and summed; beyond this that leaves float64.
+#: Performances within a match are squared and summed; larger ones would overflow float64.
 LARGEST_PERFORMANCE = 1e100
 TOO_LARGE = "must be from -1e100 to 1e100"
 
@@ -71,7 +71,7 @@ class History:
         better, equal is a tie
     time : shape (M,), microseconds since 1970-01-01 UTC, never decreasing; None where the
         history has no dates
-    time_kind : how times were written where they came from
+    time_kind : how the input wrote times
     order : shape (M,), numbers from 0 to 9999, never decreasing: the order of matches without
         dates, as of rounds; None with dates, and where file order is the order
     weight : shape (M,), positive; None is 1 for all
@@ -80,7 +80,7 @@ class History:
     share : shape (N,), in [0, 1]: scales that player's change; None is 1 for all
     statistics : name -> shape (N,) float64, NaN where absent
     attributes : name -> shape (N,), any kept column (role, side, at_home, tournament)
-    team_labels : shape (N,) the teams' names as they came; None where each player was alone
+    team_labels : shape (N,), names of the teams in the input; None where each player was alone
     """
 
     match_ids: Ids

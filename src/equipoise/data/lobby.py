@@ -1,6 +1,7 @@
-"""A lobby: players who wait to be split into teams, and who must or must not play together.
+"""A lobby, the players who wait to be split into teams, and the result of balancing it.
 
-What balancing a lobby answers: the teams, how fair they are, and what that cost.
+`Lobby` holds the players with their ratings and constraints: parties, locks and avoid pairs.
+`Balance` holds the teams, how fair they are, and what each constraint cost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from equipoise.arguments import as_array, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.games import id_array
 from equipoise.data.ratings import Ratings
 from equipoise.errors import InvalidDataError, NotFoundError, Problem, require
 from equipoise.wording import counted
@@ -21,8 +23,8 @@ from equipoise.wording import counted
 Id: TypeAlias = int | str
 #: The ids of every team.
 Teams: TypeAlias = tuple[tuple[Id, ...], ...]
-#: What a constraint asks for: the top players in different teams, the top player in a smaller
-#: team, a party together, a locked player in its team, two players apart.
+#: What a constraint requires: the top players in different teams, the top player in a smaller
+#: team, a party together, a locked player in its team, two players in different teams.
 ConstraintKind: TypeAlias = Literal["top-two", "uneven", "party", "lock", "avoid"]
 
 
@@ -30,10 +32,10 @@ ConstraintKind: TypeAlias = Literal["top-two", "uneven", "party", "lock", "avoid
 class Split:
     """One way to make teams of a lobby.
 
-    teams : ids; the team with the top player is the first, and so on; in a team the best first
+    teams : ids; the team with the top player comes first, and so on; within a team the best first
     objective : what is minimised, rating points: rating_difference + weight x deviation_difference
-    rating_difference : between the mean effective ratings of the two teams furthest apart
-    deviation_difference : between the uncertainties of the same two teams
+    rating_difference : of the mean effective ratings of the two teams that differ most
+    deviation_difference : of the uncertainties of the same two teams
     """
 
     teams: Teams
@@ -46,8 +48,8 @@ class Split:
 class Constraint:
     """A constraint, whether it was kept, and what keeping it cost.
 
-    kind : what it asks for
-    players : ids of the players it is about, best first: the top players, the top player, the
+    kind : what it requires
+    players : ids of the players it concerns, best first: the top players, the top player, the
         members of the party, the locked player, or the two who avoid each other
     label : the name of the party, or of the team that the player is locked to; None otherwise
     status : "waived" where parties, locks and avoid pairs leave no way to keep it
@@ -62,7 +64,7 @@ class Constraint:
 
     @property
     def name(self) -> str:
-        """Text for people and logs: "top-two", "uneven", "party:NAME", "lock:PLAYER", "avoid:A;B".
+        """Text for users and logs: "top-two", "uneven", "party:NAME", "lock:PLAYER", "avoid:A;B".
 
         Ids may contain these separators: read `kind`, `players` and `label` instead of parsing it.
         """
@@ -76,9 +78,9 @@ class Constraint:
 def constraint_in_words(
     kind: str, players: Sequence[Id], label: str | None, teams: int
 ) -> list[tuple[str, bool]]:
-    """Return what a constraint asks for, as pieces of text in order.
+    """Return what a constraint requires, as pieces of text in order.
 
-    kind, players, label : as `Constraint` has them; teams : how many teams are made
+    kind, players, label : as in `Constraint`; teams : number of teams
     Returns : (text, whether users wrote it) of every piece
     """
     if kind == "top-two":
@@ -90,21 +92,21 @@ def constraint_in_words(
     if kind == "lock":
         return [(str(players[0]), True), (" in team ", False), (str(label), True)]
     one, other = players
-    return [(str(one), True), (" and ", False), (str(other), True), (" apart", False)]
+    return [(str(one), True), (" and ", False), (str(other), True), (" in different teams", False)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
-    """The fairest split of a lobby, and its neighbours.
+    """The fairest split of a lobby, and the next best ones.
 
-    best : the split
-    constraints : all that were in the lobby or asked for
+    best : the fairest split
+    constraints : all constraints of the lobby and of the request
     alternatives : the next best splits, best first
     bound : no split has an objective below this one
     gap : objective - bound, in rating points; 0: proved to be the fairest
-    compared : number of splits that were looked at, None where it was a search
+    compared : number of splits compared; None where the teams come from a search
     stopped : the time limit ended the search
-    notes : other things a user should know, as sentences
+    notes : further information for users, as sentences
     """
 
     best: Split
@@ -128,16 +130,16 @@ class Balance:
 
     @property
     def rating_difference(self) -> float:
-        """Between the mean effective ratings of the two teams furthest apart."""
+        """Difference of the mean effective ratings of the two teams that differ most."""
         return self.best.rating_difference
 
     @property
     def deviation_difference(self) -> float:
-        """Between the uncertainties of the same two teams."""
+        """Difference of the uncertainties of the same two teams."""
         return self.best.deviation_difference
 
 
-#: Largest rating and deviation: beyond, differences of a billionth of a point mean nothing.
+#: Largest rating and deviation: for larger ones a billionth of a point means nothing.
 LARGEST = 1e6
 
 ONCE = "must be named once"
@@ -148,7 +150,7 @@ ONE_LOCK = "must be the same for all players of a party who are locked"
 NOT_TOGETHER = "must not name a player of the same party or the same locked team"
 TWO_PLAYERS = "must have at least two players"
 
-#: Columns that may come as lists and arrays of any kind.
+#: Columns that may be given as lists or arrays of any kind.
 _COLUMNS = {
     "player_ids": Collection[Any],
     "party": Collection[Any] | None,
@@ -159,7 +161,7 @@ _COLUMNS = {
 
 
 class LobbyFault(NamedTuple):
-    """A rule that a lobby breaks: the row (None: the whole lobby), column, rule, and what came."""
+    """A rule that a lobby breaks: the row (None: the complete lobby), column, rule, and value."""
 
     row: int | None
     field: str
@@ -169,18 +171,18 @@ class LobbyFault(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Lobby:
-    """N players, and who of them belong together.
+    """N players, and who must or must not play together.
 
     player_ids : shape (N,), int64 or object (str), distinct
     rating : shape (N,), long-term rating, from -1e6 to 1e6
-    deviation : shape (N,), from 0 to 1e6, rating points; leave it out where none is known: it is
-        then 0 for all, and teams are balanced by rating alone
+    deviation : shape (N,), from 0 to 1e6, rating points; without it, it is 0 for all, and teams
+        are balanced by rating alone
     effective_rating : shape (N,), what teams are balanced by; None takes the rating
     party : shape (N,), label of the party, None for a player alone; None where there is none
-    team : shape (N,), label of the team a player is locked to, None where free; players with one
-        label play together, with different labels against each other
+    team : shape (N,), label of the team a player is locked to, None where free; players with the
+        same label play together, with different labels against each other
     avoid : pairs of ids who must not be in one team
-    newcomers : ids of unknown players, who have the rating that newcomers begin with
+    newcomers : ids of unknown players, who get the rating that newcomers begin with
     Raises : InvalidDataError   lists every rule that is broken; lines are rows from 1
     """
 
@@ -194,12 +196,12 @@ class Lobby:
     newcomers: tuple[Id, ...] = ()
 
     def __post_init__(self) -> None:
-        """Take columns of any kind as arrays of our own, and check every rule."""
+        """Convert columns of any kind to arrays, and check every rule."""
         check_values(_COLUMNS, {name: getattr(self, name) for name in _COLUMNS})
         for pair in self.avoid:
             require(len(pair) == 2, "avoid", "of pairs", pair)
         set_ = object.__setattr__
-        set_(self, "player_ids", _id_array(self.player_ids))
+        set_(self, "player_ids", id_array(list(self.player_ids)))
         if np.size(self.deviation) == 0:
             set_(self, "deviation", np.zeros(len(self.player_ids)))
         if self.effective_rating is None:
@@ -228,11 +230,11 @@ class Lobby:
     def from_ratings(cls, ratings: Ratings, players: Sequence[object]) -> Lobby:
         """Return the lobby of some players of a rating table.
 
-        The effective rating is that of the system where it has one, else the rating; players of
-        a system without deviations have deviation 0. Ids may come as text for numbers.
+        The effective rating is that of the system where it has one, else the rating. In a system
+        without deviations all have deviation 0. Numeric ids may be given as text.
 
-        Raises : NotFoundError      somebody has no rating; names them all
-        Raises : InvalidDataError   somebody is named twice, or fewer than two are named
+        Raises : NotFoundError      players have no rating; the message names all of them
+        Raises : InvalidDataError   a player is named twice, or fewer than two are named
         """
         row_of = {str(one): row for row, one in enumerate(ratings.player_ids.tolist())}
         missing = [str(one) for one in players if str(one) not in row_of]
@@ -306,7 +308,7 @@ def lobby_faults(lobby: Lobby) -> Iterator[LobbyFault]:
         values = getattr(lobby, name)
         bad = ~((values >= low) & (values <= LARGEST))
         if name == "effective_rating":
-            # Without a column of its own it is the rating: told once.
+            # Without a column of its own it is the rating, whose problem is already reported.
             bad &= ~reported
         reported |= bad
         for row in np.flatnonzero(bad).tolist():
@@ -316,7 +318,7 @@ def lobby_faults(lobby: Lobby) -> Iterator[LobbyFault]:
 
 
 def _lock_faults(lobby: Lobby) -> Iterator[LobbyFault]:
-    """Yield players who are locked to another team than somebody of their party."""
+    """Yield players who are locked to a different team than a member of their party."""
     if lobby.party is None or lobby.team is None:
         return
     lock_of: dict[str, object] = {}
@@ -332,7 +334,7 @@ def _lock_faults(lobby: Lobby) -> Iterator[LobbyFault]:
 
 
 def _avoid_faults(lobby: Lobby, ids: Sequence[str]) -> Iterator[LobbyFault]:
-    """Yield avoid pairs that no split can keep apart, or that name nobody else."""
+    """Yield avoid pairs that must stay together, or that do not name another player."""
     row_of = {one: row for row, one in enumerate(ids)}
     for one, other in lobby.avoid:
         a, b = row_of.get(str(one)), row_of.get(str(other))
@@ -344,15 +346,6 @@ def _avoid_faults(lobby: Lobby, ids: Sequence[str]) -> Iterator[LobbyFault]:
             if labels is not None and labels[a] is not None and labels[a] == labels[b]:
                 yield LobbyFault(a, "avoid", NOT_TOGETHER, repr(other))
                 break
-
-
-def _id_array(ids: Iterable[Any]) -> Ids:
-    """Return ids as int64 if all are whole numbers, else as text."""
-    found = list(ids)
-    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in found)
-    if whole and found:
-        return np.array(found, dtype=np.int64)
-    return np.array([str(one) for one in found], dtype=object)
 
 
 def _label_array(labels: Iterable[Any]) -> Ids:

@@ -1,4 +1,4 @@
-"""Numbers that are not known: NaN in arrays, None in messages and in rows of the store."""
+"""Unknown numbers: NaN in arrays, None in messages and in rows of the store."""
 
 from __future__ import annotations
 

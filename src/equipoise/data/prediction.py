@@ -1,11 +1,11 @@
-"""What a system expects of a match that has not been played.
+"""Predictions: the expected scores and win probabilities of a match that has not been played.
 
-How the performances of players or teams in a coming match vary around what is expected.
+`Outlook` says how the performances of players or teams vary around what is expected. From it
+follow the expected scores of a `Prediction`.
 
-The chances of teams by long-term rating.
-
-Source: [TG2]_ (11)-(13) for the strength of a team; READINGS A15 for the chance, in which the
-uncertainty of both teams counts, so that the two chances add up to 1.
+`win_probability` and `team_mean_prediction` need no system: they compare the mean long-term ratings
+of teams. Source: [TG2]_ (11)-(13) for the strength of a team; READINGS A15 for the probability. It
+counts the uncertainty of both teams, so the two probabilities add up to 1.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Curve: TypeAlias = Literal["logistic", "normal"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Outlook:
-    """Centres and scales of performances, and the curve that turns them into chances.
+    """Centres and scales of performances, and the curve that turns them into probabilities.
 
     A beats B with probability F((centre_A - centre_B)/sqrt(scale_A^2 + scale_B^2)), F the
     standard logistic or normal distribution function.
 
-    centre, scale : shape (n,), rating points; one entry a player, or a team
-    curve : which F
-    team : whether a team plays at its members' mean or at their sum
-    shared : part of every squared scale that a team has once, however many its members; the rest
-        is each member's own
+    centre, scale : shape (n,), rating points; one entry per player or team
+    curve : the function F
+    team : whether a team performs at the mean or the sum of its members
+    shared : part of every squared scale that a team has once, whatever the number of its members;
+        the rest belongs to each member
     """
 
     centre: Floats
@@ -47,8 +47,8 @@ class Outlook:
     def of_teams(self, team: Ints, teams: int) -> Outlook:
         """Return the outlook of teams, shape (teams,); team[i] is the team of entry i.
 
-        Centres are averaged or summed; members' own squared scales are those of independent
-        parts of that mean or sum.
+        Centres are averaged or summed. The members' own parts of the squared scales are variances
+        of independent terms of that mean or sum.
         """
         members = np.bincount(team, minlength=teams) if self.team == "mean" else np.ones(teams)
         centre = np.bincount(team, self.centre, minlength=teams) / members
@@ -66,19 +66,19 @@ class Outlook:
         return chance((self.centre[:, None] - self.centre[None, :]) / scale, self.curve)
 
     def expected(self) -> Floats:
-        """Return everyone's mean chance of beating another, shape (n,), n at least 2."""
+        """Return the mean probability of beating each other entry, shape (n,), n at least 2."""
         n = len(self.centre)
         every = np.arange(n)
-        # Row after row: all pairs at once would take n^2 of memory.
+        # One row at a time: all pairs at once would take n^2 of memory.
         sums = [self.beats(np.full(n, i), every).sum() for i in range(n)]
-        # Whether one beats oneself is one half, and does not count.
+        # The pair of an entry with itself has one half and does not count.
         return (np.array(sums) - 0.5) / (n - 1)
 
 
 def chance(z: Floats, curve: Curve) -> Floats:
     """Return the standard logistic or normal distribution function at z, of any shape."""
     if curve == "logistic":
-        # exp of a negative number only: it does not overflow.
+        # exp gets no positive number, so it does not overflow.
         tail = np.exp(-np.abs(z))
         return np.where(z >= 0, 1.0, tail) / (1.0 + tail)
     from equipoise.numeric.normal import normal_cdf_of
@@ -86,7 +86,7 @@ def chance(z: Floats, curve: Curve) -> Floats:
     return normal_cdf_of(z)
 
 
-#: `Prediction.by` where no system is asked: the mean ratings of the teams are compared.
+#: `Prediction.by` without a system: the mean ratings of the teams are compared.
 TEAM_MEAN = "team mean"
 
 #: `Prediction.draw_by` where draws are estimated from how often two teams drew before.
@@ -97,11 +97,11 @@ ESTIMATE = "estimate"
 class Prediction:
     """Expected scores of the teams of one match.
 
-    expected : shape (teams,); a team's mean score against each other team, a win 1, a tie 1/2
-    outlook : of the teams: the chances of every pair, draws left out
-    by : name of the system that expects it, or "team mean" (READINGS A15)
+    expected : shape (teams,); a team's mean score against the other teams, a win 1, a tie 1/2
+    outlook : of the teams: the win probability of every pair, without draws
+    by : name of the system that predicts, or "team mean" (READINGS A15)
     win, draw : of two teams, shape (2,) and a number: win + draw/2 = expected; None for more teams,
-        and where the chance of a draw is not known
+        and where the draw probability is not known
     draw_by : name of the system where it models draws, or "estimate"; None without win and draw
     newcomers : ids of unknown players, who count as newcomers
     """
@@ -125,11 +125,11 @@ def win_probability(
     deviation: Sequence[float] | Floats,
     teams: Sequence[Sequence[int]],
 ) -> list[float]:
-    """Return each team's chance to beat another, the mean over the others; two add up to 1.
+    """Return each team's win probability, the mean over the other teams; two add up to 1.
 
     rating, deviation : shape (players,), rating points; the long-term rating. Finite, and
         deviations are not negative
-    teams : rows of the players of every team, two teams or more; rows, not ids, each once
+    teams : rows (not ids) of the players of every team, each row once; two teams or more
     Raises : InvalidParameterError
     """
     rating = np.asarray(rating, dtype=np.float64)
@@ -140,7 +140,7 @@ def win_probability(
 
 
 def _check(rating: Floats, deviation: Floats, teams: Sequence[Sequence[int]]) -> None:
-    """Refuse teams that are no rows of the ratings. Raises : InvalidParameterError."""
+    """Refuse teams that are not rows of the ratings. Raises : InvalidParameterError."""
     shape = rating.shape
     require(rating.ndim == 1, "rating", "one number a player", shape)
     require(deviation.shape == shape, "deviation", f"of shape {shape}", deviation.shape)
@@ -163,7 +163,7 @@ def _check(rating: Floats, deviation: Floats, teams: Sequence[Sequence[int]]) ->
 def team_mean_prediction(
     rating: Floats, deviation: Floats, teams: Sequence[Sequence[int]]
 ) -> Prediction:
-    """Return what is expected of teams by their mean ratings; draws are not known.
+    """Return the prediction from the mean ratings of teams, without draws.
 
     rating, deviation : shape (players,), rating points; the long-term rating
     teams : rows of the players of every team, two teams or more

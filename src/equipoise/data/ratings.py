@@ -1,9 +1,8 @@
-"""Ratings and traces as values: columns outside, ids attached.
+"""Ratings and traces of players, in columns with ids, and the effective rating.
 
-The effective rating: the long-term rating, nudged by recent form.
-
-Source: [TG2]_ section 11, (36)-(41), with READINGS A9 and A13. It is for matchmaking and
-balancing, computed when it is read and never stored.
+The effective rating is the long-term rating adjusted by recent form. Source: [TG2]_ section 11,
+(36)-(41), with READINGS A9 and A13. Teams are made by it. It is computed when ratings are read, and
+never stored.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Ratings:
-    """The players' ratings at one moment.
+    """The players' ratings at one time.
 
     player_ids : shape (P,)
     rating, deviation : shape (P,), rating points; NaN where a system has no deviation
@@ -68,9 +67,9 @@ class Ratings:
         return np.asarray(by_id[by_rating], dtype=np.int64)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rating table: best first, NaN as null, times as they came.
+        """Return the rating table: best first, NaN as null, times as in the input.
 
-        Seconds that a reader would not take for such are written as date-times.
+        Seconds that a reader would not recognise are written as date-times.
         """
         import polars as pl
 
@@ -92,13 +91,13 @@ class Ratings:
 
 
 def _times(days: Floats, kind: TimeKind) -> pl.Series:
-    """Return days since 1970 as a table has them, null where unknown."""
+    """Return days since 1970 as tables write them, null where unknown."""
     import polars as pl
 
     known = ~np.isnan(days)
     microseconds = np.rint(days[known] * MICROSECONDS_PER_DAY).astype(np.int64)
     if kind == "seconds":
-        # Whole seconds came in; a day is a float64 here, exact to a microsecond.
+        # The input had whole seconds; a day as float64 is exact to a microsecond.
         microseconds = (microseconds + 500_000) // 1_000_000 * 1_000_000
     written = table_times(microseconds, kind)
     values = np.zeros(len(days), written.dtype)
@@ -118,7 +117,7 @@ class Trace:
     columns: Mapping[str, Floats]
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the trace as a table, a row a participation; unrated rows are left null."""
+        """Return the trace as a table, a row per participation; unrated ones are null."""
         import polars as pl
 
         table = self.history.to_polars()
@@ -134,8 +133,8 @@ class Trace:
 class EffectiveRating:
     """Parameters of the effective rating.
 
-    form_points : rating points that a unit of form is worth (36)
-    form_cap, form_cap_deviations : bounds of that, in points and in deviations (37)
+    form_points : rating points per unit of form (36)
+    form_cap, form_cap_deviations : bounds of that product, in points and in deviations (37)
     deviation_scale : deviation at which form has half its weight, rating points (39)
     blend : the largest weight of form (40)
     """

@@ -1,4 +1,4 @@
-"""What a reader returns: a history, and everything that happened on the way."""
+"""Results of readers: a history or games, the problems found, and what was left out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from equipoise.errors import Problem
 class HistoryReading:
     """A history and what was left out to get it.
 
-    history : the history; None if problems forbade it
-    problems : every broken rule that was found, also those that were skipped on request
-    dropped_matches : ids of matches dropped whole because of a problem
+    history : the history; None if problems prevent it
+    problems : every problem found, including those skipped on request
+    dropped_matches : ids of complete matches dropped because of a problem
     dropped_rows : number of rows dropped because of a problem in matches that were kept
     unrated : number of matches dropped because their `rated` is false
     filtered : number of matches dropped by time or by `where`
-    notes : other things a user should know, as sentences
+    notes : further information for users, as sentences
     """
 
     history: History | None
@@ -36,14 +36,14 @@ class HistoryReading:
 class GamesReading:
     """Games and what was left out to get them.
 
-    games : the games; None if problems forbade it
-    problems : every broken rule that was found, also those that were skipped on request
+    games : the games; None if problems prevent it
+    problems : every problem found, including those skipped on request
     skipped : number of results (games, rows of a table, cells of a cross table) that were skipped
         on request because of a problem
     left_out : reason -> how many results are not games and so do not count: "unfinished",
         "without moves", "forfeit", "abandoned", "bye", "adjudged", "lost by both", "unrated",
         "filtered"
-    notes : other things a user should know, as sentences: likely doubles of names, ratings that
+    notes : further information for users, as sentences: likely doubles of names, ratings that
         differ between games of one player, pairings that occur again
     """
 

@@ -1,10 +1,8 @@
-"""What must hold for a request to rebalance: the texts of its rules, its limits, and its checks.
+"""Rebalancing as values: the request of a matchmaker, the rules it must keep, and the result.
 
-What a matchmaker asks: a ruleset, the parties it matched, and the session they may join.
-
-Source: [MR]_, READINGS D. Names are those of the document.
-
-What rebalancing answers: the teams, how even they are, and how they were found.
+Source: [MR]_, READINGS D. Names are those of the document. `RebalanceRequest` holds the ruleset,
+the matched parties and the session that they may join. `Rebalance` holds the teams, how even they
+are, and how they were found. The texts of the rules are shared with the readers of requests.
 """
 
 from __future__ import annotations
@@ -20,12 +18,12 @@ from equipoise.data.lobby import Id
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.wording import counted
 
-#: Limits of a request; nobody matches so many at once, and every answer stays within memory.
+#: Limits of a request, above any real match, so that every result fits into memory.
 MOST_PLAYERS, MOST_TEAMS, MOST_RULES = 10_000, 1_000, 100
 MOST_MEGABYTES = 32
-#: Problems that are listed before the rest is left out.
+#: Problems that are listed; further ones are left out.
 MOST_PROBLEMS = 1_000
-#: Largest attribute: beyond, a mean has fewer than seven digits after the point.
+#: Largest attribute: a mean of larger ones has fewer than seven digits after the point.
 LARGEST = 1e9
 
 ATTRIBUTE = "must be a number from -1000000000 to 1000000000"
@@ -35,7 +33,7 @@ NO_PLAYERS = "must be a whole number from 0 to 10000"
 NOT_ABOVE = "must not be above the largest number"
 REFERENCE = "must be a number from 0"
 MAXIMUM = "must be a number above 0"
-DISTANCE = "must be distance, the one criterion by which teams can be made alike"
+DISTANCE = "must be distance, the only criterion"
 NAMED = "must be text that is not empty"
 NAMED_ONCE = "must be named once"
 SOME_PLAYERS = "must have at least one player"
@@ -64,7 +62,7 @@ ID = "must be text or a whole number"
 
 
 class Fault(NamedTuple):
-    """A rule that is broken: the path to what breaks it, the rule, and what came."""
+    """A rule that is broken: the path of the value, the rule, and the value."""
 
     field: str
     rule: str
@@ -86,7 +84,7 @@ class _Party(Protocol):
 
 
 def refuse(faults: Iterable[Fault], what: str, file: str = "") -> None:
-    """Raise InvalidDataError if there are any faults; of very many the first."""
+    """Raise InvalidDataError if there are any faults; it lists at most the first 1,000."""
     found = list(itertools.islice(faults, MOST_PROBLEMS + 1))
     if found:
         count = len(found)
@@ -96,7 +94,10 @@ def refuse(faults: Iterable[Fault], what: str, file: str = "") -> None:
 
 
 def name_faults(everyone: Iterable[tuple[str, _Party]]) -> Iterator[Fault]:
-    """Yield players and parties that are named twice; everyone has a path."""
+    """Yield players and parties that are named twice.
+
+    everyone : every party with its path
+    """
     players: set[str] = set()
     parties: set[str] = set()
     for path, party in everyone:
@@ -113,7 +114,7 @@ def name_faults(everyone: Iterable[tuple[str, _Party]]) -> Iterator[Fault]:
 def attribute_faults(
     names: Sequence[str], defaults: Mapping[str, float], everyone: Iterable[tuple[str, _Party]]
 ) -> Iterator[Fault]:
-    """Yield attributes that are missing or out of range; only those named count."""
+    """Yield attributes that are missing or out of range; only those in `names` are checked."""
     for name in names:
         if name in defaults and not is_number(defaults[name], in_range):
             yield Fault(f"default_attributes.{name}", ATTRIBUTE, shown(defaults[name]))
@@ -130,7 +131,7 @@ def attribute_faults(
 
 
 def shown(value: object) -> str:
-    """Return a value as it stands in a problem, in few letters whatever it holds."""
+    """Return a value as text for a problem, at most 60 characters."""
     if isinstance(value, list | tuple):
         return "a list"
     if isinstance(value, Mapping):
@@ -162,7 +163,7 @@ def is_number(value: object, holds: Callable[[float], bool]) -> bool:
     """Return whether a value is a finite number for which a rule holds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    # A whole number beyond every float is not finite here.
+    # A whole number above the largest float counts as infinite.
     try:
         number = float(value)
     except OverflowError:
@@ -172,12 +173,12 @@ def is_number(value: object, holds: Callable[[float], bool]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """An attribute that teams are to be alike in.
+    """A matching rule: an attribute in which teams should be similar.
 
     attribute : its name
-    criteria : "distance"; there is no other here
-    reference : the matchmaker's tolerance; a larger distance is reported, never refused
-    max : what values are divided by where there are several attributes; None divides by 1
+    criteria : "distance", the only one
+    reference : the matchmaker's tolerance; a larger distance is reported, not refused
+    max : divisor of the values where there are several attributes; None is 1
     Raises : InvalidDataError
     """
 
@@ -203,11 +204,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruleset:
-    """How teams are to be made.
+    """The matchmaker's conditions for teams.
 
     min_number, max_number : number of teams, from 1 to 1,000
     player_min_number, player_max_number : players of a team; at most from 1 to 10,000
-    rules : what teams are to be alike in; none: only sizes count
+    rules : matching rules; without any, only sizes count
     rebalance_enable : False: parties go into teams in the order they arrived
     auto_backfill : whether a running session may be filled
     Raises : InvalidDataError
@@ -284,7 +285,7 @@ class MatchedParty:
     party: Id | None = None
 
     def __post_init__(self) -> None:
-        """Take players of any sequence."""
+        """Convert players from any sequence."""
         check_fields(self, "players")
         object.__setattr__(self, "players", tuple(self.players))
 
@@ -296,14 +297,14 @@ class MatchedParty:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalanceRequest:
-    """What is to be arranged: parties into teams, or into the free places of a session.
+    """A request to arrange parties into teams, or into the free places of a session.
 
-    ruleset : how
+    ruleset : conditions for the teams
     parties : in the order they arrived
-    session : the parties of every team of a running session; without any player a new match
-    default_attributes : value of an attribute for players who do not have it
-    notes : what a reader found and left aside, as sentences
-    Raises : InvalidDataError   lists every rule that is broken, with the path of what breaks it
+    session : the parties of every team of a running session; without players it is a new match
+    default_attributes : value of an attribute for players without it
+    notes : what a reader ignored, as sentences
+    Raises : InvalidDataError   lists every broken rule with its path
     """
 
     ruleset: Ruleset
@@ -313,7 +314,7 @@ class RebalanceRequest:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Take parties of any sequence, and check every rule."""
+        """Convert parties from any sequence, and check every rule."""
         check_fields(self, "ruleset", "parties", "session", "notes")
         attributes = self.default_attributes
         known = isinstance(attributes, Mapping)
@@ -330,7 +331,7 @@ class RebalanceRequest:
 
     @property
     def players(self) -> int:
-        """Number of players, with those of the session."""
+        """Number of players, including those of the session."""
         return sum(len(party.players) for _, party in self.everyone())
 
     def everyone(self) -> Iterator[tuple[str, MatchedParty]]:
@@ -356,7 +357,7 @@ class RebalanceRequest:
         yield from self._size_faults()
 
     def _size_faults(self) -> Iterator[Fault]:
-        """Yield what cannot fit, whatever the teams."""
+        """Yield what fits into no teams of the ruleset."""
         rules = self.ruleset
         most = rules.player_max_number
         for path, party in self.everyone():
@@ -395,8 +396,8 @@ class Candidate:
 
     sequence : the parties in the order in which they were placed
     teams : the parties of every team, those of the session first
-    member_count_difference : players of the largest team less those of the smallest
-    distance : of the teams' mean attributes from their mean, summed over teams that have players
+    member_count_difference : players of the largest team minus those of the smallest
+    distance : of the teams' mean attributes from their mean, summed over teams with players
     """
 
     sequence: tuple[PartyIds, ...]
@@ -409,9 +410,9 @@ class Candidate:
 class Step:
     """One step of the greedy method.
 
-    order : number, from 1, and total of every team, the least total first
-    party, total : who is placed, and the sum of their attributes
-    team : number of the team they go to
+    order : number (from 1) and total of every team, the least total first
+    party, total : the party placed, and the sum of its attributes
+    team : number of the team it goes to
     """
 
     order: tuple[tuple[int, float], ...]
@@ -422,12 +423,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimum:
-    """The best that any method can do for these parties and this number of teams.
+    """The best result that any method can have for these parties and this number of teams.
 
     member_count_difference, distance : of the best arrangement known
-    bound_difference, bound_distance : no arrangement has a smaller difference; of those that have
-        this difference none has a smaller distance
-    proved : they are those of the best arrangement: it is the best there is
+    bound_difference, bound_distance : no arrangement has a smaller difference, and none with this
+        difference has a smaller distance
+    proved : the best arrangement known reaches the bounds, so it is the optimum
     """
 
     member_count_difference: int
@@ -439,16 +440,16 @@ class Optimum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebalance:
-    """Teams as the ruleset asks for, and how they were found.
+    """Teams made by the ruleset, and how they were found.
 
-    method : what was used; reason : why, as a sentence
+    method : the method used; reason : why it was used, as a sentence
     best : the arrangement chosen
-    sequences : number of sequences it was chosen from, equal ones that were merged included
-    truncated : not all sequences were looked at, or not all candidates are listed
-    optimum : the best there is; None where it was not searched for
-    steps : of the greedy method
-    notes : what else there is to know, as sentences
-    candidates : every sequence in the document's order, where asked for
+    sequences : number of sequences it was chosen from, including equal ones that were merged
+    truncated : not all sequences were compared, or not all candidates are listed
+    optimum : the optimum; None where it was not searched for
+    steps : steps of the greedy method
+    notes : further information for users, as sentences
+    candidates : every sequence in the document's order, if requested
     """
 
     method: Method
@@ -468,10 +469,10 @@ class Rebalance:
 
     @property
     def member_count_difference(self) -> int:
-        """Players of the largest team less those of the smallest."""
+        """Players of the largest team minus those of the smallest."""
         return self.best.member_count_difference
 
     @property
     def distance(self) -> float:
-        """Of the teams' mean attributes from their mean, summed."""
+        """Distance of the teams' mean attributes from their mean, summed."""
         return self.best.distance

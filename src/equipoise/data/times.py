@@ -1,8 +1,8 @@
-"""Times as whole numbers: which of them tell by themselves what they are, and how they are written.
+"""Times as whole numbers: which ones are unambiguous, and how tables write them.
 
 A whole number can be seconds since 1970, a date such as 20240131, a spreadsheet's count of days, or
-the number of a round. Readers and writers share the limits below, so that every table that is
-written is read back as the same times.
+the number of a round. Readers and writers share the limits below, so that every table that we
+write is read back with the same times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from equipoise.arrays import Flags, Ids, Ints
 
-#: How times were written where they came from, so that they can be written back alike.
+#: How the input wrote times, so that the output can write them in the same way.
 TimeKind: TypeAlias = Literal["seconds", "datetime", "date"]
 
 MICROSECONDS = 1_000_000
@@ -39,7 +39,7 @@ COMPACT_HOURS = (1970_01_01_00, 2099_12_31_23)
 def compact_days(numbers: Ints) -> tuple[Ints, Flags]:
     """Return days since 1970 of whole numbers YYYYMMDD, and which of them are such dates.
 
-    Days of numbers that are no date of the years 1800 to 2200 are 0.
+    The days of numbers that are not a date of the years 1800 to 2200 are 0.
     """
     year = numbers // 10_000
     low, high = COMPACT_YEARS
@@ -69,8 +69,8 @@ def are_compact_hours(numbers: Ints) -> bool:
 def read_as_seconds(low: int, high: int) -> bool:
     """Return whether a column of whole numbers from `low` to `high` is read as seconds since 1970.
 
-    One whose smallest number could be a date and an hour counts as unclear, whatever the others
-    are, so that a writer need not look at all of them.
+    A column whose smallest number could be a date and an hour counts as ambiguous, whatever the
+    other numbers are, so a writer need not check all of them.
     """
     return SECONDS_FROM <= low < COMPACT_HOURS[0] and high <= SECONDS_LIMIT
 
@@ -89,9 +89,9 @@ def iso(time: int) -> str:
 
 
 def to_the_minute(time: object) -> str:
-    """Return a moment to the minute in UTC, or a day; of an order without dates, its number.
+    """Return a time to the minute in UTC, or a day; for an order without dates, its number.
 
-    time : a date, a moment, seconds since 1970, or a small whole number
+    time : a date, a time, seconds since 1970, or a small whole number
     """
     if isinstance(time, int) and time > LAST_ORDER:
         time = datetime.fromtimestamp(time, UTC)
@@ -101,7 +101,7 @@ def to_the_minute(time: object) -> str:
 def table_kind(time: Ints, kind: TimeKind) -> TimeKind:
     """Return how a table writes times in microseconds, so that reading it gives the same times.
 
-    Seconds that a reader would refuse or read otherwise are written as in ISO 8601.
+    Seconds that a reader would refuse or misread are written as in ISO 8601.
     """
     if kind == "datetime" or not len(time):
         return kind

@@ -1,6 +1,7 @@
-"""A tournament's performance table: who scored what, and what that says of each player.
+"""A tournament's result: performance ratings of all players, and why some may be missing.
 
-The performance of players in one tournament, as charts and tables show it.
+`TournamentPerformance` is the table. `PerformanceSeries` and `ClassGraph` are the same numbers as
+charts need them.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from equipoise.errors import Sweep, require
 if TYPE_CHECKING:
     import polars as pl
 
-#: "ok": has a PPR. Where a component has none: "all-won" every point, "none-won" no point, "swept"
-#: neither, yet part of a component with a sweep. "no-games": nothing to go by.
+#: "ok": has a PPR. Without a PPR: "all-won" took every point, "none-won" took no point, "swept" is
+#: neither, but part of a component with a sweep. "no-games" has no games.
 Status: TypeAlias = Literal["ok", "all-won", "none-won", "swept", "no-games"]
 STATUSES: tuple[Status, ...] = ("ok", "all-won", "none-won", "swept", "no-games")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Standing:
-    """Every number of the table, a column of N players each; NaN where there is none.
+    """The numbers of the table, in columns of N players; NaN where there is none.
 
     Players are in the order of the tournament; `order` of the table sorts them.
 
-    games, points : number (weight) of games and points; expected : points at the PPRs
-    rating : before the tournament; average_opponent : of the rated opponents, a game each
+    games, points : number (weight) of games and points; expected : points expected by the PPRs
+    rating : before the tournament; average_opponent : mean rating of rated opponents, by game
     tpr, cpr, fide : tournament, complete and FIDE's performance rating
-    ppr : perfect performance rating; error : half-width at the confidence asked for
-    class_ppr : the PPR among the players of the same class, who are `class_of`
-    lower, upper : what a sweep allows to say of players without a PPR, at the confidence asked for
+    ppr : perfect performance rating; error : half-width of the confidence interval
+    class_ppr : the PPR among the players of the same class (`class_of`)
+    lower, upper : bounds for players without a PPR, at the same confidence
     component, class_of : numbers from 0; -1 for players without games
     status : index into STATUSES
     """
@@ -59,7 +60,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Superiority:
-    """How probable it is that one player is better than another.
+    """The probability that one player is better than another.
 
     rows : players compared, rows of the tournament, the best first
     probability : shape (len(rows), len(rows)); [i, j] that rows[i] is better than rows[j]; NaN on
@@ -74,20 +75,20 @@ class Superiority:
 class TournamentPerformance:
     """The performance ratings of a tournament, and why some may be missing.
 
-    player_ids : shape (N,); standing : columns of these players
+    player_ids : shape (N,); standing : the columns of the table
     exists : every component has finite ratings that predict all scores
-    components : groups of players connected by games
-    sweeps : who swept whom, with what difference that proves
+    components : number of components: sets of players connected by games
+    sweeps : who swept whom, and the difference that this proves
     reasons : the same as sentences
     relative : no rating before the tournament and no anchor is known, so the mean is 0
-    confidence : of error, lower, upper and of the sweeps' differences
+    confidence : of error, lower, upper and the differences of sweeps
     colour_advantage : rating points that white was given, 0 for none
     draw_parameter : nu of the Davidson model, NaN where draws are not modelled
-    prior : drawn games against an average player that everyone was given; above 0 the ratings are
-        pulled together and predict no score exactly
-    held : ids of players held at a rating; with two or more the scores of these are not predicted
-    extra : further columns that were asked for, by name, shape (N,) each
-    superiority : None where it was not asked for
+    prior : number of drawn games against an average player given to everyone; above 0 the ratings
+        are closer together and predict no score exactly
+    held : ids of held players; with two or more, their scores are not predicted
+    extra : further columns requested, by name, shape (N,) each
+    superiority : None unless requested
     """
 
     player_ids: Ids
@@ -129,7 +130,7 @@ class TournamentPerformance:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The table as a Polars data frame, a row a player, the best first."""
+        """The table as a Polars data frame, a row per player, the best first."""
         import polars as pl
 
         rows, one = self.order, self.standing
@@ -151,7 +152,7 @@ class TournamentPerformance:
 
 
 def _alike(ratings: Floats) -> Floats:
-    """Return ratings rounded, so that equals whom rounding tells apart go by points and id."""
+    """Return rounded ratings: players who differ only by rounding are sorted by points and id."""
     return np.round(ratings, 8)
 
 
@@ -162,17 +163,16 @@ def _lowest(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PerformanceSeries:
-    """N players of a tournament in any order; every array of shape (N,), NaN where there is none.
+    """N players of a tournament in any order, for a chart; arrays have shape (N,), NaN for none.
 
-    names : as they are shown
+    names : as shown
     ppr, error : perfect performance rating and the half-width of its interval
     tpr, rating : tournament performance rating, and rating before the tournament
-    points, games : that the player took and played
-    lower, upper : bounds on one side each, where all or no points were taken of somebody else:
-        the player performed at least, at most so well
-    group : number of the player's class from 0, whoever is above first; None: all in one
-    within_group : whether `ppr` is that among the player's class, and says nothing across classes
-    Raises : InvalidParameterError   no player, or columns of other lengths
+    points, games : points taken and games played
+    lower, upper : one-sided bounds of the performance, for players of a sweep
+    group : number of the player's class from 0, the upper class first; None: all in one class
+    within_group : whether `ppr` is among the class only and cannot be compared across classes
+    Raises : InvalidParameterError   no players, or columns of different lengths
     """
 
     names: tuple[str, ...]
@@ -188,7 +188,7 @@ class PerformanceSeries:
     within_group: bool = False
 
     def __post_init__(self) -> None:
-        """Check that there is one of everything for each player."""
+        """Check that every column has a value for each player."""
         require(self.players >= 1, "players", "at least one", self.players)
         for one in fields(self):
             column = getattr(self, one.name)
@@ -206,13 +206,13 @@ class PerformanceSeries:
 class ClassGraph:
     """Who swept whom: C classes of players, and A arcs from classes to those they swept.
 
-    A class is as many players as possible of whom everybody took points off everybody else,
-    directly or through others; arcs therefore never lead back.
+    A class is a largest set of players who all took points off one another, directly or through
+    others. So arcs never form a cycle.
 
     classes : names of the members of each class
-    above, below : shape (A,), rows of the class that took every point and of that which took none
+    above, below : shape (A,), rows of the classes that took every point, and that took none
     games : shape (A,), number (weight) of the games between the two
-    Raises : InvalidParameterError   an arc names no class, leads back, or a class is empty
+    Raises : InvalidParameterError   an arc names no class or closes a cycle, or a class is empty
     """
 
     classes: tuple[tuple[str, ...], ...]
@@ -232,9 +232,9 @@ class ClassGraph:
         self.levels()
 
     def levels(self) -> Ints:
-        """Return how many classes stand above one another at most over each, shape (C,).
+        """Return the length of the longest chain of classes above each class, shape (C,).
 
-        Raises : InvalidParameterError   arcs lead back to where they come from
+        Raises : InvalidParameterError   arcs form a cycle
         """
         level = np.zeros(len(self.classes), dtype=np.int64)
         for _ in range(len(self.classes) + 1):
@@ -243,5 +243,5 @@ class ClassGraph:
             if np.array_equal(lower, level):
                 return level
             level = lower
-        require(False, "arcs", "downwards only, without a way back", "a circle")
+        require(False, "arcs", "without a cycle", "a cycle")
         return level

@@ -1,4 +1,4 @@
-"""What a search for parameters tried, and what it found."""
+"""Results of a search for parameters: its ranges, its trials, and the best of them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from equipoise.errors import require
 if TYPE_CHECKING:
     import polars as pl
 
-#: Of a parameter; None where the system takes that.
+#: Value of a parameter; None where the system accepts it.
 Value: TypeAlias = bool | int | float | str | None
 
-#: A best value within this part of a range from its end is at its edge.
+#: A value within this fraction of a range from one end is at its edge.
 _EDGE = 0.02
 
 
@@ -25,7 +25,7 @@ _EDGE = 0.02
 class Range:
     """Values of a parameter from `low` to `high`, both included.
 
-    log : whether each doubling is worth as much as the next, instead of each step
+    log : sample the logarithm evenly, instead of the value
     whole : only whole numbers
     """
 
@@ -45,13 +45,13 @@ class Range:
         require(not self.log or self.low > 0, "low", "positive in a logarithmic range", self.low)
 
     def place(self, value: float) -> float:
-        """Return where a value lies, 0 at the low and 1 at the high end."""
+        """Return the position of a value, 0 at the low and 1 at the high end."""
         ends = (self.low, self.high)
         low, high = (math.log(end) for end in ends) if self.log else ends
         return ((math.log(value) if self.log else value) - low) / (high - low)
 
 
-#: What is tried of a parameter: every one of some values, or samples of a range.
+#: What to try for a parameter: every one of some values, or samples of a range.
 Choice: TypeAlias = tuple[Value, ...] | Range
 
 
@@ -59,8 +59,8 @@ Choice: TypeAlias = tuple[Value, ...] | Range
 class Trial:
     """One set of parameters, and how well it predicted.
 
-    number : from 0, in the order in which they were proposed; -1 for the parameters as given
-    parameters : those that were searched
+    number : from 0, in the order of proposal; -1 for the parameters as given
+    parameters : the parameters searched
     status : done, refused by the system, or failed while rating; `reason` says why
     metrics : of `METRICS`; empty unless it is done
     """
@@ -78,13 +78,13 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """What a search tried.
+    """Result of a search for parameters.
 
-    system : its name; metric : what was to be made best
+    system : its name; metric : the metric to optimise
     choices : what was tried, by parameter
-    given : the parameters from which the search set out, as a trial of their own
+    given : the parameters that the search started from, as a trial of their own
     trials : in the order of their numbers, at least one of them done
-    matches, participations : that were scored in each trial
+    matches, participations : number of those scored in each trial
     """
 
     system: str
@@ -98,9 +98,7 @@ class Tuning:
     @property
     def best(self) -> Trial:
         """The best trial; of equal ones the first."""
-        sign = -1.0 if self.higher_is_better else 1.0
-        done = [trial for trial in self.trials if trial.status == "done"]
-        return min(done, key=lambda trial: (sign * trial.value(self.metric), trial.number))
+        return self.ranked()[0]
 
     @property
     def chosen(self) -> Trial:
@@ -121,9 +119,10 @@ class Tuning:
         return sorted(done, key=lambda trial: (sign * trial.value(self.metric), trial.number))
 
     def at_edges(self) -> dict[str, Value]:
-        """Return the best value of every parameter for which it is at the end of what was tried.
+        """Return the best values that lie at an end of what was tried, by parameter.
 
-        Better ones may lie beyond. Zero, infinity and ends of fewer than three values say nothing.
+        Better values may lie beyond. Zero, infinity, and ends of fewer than three values do not
+        count.
         """
         return {
             name: self.best.parameters[name]
@@ -132,7 +131,7 @@ class Tuning:
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a trial: parameters, status, metrics."""
+        """Return a table with a row per trial: parameters, status, metrics."""
         import polars as pl
 
         frame = pl.DataFrame(

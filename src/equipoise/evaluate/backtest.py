@@ -1,8 +1,7 @@
 """Backtesting: predict, reveal, score, learn, for several systems on the same matches.
 
-Source: [EM]_ sections 6.2 and 6.3. Every system goes through the history once. What it knew of the
-players before a match is what its trace says of them, so that a prediction never sees a result of
-its own match or a later one.
+Source: [EM]_ sections 6.2 and 6.3. Every system replays the history once. Its trace has the ratings
+before each match, so a prediction never sees a result of its own match or of a later one.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,67 +33,34 @@ from equipoise.data.backtest import (
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.evaluate.predictors import ConstantRate, Predictor, SystemPredictor
 from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS, STARTS
-from equipoise.evaluate.scoring.metrics import Field, Rule, score_field
-from equipoise.evaluate.scoring.scored import ConstantRate, Scored
+from equipoise.evaluate.scoring.metrics import PredictedTeams, Rule, score_teams
+from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.scoring.tally import RATIOS, Tally, draw, interval, resampled
 from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces
 from equipoise.rating.system import RatingSystem
 
-#: Columns of a trace that say what was known before a match.
-_KNOWN_BEFORE = ("rating_before", "deviation_before")
-
-#: Participations rated, then scored, then reported as done.
+#: Participations that are rated, scored and reported at once.
 _PIECE = 200_000
 
-#: Of matches of up to this many teams every pair is scored, by default.
+#: Default number of teams up to which every pair of a match is scored.
 ALL_PAIRS = 32
-
-
-class Predictor(Protocol):
-    """What says how the participants of matches will perform, one piece after the other."""
-
-    name: str
-
-    def predict(self, start: int, stop: int) -> Outlook:
-        """Return the outlook of the participations of matches start:stop."""
-        ...
-
-
-class Replaying:
-    """A system on its way through a history, and what it knew before each match."""
-
-    def __init__(self, system: RatingSystem, history: History, workers: Workers) -> None:
-        self.name = system.name
-        self._system, self._history, self._workers = system, history, workers
-        self._state = system.initial(history.players)
-        self._trace = {name: np.full(history.participations, np.nan) for name in _KNOWN_BEFORE}
-
-    def predict(self, start: int, stop: int) -> Outlook:
-        """Rate matches start:stop, and return what was expected of each beforehand."""
-        history = self._history
-        self._system.run(self._state, history, start, stop, self._trace, self._workers)
-        rows = slice(int(history.offsets[start]), int(history.offsets[stop]))
-        return self._system.outlook(
-            self._trace["rating_before"][rows],
-            self._trace["deviation_before"][rows],
-            history.slice(start, stop),
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scoring:
-    """How one predictor after the other is scored.
+    """Scores one predictor after the other.
 
-    With several threads a piece is scored beside the rating of the next one, and the baseline
-    beside the systems: rating a match leaves cores idle now and then. What belongs to one
-    predictor is added up piece after piece all the same.
+    With several threads, a piece is scored while the next one is rated, and the baseline is scored
+    at the same time as the systems, since rating leaves cores idle. The sums of one predictor are
+    still added up piece after piece.
 
     scored : what is scored, the same for all predictors
-    others : other participations of the same history that are scored beside them, of the same
-        predictions; those of everybody (`fewest` 0) by experience as well
+    others : other selections of participations to score from the same predictions; the selection
+        of all players (`fewest` 0) is also scored by experience
     ties_as_authors, all_pairs, threads : see `backtest`
     """
 
@@ -125,8 +91,8 @@ class Scoring:
                     if progress is not None:
                         progress(before + done, total)
 
-                replaying = Replaying(system, history, workers)
-                tallies[label] = self.of_one(replaying, self.ties_as_authors, note)
+                predictor = SystemPredictor(system, history, workers)
+                tallies[label] = self.of_one(predictor, self.ties_as_authors, note)
                 if finished is not None:
                     finished(label)
             return {**tallies, BASELINE: baseline.result()}
@@ -137,13 +103,13 @@ class Scoring:
         ties_as_authors: bool,
         progress: Callable[[int], None] = lambda done: None,
     ) -> tuple[Tally, ...]:
-        """Predict, score and learn piece by piece; return the sums of what is scored, then others.
+        """Predict, score and learn piece by piece; return the sums of `scored`, then of `others`.
 
         ties_as_authors : see `backtest`
         progress : called with the number of participations done
         """
         history, every = self.scored.history, (self.scored, *self.others)
-        # Everybody is scored by experience where anybody asks for more than one selection.
+        # With several selections, the selection of all players is scored by experience.
         grouped = [one.everybody and len(every) > 1 for one in every]
         tallies = tuple(Tally(one, by) for one, by in zip(every, grouped, strict=True))
 
@@ -152,10 +118,10 @@ class Scoring:
             for one, by, tally in zip(every, grouped, tallies, strict=True):
                 if not one.scored[start:stop].any():
                     continue
-                field = one.field(start, stop, outlook)
-                _check_predicted(predictor.name, history, start, field)
+                predicted = one.predicted_teams(start, stop, outlook)
+                _check_predicted(predictor.name, history, start, predicted)
                 members = one.members(start, stop) if by else None
-                tally.add(start, stop, field, score_field(field, start, rule, members))
+                tally.add(start, stop, predicted, score_teams(predicted, start, rule, members))
 
         with ThreadPoolExecutor(1) as beside:
             last: Future[None] | None = None
@@ -194,20 +160,20 @@ def backtest(
     """Return how well systems, and a baseline, predict the matches of a history.
 
     systems : by a label of the caller's choice
-    rng : draws the resamples; those of groups by experience are drawn from copies of it
-    min_history : participations of players with fewer earlier matches are not scored; `groups`
-        of the answer has those, too
-    min_total : instead, participations of players with fewer matches in the whole history, later
-        ones included, are not scored: another reading of [EM]_ sec. 6.3
-    first : number of the first match that is scored; all before are learned from
-    ties_as_authors : count pairs predicted equal as correct (READINGS B9); not for the baseline,
-        all of whose pairs are equal
-    least_differences : metric -> below which a difference does not matter; those left out are as
-        in `LEAST_DIFFERENCE`
-    resamples : of the matches, for intervals; 0 for none
+    rng : draws the resamples; the resamples of groups by experience are drawn from copies of it
+    min_history : participations of players with fewer earlier matches are not scored; `groups` of
+        the result includes them
+    min_total : instead, participations of players with fewer matches in the complete history,
+        later ones included, are not scored: another reading of [EM]_ sec. 6.3
+    first : number of the first match that is scored; systems learn from all matches before it
+    ties_as_authors : count pairs predicted equal as correct (READINGS B9); not for the
+        baseline, which predicts all pairs equal
+    least_differences : metric -> smallest difference that matters; others are as in
+        `LEAST_DIFFERENCE`
+    resamples : number of resamples of the matches, for intervals; 0 for no intervals
     confidence : of the intervals, in (0, 1)
-    all_pairs : log loss, Brier score and calibration take every pair of matches of up to so many
-        teams, and eight opponents of every team in larger ones
+    all_pairs : log loss, Brier score and calibration use every pair in matches of up to this many
+        teams, and eight opponents of every team in larger matches
     threads : to use; never changes a number
     progress : called with (participations done, participations in all), all systems together
     finished : called with the label of each system that is done
@@ -223,7 +189,7 @@ def backtest(
     scoring = Scoring(scored, ties_as_authors, all_pairs, threads, selections.others)
     tallies = scoring.of_all(systems, progress, finished)
     headline = {label: of_all[0] for label, of_all in tallies.items()}
-    # Every selection is resampled as it is where it is asked for by itself, with the same seed.
+    # Every selection has the resamples that it has when requested alone, with the same seed.
     copies = [deepcopy(rng) for _ in selections.others]
     drawn = [
         draw(len(one.sums.blocks), resamples, rng=from_) if resamples else None
@@ -255,9 +221,10 @@ def backtest(
 
 
 class Measured(NamedTuple):
-    """What was found of a group.
+    """Metrics of a group.
 
-    participations : of it; metrics : of every label; values : in every resample, see `_resample`
+    participations : number in the group; metrics : by label; values : metrics in every resample,
+        see `_resample`
     """
 
     participations: int
@@ -271,10 +238,10 @@ Span: TypeAlias = tuple[int, int | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selections:
-    """What is scored beside the participations that were asked for, to have every group.
+    """The selections of participations that are needed to score every group.
 
-    others : scored as well; everybody, experienced : numbers of those selections, from 0, which is
-        what was asked for
+    others : scored in addition to the requested one
+    everybody, experienced : numbers of these selections; 0 is the requested one
     """
 
     others: tuple[Scored, ...]
@@ -283,7 +250,7 @@ class Selections:
 
     @classmethod
     def beside(cls, scored: Scored) -> Selections:
-        """Return what is needed beside what was asked for: all players, and those with enough."""
+        """Return the selections needed in addition: all players, and those with enough matches."""
         every = [scored]
         numbers = []
         for fewest in (0, STARTS[-1]):
@@ -297,7 +264,7 @@ class Selections:
     def spans(
         self, tallies: Mapping[str, tuple[Tally, ...]], drawn: Sequence[Ints | None]
     ) -> Iterator[tuple[Span, Measured]]:
-        """Yield the groups of which anything is scored: newcomers first, everybody last."""
+        """Yield the groups with scored participations: newcomers first, all players last."""
         of_all = {label: one[self.everybody] for label, one in tallies.items()}
         for number in range(GROUPS):
             sums = {label: one.of_group(number) for label, one in of_all.items()}
@@ -324,7 +291,7 @@ class Selections:
         metrics: Mapping[str, Mapping[str, float]],
         values: Mapping[str, Mapping[str, Floats]],
     ) -> Iterator[tuple[Span, Measured]]:
-        """Yield a group, cut down to its metrics, if there is anyone in it."""
+        """Yield a group with the metrics of groups, unless it is empty."""
         if participations:
             yield (
                 span,
@@ -344,7 +311,7 @@ def _of_group(values: Mapping[str, _Value]) -> dict[str, _Value]:
 
 
 def _group(span: Span, found: Measured, confidence: float) -> Group:
-    """Return a group as it is given."""
+    """Return a group of the result."""
     return Group(
         first=span[0],
         last=span[1],
@@ -365,7 +332,7 @@ def _group(span: Span, found: Measured, confidence: float) -> Group:
 
 
 def least_differences_of(given: Mapping[str, float]) -> dict[str, float]:
-    """Return below which a difference does not matter, of every metric.
+    """Return the smallest difference that matters, for every metric.
 
     Raises : InvalidParameterError
     """
@@ -378,7 +345,7 @@ def least_differences_of(given: Mapping[str, float]) -> dict[str, float]:
 def _scores(
     label: str, system: RatingSystem | None, tally: Tally, intervals: dict[str, Interval]
 ) -> SystemScores:
-    """Return what was found of a system; None is the baseline."""
+    """Return the scores of a system; None is the baseline."""
     return SystemScores(
         label=label,
         system=ConstantRate.name if system is None else system.name,
@@ -398,14 +365,16 @@ def _check(
     require(0 < confidence < 1, "confidence", "in (0, 1)", confidence)
     require(all_pairs >= 2, "all_pairs", "at least 2", all_pairs)
     if BASELINE in systems:
-        raise InvalidParameterError(f"the label {BASELINE!r} is taken by what is always compared")
+        raise InvalidParameterError(
+            f"the label {BASELINE!r} is reserved for the prediction without ratings"
+        )
 
 
-def _check_predicted(name: str, history: History, start: int, field: Field) -> None:
-    """Refuse a system that says nothing of a team that is to be scored."""
-    silent = np.flatnonzero(np.isnan(field.centre) & (field.weight > 0))
-    if len(silent):
-        match = start + int(np.searchsorted(field.offsets, silent[0], side="right")) - 1
+def _check_predicted(name: str, history: History, start: int, predicted: PredictedTeams) -> None:
+    """Refuse a system without a prediction for a team that is scored."""
+    missing = np.flatnonzero(np.isnan(predicted.centre) & (predicted.weight > 0))
+    if len(missing):
+        match = start + int(np.searchsorted(predicted.offsets, missing[0], side="right")) - 1
         raise InvalidDataError(
             [], f"{name} predicts nothing for match {history.match_ids[match]}, which has a result"
         )
@@ -416,7 +385,7 @@ def _resample(
     drawn: Ints | None,
     ratios: Mapping[str, tuple[int, int]] = RATIOS,
 ) -> dict[str, dict[str, Floats]]:
-    """Return every metric of every system in every resample; nothing where none is drawn.
+    """Return every metric of every system in every resample; empty without resamples.
 
     blocks : by label, the sums of every block
     """
@@ -430,12 +399,12 @@ def _intervals(values: Mapping[str, Floats], confidence: float) -> dict[str, Int
 
 
 def _pairs(labels: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Return every two systems, without the baseline."""
+    """Return all pairs of systems, without the baseline."""
     return combinations([label for label in labels if label != BASELINE], 2)
 
 
 def _over_baseline(labels: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Return every system with the baseline."""
+    """Return the pair of every system and the baseline."""
     return ((label, BASELINE) for label in labels if label != BASELINE)
 
 
@@ -445,17 +414,19 @@ def _differences(
     values: Mapping[str, Mapping[str, Floats]],
     confidence: float,
 ) -> tuple[Difference, ...]:
-    """Return how these systems differ; their resamples are those of the same matches."""
+    """Return the differences of these pairs, whose resamples have the same matches."""
     found = []
     for one, other in pairs:
         first, second = metrics[one], metrics[other]
-        apart = {name: values[one][name] - values[other][name] for name in first} if values else {}
+        values_of = (
+            {name: values[one][name] - values[other][name] for name in first} if values else {}
+        )
         found.append(
             Difference(
                 first=one,
                 second=other,
                 metrics={name: first[name] - second[name] for name in first},
-                intervals=_intervals(apart, confidence),
+                intervals=_intervals(values_of, confidence),
             )
         )
     return tuple(found)

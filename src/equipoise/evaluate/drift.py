@@ -1,23 +1,18 @@
-"""How the level of a system's ratings drifts through a history, and what moves it.
+"""Drift audit: how the level of a system's ratings changes through a history, and why.
 
-A history is replayed once, in pieces, and looked at at evenly spread moments. Three sums are kept
-apart on the way:
+The history is replayed once, in pieces. At evenly spread points the audit records three sums:
 
-- The *points created*: the sum of all changes of rating. A system whose matches only hand points
-  over creates none.
-- What the mean rating of the active players moved by. A change in a match moves it by that change
-  over the number of active players; a player who becomes active, or ceases to be, moves it by
-  being counted. These three add up to its whole way.
-- The part due to scaling by performance (READINGS A11): of each change, what it is more than it
-  would have been in the same match with factor 1. A system that scales changes says what that is
-  in the column `rating_unscaled` of its trace, so bounds and shares are no matter. The same match
-  is meant: how a rating moved by performance goes on to change what is expected of later matches
-  counts as results. A replay without scaling shows both together.
-
-The pool of a drift audit: who is active, and what moved the mean of their ratings.
-
-Matches are booked one after the other, so every part of a move belongs to the moment it happened:
-the mean before and after players were counted out, counted in, and changed by a match.
+- The *points created*: the sum of all changes of rating. A system whose matches only transfer
+  points creates none.
+- The parts of the change of the active players' mean rating. A change in a match moves the mean by
+  that change over the number of active players. A player who becomes active or ceases to be active
+  moves it by being counted or not. The three parts add up to the total change. Matches are booked
+  one after the other, so every part belongs to the time at which it happened.
+- The part due to scaling by performance (READINGS A11): of each change, the difference from the
+  change in the same match with factor 1. A system that scales changes reports the latter in the
+  column `rating_unscaled` of its trace, so bounds and shares need no special treatment. Later
+  effects of a rating moved by performance count as results; a replay without scaling shows both
+  together.
 """
 
 from __future__ import annotations
@@ -38,9 +33,9 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import PIECE, TRACE_COLUMNS, check_fit, days, pieces
 from equipoise.rating.system import RatingSystem
 
-#: Sums of the pool: players who are active and their ratings, the mean of these, what it moved by
-#: and of its moves by matches those by performance, players so far, rated matches, points created,
-#: those by performance, the mean at the very start.
+#: Indices of the sums of a pool: number of active players, sum and mean of their ratings, the parts
+#: of the change of that mean, players so far, rated matches, points created, points created by
+#: performance, and the mean before the first match.
 (
     ACTIVE,
     TOTAL,
@@ -58,10 +53,10 @@ from equipoise.rating.system import RatingSystem
 
 
 class Pool(NamedTuple):
-    """What is known of every player, shape (P,), and of all of them.
+    """The players, arrays of shape (P,), and the sums over all of them.
 
     last : place of the last rated match; below 0 before the first
-    active : whether the player counts at the moment
+    active : whether the player is active now
     rating : after the last rated match
     sums : shape (12,)
     """
@@ -76,9 +71,8 @@ class Played(NamedTuple):
     """The matches of a history.
 
     offsets : shape (M + 1,); player : shape (N,)
-    place : shape (M,), where each match lies on the axis: microseconds or numbers from 0, as they
-        count from the first match
-    reach : a player is active as long as the last match is at most so far away
+    place : shape (M,), position of each match: microseconds since the first match, or its number
+    reach : a player is active while the last match is at most this far away
     """
 
     offsets: Ints
@@ -88,7 +82,7 @@ class Played(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What a piece of matches did, shape (n,) each; NaN where a participation is not rated."""
+    """Ratings of a piece of matches, shape (n,) each; NaN where a participation is not rated."""
 
     before: Floats
     after: Floats
@@ -97,7 +91,7 @@ class Changes(NamedTuple):
 
 @inner_kernel
 def _settle(pool: Pool, part: int) -> None:
-    """Take the mean anew, and book how it moved under one of the three parts."""
+    """Update the mean, and add its change to one of the three parts."""
     if pool.sums[ACTIVE] > 0.0:
         mean = pool.sums[TOTAL] / pool.sums[ACTIVE]
         pool.sums[part] += mean - pool.sums[MEAN]
@@ -106,9 +100,9 @@ def _settle(pool: Pool, part: int) -> None:
 
 @inner_kernel
 def _retire(pool: Pool, played: Played, first: int, now: int) -> int:
-    """Count those out who have not played since too long before a place.
+    """Deactivate the players whose last match is too far before a place.
 
-    first : match before which nobody is left to count out; returns the next such match
+    first : first match that may have such players; returns the next such match
     """
     while first < len(played.place) and played.place[first] + played.reach < now:
         for i in range(played.offsets[first], played.offsets[first + 1]):
@@ -119,7 +113,7 @@ def _retire(pool: Pool, played: Played, first: int, now: int) -> int:
                 pool.sums[TOTAL] -= pool.rating[p]
         first += 1
     if pool.sums[ACTIVE] == 0.0:
-        # Nothing is left, so neither should be what rounding left.
+        # No player is left, so no rounding error should be left either.
         pool.sums[TOTAL] = 0.0
     _settle(pool, BY_LEAVING)
     return first
@@ -127,7 +121,7 @@ def _retire(pool: Pool, played: Played, first: int, now: int) -> int:
 
 @inner_kernel
 def _enter(pool: Pool, changes: Changes, k: int, p: int) -> None:
-    """Count a player of a match in, with the rating from before it."""
+    """Activate a player of a match, with the rating before it."""
     if not pool.active[p]:
         pool.active[p] = True
         pool.sums[ACTIVE] += 1.0
@@ -139,13 +133,13 @@ def _enter(pool: Pool, changes: Changes, k: int, p: int) -> None:
 
 @inner_kernel
 def _change(pool: Pool, changes: Changes, k: int, p: int) -> None:
-    """Book what a match did to a player."""
+    """Book the change of a player's rating in a match."""
     pool.sums[TOTAL] += changes.after[k] - pool.rating[p]
     pool.rating[p] = changes.after[k]
     pool.sums[CREATED] += changes.after[k] - changes.before[k]
     by_performance = changes.after[k] - changes.unscaled[k]
     pool.sums[CREATED_BY_PERFORMANCE] += by_performance
-    # Everybody in the match is active by now.
+    # All players of the match are active by now.
     pool.sums[BY_PERFORMANCE] += by_performance / pool.sums[ACTIVE]
 
 
@@ -153,7 +147,7 @@ def _change(pool: Pool, changes: Changes, k: int, p: int) -> None:
 def follow(
     pool: Pool, played: Played, changes: Changes, start: int, stop: int, retired: int
 ) -> int:
-    """Book matches start:stop in order, of which `changes` tells; return matches retired."""
+    """Book matches start:stop in order, whose ratings are in `changes`; return matches retired."""
     low = played.offsets[start]
     for m in range(start, stop):
         retired = _retire(pool, played, retired, played.place[m])
@@ -179,12 +173,12 @@ def follow(
 
 @kernel
 def retire_until(pool: Pool, played: Played, retired: int, now: int) -> int:
-    """Count those out who are not active at a place; return matches retired."""
+    """Deactivate the players who are not active at a place; return matches retired."""
     return _retire(pool, played, retired, now)
 
 
 def empty_pool(players: int) -> Pool:
-    """Return a pool in which nobody has played."""
+    """Return a pool before the first match."""
     sums = np.zeros(START + 1)
     sums[[MEAN, START]] = np.nan
     return Pool(
@@ -195,18 +189,18 @@ def empty_pool(players: int) -> Pool:
     )
 
 
-#: Days in which an active player has played, where a history has times.
+#: Length of the window in days, where a history has times.
 ACTIVE_DAYS = 90.0
-#: Share of the matches in which an active player has played, where it has none.
+#: Length of the window as a fraction of the matches, where a history has no times.
 ACTIVE_SHARE = 0.1
-#: Moments at which a history is looked at.
+#: Default number of points.
 POINTS = 25
 
 #: Column of a trace: the rating after the match without scaling by performance.
 UNSCALED = "rating_unscaled"
 
 
-#: Moments that can be asked for; each takes the mean of all active players.
+#: Largest number of points; each computes the mean of all active players.
 MOST_POINTS = 10_000
 
 
@@ -220,12 +214,12 @@ def drift(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Drift:
-    """Return where a system's ratings stand through a history, and what moved them.
+    """Return how a system's ratings change through a history, and why.
 
-    window : in which active players have a rated match. None: 90 days, or without times a tenth
-        of the matches
-    points : moments, evenly spread from the first match to the last: in time where the window is
-        in days, else over the matches. Those that fall together are one
+    window : active players have a rated match in it. None: 90 days, or without times a tenth of
+        the matches
+    points : number of points, evenly spread from the first match to the last: in time where the
+        window is in days, else over the matches. Equal points count once
     threads : to use for large matches; never changes a number
     progress : called with (participations done, participations in all)
     Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
@@ -244,21 +238,21 @@ def measure_drift(
     *,
     piece: int = PIECE,
 ) -> Drift:
-    """Return what `drift` does; piece : participations rated and held in memory at once."""
+    """Return the result of `drift`; piece : participations rated and held in memory at once."""
     require(2 <= points <= MOST_POINTS, "points", f"from 2 to {MOST_POINTS:,}", points)
     window = default_window(history) if window is None else window
     check_window(window, history)
     check_fit(system, history)
     if not history.matches:
-        raise InvalidDataError([], "a history without matches does not drift")
+        raise InvalidDataError([], "the history has no matches")
     played = _played(history, window)
     moments = _moments(played, history, window, points)
     instants = _instants(played, history, window, moments)
     read_at = [None] * len(moments) if instants is None else [days(at) for at in instants.tolist()]
     with Workers(threads) as workers:
-        following = _Following(system, history, played, workers, progress, piece)
+        replay = _DriftReplay(system, history, played, workers, progress, piece)
         rows = [
-            following.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
+            replay.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
         ]
     return _drift(system, history, window, _times(history, moments, instants), rows)
 
@@ -271,7 +265,7 @@ def default_window(history: History) -> ActivityWindow:
 
 
 def check_window(window: ActivityWindow, history: History) -> None:
-    """Refuse a window that says nothing of this history. Raises : InvalidParameterError."""
+    """Refuse a window that does not fit this history. Raises : InvalidParameterError."""
     if window.unit == "days":
         require(0 < window.length < np.inf, "active days", "positive", window.length)
         if history.time is None:
@@ -285,9 +279,9 @@ def check_window(window: ActivityWindow, history: History) -> None:
 
 
 class _Row(NamedTuple):
-    """What is found at one moment: the sums of the pool, and means over the active and over all.
+    """The audit at one point: sums of the pool, and means over active players and over all.
 
-    matches : of the history so far
+    matches : number of matches so far
     """
 
     matches: int
@@ -298,8 +292,8 @@ class _Row(NamedTuple):
     rating_all: float
 
 
-class _Following:
-    """A system on its way through a history, in memory that the length of a piece bounds."""
+class _DriftReplay:
+    """A replay of a history, in memory bounded by the length of a piece."""
 
     def __init__(
         self,
@@ -317,9 +311,9 @@ class _Following:
         self._done = self._retired = 0
 
     def to(self, moment: int, day: float | None) -> _Row:
-        """Rate all matches up to a place, and return how things stand there.
+        """Rate all matches up to a place, and return the audit there.
 
-        day : for which deviations are read
+        day : date for which deviations are read
         """
         stop = int(np.searchsorted(self._played.place, moment, side="right"))
         for low, high in pieces(self._history, self._done, stop, self._piece):
@@ -332,7 +326,7 @@ class _Following:
         return self._row(day)
 
     def _rate(self, low: int, high: int) -> Changes:
-        """Rate a piece and return what it did; a trace of the whole might not fit into memory."""
+        """Rate a piece and return its changes; a complete trace might not fit into memory."""
         piece = self._history.slice(low, high)
         names = (*TRACE_COLUMNS, *self._system.trace_columns)
         trace = {name: np.full(piece.participations, np.nan) for name in names}
@@ -341,7 +335,7 @@ class _Following:
         return Changes(trace["rating_before"], trace["rating"], unscaled)
 
     def _row(self, day: float | None) -> _Row:
-        """Return what is found of the pool as it stands."""
+        """Return the audit of the pool in its present state."""
         pool, rows = self._pool, np.flatnonzero(self._pool.active)
         deviation = self._system.at(self._state, rows, day)["deviation"]
         return _Row(
@@ -365,17 +359,17 @@ def _played(history: History, window: ActivityWindow) -> Played:
         place = history.time - history.time[0] if history.matches else history.time.copy()
         reach = round(window.length * MICROSECONDS_PER_DAY)
     else:
-        # Whoever played in the last of n matches was active for the n - 1 after it, too.
+        # A player of a match stays active in the n - 1 matches after it, too.
         place, reach = np.arange(history.matches), int(window.length) - 1
     return Played(history.offsets, history.player, place, reach)
 
 
 def _moments(played: Played, history: History, window: ActivityWindow, points: int) -> Ints:
-    """Return the places to look at: the first match, the last, and evenly spread between."""
+    """Return the points: the first match, the last, and places evenly spread between them."""
     last = int(played.place[-1])
     inner = np.linspace(0.0, last, points)[1:-1].astype(np.int64)
     if window.unit == "days" and history.time is not None:
-        # A moment is written as the history writes times, so it must be one that can be.
+        # A point is written like the times of the history, so it must be representable.
         step = MICROSECONDS_PER_DAY if history.time_kind == "date" else 1_000_000
         inner = (inner + history.time[0]) // step * step - history.time[0]
     return np.unique(np.concatenate([[0], np.clip(inner, 0, last), [last]]))
@@ -384,14 +378,14 @@ def _moments(played: Played, history: History, window: ActivityWindow, points: i
 def _instants(
     played: Played, history: History, window: ActivityWindow, moments: Ints
 ) -> Ints | None:
-    """Return the time of every moment, microseconds since 1970; that of its match by matches."""
+    """Return the time of every point in microseconds since 1970."""
     if history.time is None:
         return None
     return moments + history.time[0] if window.unit == "days" else history.time[moments]
 
 
 def _times(history: History, moments: Ints, instants: Ints | None) -> Ids | None:
-    """Return the times of all moments as a table has them; of an order, its numbers."""
+    """Return the times of all points as tables write them; for an order, its numbers."""
     if instants is not None:
         return table_times(instants, history.time_kind)
     return None if history.order is None else history.order[moments]
@@ -404,7 +398,7 @@ def _drift(
     times: Ids | None,
     rows: Sequence[_Row],
 ) -> Drift:
-    """Return what was found at all moments as columns."""
+    """Return the audit of all points as columns."""
     sums = np.array([row.sums for row in rows])
     scales = UNSCALED in system.trace_columns
     nothing = np.full(len(rows), np.nan)

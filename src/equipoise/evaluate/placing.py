@@ -1,12 +1,12 @@
-"""Which places the teams of a coming match may take, by sampling their performances.
+"""The places that the teams of a coming match may take, from samples of their performances.
 
-An outlook says with which probability one beats another: F of a difference over its scale. Its
-performances are drawn from the law whose differences have just that distribution, so that places
-agree with the chances of pairs. For the normal curve that law is normal. For the logistic it is
-the convolution root of the logistic distribution: its characteristic function is the square root
-of pi t/sinh(pi t). Performances that are logistic themselves would give a favourite up to 0.010
-less than F does. Between two of unequal scale the root is near, not exact: off by up to 0.002 where
-one scale is half again the other, by 0.005 where it is twice the other, by 0.017 at the very most.
+An outlook gives the probability that one team beats another: F of a difference over its scale. The
+performances are drawn from the distribution whose differences follow F, so that places agree with
+the probabilities of pairs. For the normal curve that distribution is normal. For the logistic curve
+it is the convolution root of the logistic distribution, whose characteristic function is the square
+root of pi t/sinh(pi t). Logistic performances would give a favourite up to 0.010 less than F.
+Between two teams of unequal scale the root is approximate: off by up to 0.002 where one scale is
+1.5 times the other, by 0.005 where it is twice the other, and by 0.017 at most.
 """
 
 from __future__ import annotations
@@ -27,30 +27,31 @@ from equipoise.errors import require
 #: Performances held at once.
 _CHUNK = 2_000_000
 
-#: Up to this place each is counted by itself, further down bins widen in proportion.
+#: Up to this place, places are counted exactly; beyond it, bins widen in proportion.
 _EXACT_PLACES = 100
 
-#: Chance that a place lies below, and above, the range that is told.
+#: Probability that a place lies below, and above, the reported range.
 _TAIL = 0.05
 
 #: Range and step of the tabulated root, in units of its scale: its tails end at 1e-16.
 _RANGE, _STEP = 40.0, 0.01
 
 
-#: Samples that can be asked for: chances are then known to 0.0002.
+#: Largest number of samples, which gives probabilities to 0.0002.
 MOST_SAMPLES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PlaceDistribution:
-    """How often each team takes which places; the estimates have an error from sampling.
+    """Distribution of the places of each team, estimated from samples.
 
-    samples : matches drawn; a chance p has a standard error of sqrt(p (1 - p)/samples)
+    samples : number of matches drawn; the standard error of a probability p is
+        sqrt(p (1 - p)/samples)
     within : places, from 1
-    chance : shape (len(within), teams), of coming in that place or a better one
+    chance : shape (len(within), teams), probability of that place or a better one
     mean : shape (teams,), mean place
-    lower, upper : shape (teams,), places that nine of ten results lie between; exact counts up to
-        the 100th place, further down to 1 % of the place
+    lower, upper : shape (teams,), range with 90 % of the results; exact up to the 100th place,
+        beyond it to 1 % of the place
     """
 
     samples: int
@@ -79,10 +80,11 @@ def place_distribution(
     samples: int = 10_000,
     within: Sequence[int] = (1, 3, 10),
 ) -> PlaceDistribution:
-    """Return how the places of these teams are distributed, from sampled performances.
+    """Return the distribution of the places of teams, from sampled performances.
 
     outlook : of the teams, at least two
-    within : places, at most 100 of them counted from 1, whose chance is wanted
+    samples : number of matches to draw
+    within : places from 1 to 100, to estimate the probability of each or better
     Raises : InvalidParameterError
     """
     teams = len(outlook.centre)
@@ -93,7 +95,7 @@ def place_distribution(
     first = _first_places(teams)
     bin_of = np.searchsorted(first, np.arange(teams), side="right") - 1
     counts, total = np.zeros((teams, len(first)), np.int64), np.zeros(teams)
-    # The size of a chunk depends on the field alone: the same seed gives the same numbers.
+    # The size of a chunk depends only on the number of teams: the same seed gives the same numbers.
     rows = max(1, _CHUNK // teams)
     for start in range(0, samples, rows):
         drawn = _performances(outlook, min(rows, samples - start), rng)
@@ -120,7 +122,7 @@ def _first_places(teams: int) -> Ints:
 
 
 def _first_above(reached: Ints, level: float) -> Ints:
-    """Return the first bin of every team at which so many samples are reached, shape (teams,)."""
+    """Return the first bin of every team with at least `level` samples, shape (teams,)."""
     first: Ints = np.argmax(reached >= level, axis=1)
     return first
 

@@ -1,17 +1,16 @@
-"""Which parameters are tried next: every point of a grid, or what a sampler makes of the past.
+"""Which parameters a search tries next, and the ranges in which it searches by default.
 
-Both are functions of what was asked and of the trials before, so that a search that was stopped
-goes on as if it had not been. Trials of such an earlier run are `recorded`.
+`Grid` proposes every combination of values, `Sampler` draws from ranges where earlier trials did
+well. Both depend only on their arguments and the trials before, so a search that was stopped
+continues as if it had not been. Trials of such an earlier run are `recorded`.
 
-Which parameters of each system are worth a search, and where they are looked for.
-
-Source: [EM]_ section 6.3 says only that a grid was searched. The grids of `codeforces`,
-`trueskill-spb`, `elo-mmr` and `elo-mmx` are those of the authors' published search program
-(multi-skill 0.1, hparam_search), which spaces every parameter by equal factors and rounds.
-Departures: of `elo-mmr` and `elo-mmx` it also tries every `rho` of 0, 0.04, 0.2, 1, 5 and infinity
-and `split_ties`; here these stay as they are given unless they are asked for. Of `topcoder` it
-scales both weights together; here they are two parameters. The spaces of the other systems are
-ours: what their sources recommend, and a factor of about four either way.
+`SPACES` has the default ranges. Source: [EM]_ section 6.3 says only that a grid was searched. The
+grids of `codeforces`, `trueskill-spb`, `elo-mmr` and `elo-mmx` are those of the authors' published
+search program (multi-skill 0.1, hparam_search), which spaces every parameter by equal factors and
+rounds. Departures: for `elo-mmr` and `elo-mmx` it also tries every `rho` of 0, 0.04, 0.2, 1, 5 and
+infinity, and `split_ties`; here these stay as given unless they are named. For `topcoder` it scales
+both weights together; here they are two parameters. The spaces of the other systems are ours: what
+their sources recommend, and a factor of about four in both directions.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ from equipoise.rating.system import RatingSystem
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-#: Parameters, and the trial that an earlier run made of them, if one did.
+#: Parameters, and their trial of an earlier run, if there is one.
 Proposal: TypeAlias = tuple[Mapping[str, Value], Trial | None]
 
-#: More points than this are a slip of the keyboard.
+#: Largest number of trials; more are probably a typing error.
 MOST_TRIALS = 1_000_000
-#: Trials that a sampler draws evenly before it learns from them.
+#: Number of trials that a sampler draws evenly before it learns from them.
 STARTING_TRIALS = 10
 
 
 class Proposals(Protocol):
-    """What is tried, one trial after the other.
+    """Proposes the trials of a search, one after the other.
 
-    count : how many trials there will be
-    ahead : trials that may be proposed before the result of the first of them is known
+    count : number of trials
+    ahead : number of trials that may be proposed before the result of the first is known
     """
 
     count: int
@@ -72,7 +71,7 @@ class Grid:
             require(len(set(values)) == len(values), name, "given every value once", list(values))
         self.count = math.prod(len(values) for values in choices.values())
         require(self.count <= MOST_TRIALS, "the grid", f"of at most {MOST_TRIALS:,}", self.count)
-        # No point waits for another; a few in store keep every process busy.
+        # No point depends on another; a few in advance keep every process busy.
         self.ahead = 1 if workers == 1 else 4 * workers
         self._names = tuple(choices)
         self._points = itertools.product(*choices.values())
@@ -94,8 +93,8 @@ class Sampler:
     """Draws from ranges where earlier trials did well (tree-structured Parzen estimator).
 
     Source: Bergstra, Bardenet, Bengio and Kegl, Algorithms for Hyper-Parameter Optimization (NIPS
-    2011), as Optuna carries it out. The generator of every trial is seeded by the number of the
-    trial, and trial n knows the results up to n - workers and of no other, whichever came first.
+    2011), as implemented by Optuna. The generator of every trial is seeded by the number of the
+    trial. Trial n knows the results up to n - workers and no others, in whatever order they come.
     So one seed, one number of workers and one version of Optuna give the same trials.
     """
 
@@ -110,7 +109,7 @@ class Sampler:
         seed: int,
         workers: int,
     ) -> None:
-        """Prepare a study in memory. Raises : EquipoiseError where Optuna is not installed."""
+        """Prepare a study in memory. Raises : EquipoiseError without Optuna."""
         self._optuna = optuna = load_optuna()
         self.count, self.ahead = trials, workers
         self._metric, self._seed, self._recorded = metric, seed, recorded
@@ -118,7 +117,7 @@ class Sampler:
         self._study = optuna.create_study(direction="maximize" if higher else "minimize")
 
     def propose(self, number: int) -> Proposal:
-        """Return a draw, or what an earlier run drew."""
+        """Return a new draw, or the draw of an earlier run."""
         if number < len(self._recorded):
             trial = self._recorded[number]
             self._study.add_trial(
@@ -138,7 +137,7 @@ class Sampler:
         return dict(self._study.ask(self._distributions).params), None
 
     def settle(self, trial: Trial) -> None:
-        """Tell the sampler; refused parameters count as the worst, failures not at all."""
+        """Report a result; refused parameters count as the worst, failures not at all."""
         if trial.status == "done":
             self._study.tell(trial.number, trial.value(self._metric))
         else:
@@ -146,20 +145,20 @@ class Sampler:
 
 
 def load_optuna() -> Any:
-    """Return Optuna, quiet about what it does. Raises : EquipoiseError where it is absent."""
+    """Return Optuna, with its log turned down. Raises : EquipoiseError without Optuna."""
     try:
         import optuna
     except ImportError as error:
         raise EquipoiseError(
-            "sampling parameters and keeping a study are done by Optuna, which is not installed: "
-            "pip install 'equipoise[tune]'. A grid needs neither"
+            "sampling parameters and keeping a study need Optuna, which is not installed: "
+            "pip install 'equipoise[tune]'. A grid does not need it"
         ) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 
 
 def distribution_of(choice: Range | Sequence[Value]) -> BaseDistribution:
-    """Return what Optuna calls a range or the values of a grid.
+    """Return a range or the values of a grid as a distribution of Optuna.
 
     A grid of numbers becomes the range that it spans, so that it may be refined later.
     """
@@ -179,13 +178,13 @@ def distribution_of(choice: Range | Sequence[Value]) -> BaseDistribution:
 
 
 def state_of(trial: Trial) -> Any:
-    """Return what Optuna calls the status of a trial."""
+    """Return the status of a trial as a state of Optuna."""
     states = load_optuna().trial.TrialState
     return {"done": states.COMPLETE, "refused": states.PRUNED, "failed": states.FAIL}[trial.status]
 
 
 def check_ranges(ranges: Mapping[str, object], trials: int) -> None:
-    """Refuse a sampling of nothing. Raises : InvalidParameterError."""
+    """Refuse samples of choices without a range. Raises : InvalidParameterError."""
     require(1 <= trials <= MOST_TRIALS, "trials", f"from 1 to {MOST_TRIALS:,}", trials)
     wrong = [name for name, choice in ranges.items() if not isinstance(choice, Range)]
     if wrong:
@@ -193,7 +192,7 @@ def check_ranges(ranges: Mapping[str, object], trials: int) -> None:
 
 
 class Span(NamedTuple):
-    """Values from `low` to `high`: as a grid in so many steps, rounded to multiples of `unit`.
+    """Values from `low` to `high`: in a grid of `steps` values, rounded to multiples of `unit`.
 
     log : spaced by equal factors instead of equal steps
     """
@@ -205,7 +204,7 @@ class Span(NamedTuple):
     log: bool = True
 
     def grid(self) -> tuple[float, ...]:
-        """Return the values of the grid; what is equal after rounding stands once."""
+        """Return the values of the grid; values equal after rounding are listed once."""
         space = np.geomspace if self.log else np.linspace
         units = np.rint(space(self.low, self.high, self.steps) / self.unit)
         # Fifteen digits: 3 x 0.1 is written, and read again, as 0.3.
@@ -215,7 +214,7 @@ class Span(NamedTuple):
 _BETA = Span(30, 600, 15, 5)
 _DRIFT = Span(5, 80, 12, 1)
 _LIMITS = {"weight_limit": Span(0.01, 2, 15, 0.01), "sigma_limit": Span(20, 160, 10, 5)}
-#: The same in the other spelling (READINGS B4).
+#: The same limits in the other parametrisation (READINGS B4).
 _SPREADS = {"beta": Span(60, 600, 12, 10), "gamma": Span(5, 120, 12, 1)}
 _WENG_LIN = {"beta": _BETA, "drift": Span(1, 80, 10, 0.5)}
 
@@ -247,7 +246,7 @@ SPACES: dict[str, dict[str, Span]] = {
 
 
 def starting_values(system: RatingSystem, names: Iterable[str]) -> dict[str, Value]:
-    """Return the parameters as they are; None only where that is no other spelling of a number."""
+    """Return the present values; limits are computed where other parameters define them."""
     values = parameters_of(system)
     if isinstance(system, EloMMRParameters):
         values["weight_limit"], values["sigma_limit"] = system.limits()
@@ -281,6 +280,6 @@ def _space(system: RatingSystem) -> dict[str, Span]:
     space = SPACES.get(system.name)
     if space is None:
         raise InvalidParameterError(
-            f"for {system.name} say what to try: which values, or which ranges, of which parameters"
+            f"{system.name} has no default choices: name parameters and their values or ranges"
         )
     return space

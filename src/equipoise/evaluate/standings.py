@@ -1,4 +1,4 @@
-"""Who predicts best, by how much, and whether noise could explain it."""
+"""The order of systems in a backtest: which predicts best, by how much, and how certain that is."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from equipoise.data.backtest import (
     judge,
 )
 
-#: Bounds of which nothing is known.
+#: Bounds without resamples.
 UNKNOWN: Interval = (math.nan, math.nan)
 
 
 class Rival(NamedTuple):
     """A system that is behind the best one on a metric, on the same matches.
 
-    behind : how far, from 0, in units of the metric, whichever of more and less is better
-    lower, upper : bounds of that; NaN where nothing was resampled
+    behind : distance from the best, at least 0, in units of the metric
+    lower, upper : bounds of it; NaN without resamples
     """
 
     label: str
@@ -39,17 +39,17 @@ class Rival(NamedTuple):
 
     @property
     def beyond_noise(self) -> bool | None:
-        """Whether other matches of this kind would show it too; None where nobody knows."""
+        """Whether the interval excludes 0; None without resamples."""
         return None if math.isnan(self.lower) else self.lower > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How systems stand on a metric.
+    """The order of systems by one metric.
 
-    best, value : label of the best system, the first of equals, and what it reaches
-    rivals : the others, nearest first; the baseline is none of them
-    least : a rival that is behind by less shows no difference that matters
+    best, value : label of the best system (the first of equal ones), and its metric
+    rivals : the other systems without the baseline, nearest first
+    least : smallest difference that matters
     """
 
     metric: str
@@ -59,29 +59,29 @@ class Standing:
     least: float = 0.0
 
     def judged(self, rival: Rival) -> Judgement:
-        """Return whether a rival is really behind."""
+        """Return how certain it is that a rival is behind."""
         return judge(rival.behind, (rival.lower, rival.upper), self.least)
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """Labels of the best system and of those that are level with it."""
+        """Labels of the best system and of systems equal to it."""
         return (self.best, *(rival.label for rival in self.rivals if rival.behind == 0))
 
     @property
     def behind(self) -> tuple[Rival, ...]:
-        """The rivals that are not level with the best, nearest first."""
+        """The rivals that are not equal to the best, nearest first."""
         return self.rivals[len(self.leaders) - 1 :]
 
     @property
     def not_told_apart(self) -> tuple[str, ...]:
-        """Labels of the rivals that are behind, but perhaps by noise."""
+        """Labels of the rivals that are behind, but within noise."""
         return tuple(rival.label for rival in self.behind if rival.beyond_noise is False)
 
 
 def standings(found: Backtest, group: Group | None = None) -> tuple[Standing, ...]:
-    """Return how the systems stand on every metric of which there is a number, in their order.
+    """Return the order of systems by every metric that has values.
 
-    group : of the backtest; None for the participations that were asked for
+    group : of the backtest; None for the requested participations
     """
     systems = found.systems if group is None else group.systems
     differences = found.differences if group is None else group.differences
@@ -104,7 +104,7 @@ def _standing(
     ]
     if not scored:
         return None
-    # Sorting is stable: of equals the first that was named is best.
+    # Sorting is stable: of equal systems the first one named is best.
     best, *others = sorted(scored, key=lambda one: -sign * one.metrics[metric])
     value = best.metrics[metric]
     return Standing(
@@ -114,7 +114,7 @@ def _standing(
         rivals=tuple(
             Rival(
                 one.label,
-                # A difference of nothing is 0, never -0.
+                # No difference is 0, never -0.
                 abs(value - one.metrics[metric]),
                 *_bounds(differences, metric, best.label, one.label, sign),
             )
@@ -129,7 +129,7 @@ def _bounds(
 ) -> Interval:
     """Return the interval of how far `other` is behind.
 
-    sign : 1 where more of the metric is better, -1 where less is
+    sign : 1 where higher is better, -1 where lower is better
     """
     for one in differences:
         if {one.first, one.second} == {best, other}:

@@ -1,4 +1,4 @@
-"""Contests between players whose skill is known, after the generative model of Elo-MMR.
+"""Simulated contests between players of known skill, by the generative model of Elo-MMR.
 
 Source: [EM]_ sections 2 and 6.1, with the figures of READINGS B10. The text prints variances of 300
 (skills), 50 (performances) and 10 (drift), which give its Table 2 neither as variances nor as
@@ -19,10 +19,10 @@ from equipoise.errors import require
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContestModel:
-    """How contests come about.
+    """The model of contests.
 
-    players, contests : how many
-    attendance : chance that a player takes part in a contest
+    players, contests : numbers of them
+    attendance : probability that a player takes part in a contest
     mean_skill, skill_deviation : of the initial skills, rating points
     performance_deviation : of a performance around the skill, rating points
     drift_deviation : of the change of every skill after a contest, rating points
@@ -55,10 +55,10 @@ class Contest:
     """One contest of n players.
 
     number : from 1; time : seconds since 1970
-    player : shape (n,), rows of the model's players, best first; those who tie in rising order
+    player : shape (n,), rows of the model's players, best first; ties in rising order
     rank : shape (n,), dense from 0
     skill : shape (n,), true skill of each at this contest, rating points
-    skills : shape (players,), true skill of everyone at this contest, present or not
+    skills : shape (players,), true skill of every player at this contest, present or not
     """
 
     number: int
@@ -72,7 +72,7 @@ class Contest:
 def contests(model: ContestModel, *, rng: np.random.Generator) -> Iterator[Contest]:
     """Yield contests one by one, in memory that does not grow with their number.
 
-    A contest that nobody attends leaves no trace, but skills drift on.
+    A contest without participants is left out, but skills drift.
     """
     skill = rng.normal(model.mean_skill, model.skill_deviation, model.players)
     number = 0
@@ -102,10 +102,10 @@ def simulate_contests(
     """Return a history and the true skill of every participation, shape (N,).
 
     names : ids of the players, shape (players,); numbers from 0 where absent
-    Raises : InvalidParameterError   nobody attends any contest
+    Raises : InvalidParameterError   no contest has participants
     """
     kept = [(one.time, one.player, one.rank, one.skill) for one in contests(model, rng=rng)]
-    require(bool(kept), "attendance", "large enough that somebody plays", model.attendance)
+    require(bool(kept), "attendance", "large enough that players take part", model.attendance)
     times, players, ranks, skills = zip(*kept, strict=True)
     sizes = [len(player) for player in players]
     history = History(

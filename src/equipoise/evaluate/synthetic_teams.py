@@ -1,10 +1,8 @@
-"""Matches of two teams between players whose skill is known, with statistics that follow it.
+"""Simulated matches of two teams between players of known skill, with statistics that depend on it.
 
-The model is our own, made to try team ratings on: who plays, for whom, how well, and what is
-counted. On a day a player performs normally around the own skill; the better mean performance
-wins, and every statistic of a player follows that player's own performance.
-
-What is counted of players in a made-up match, following how well they performed in it.
+The model is our own, made to test team ratings. On the day of a match, every player performs
+normally around the own skill. The team with the better mean performance wins, and every statistic
+of a player follows that player's performance.
 """
 
 from __future__ import annotations
@@ -20,12 +18,12 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.errors import require
 
-#: What is counted of every player.
+#: Statistics of every player.
 STATISTICS = ("kills", "deaths", "damage")
 
 
 class Role(NamedTuple):
-    """What a role counts for: share of the players, and how its statistics compare with others'."""
+    """A role: its share of the players, and the factors of its statistics."""
 
     name: str
     share: float
@@ -42,12 +40,12 @@ ROLES = (
 
 #: Shape of the gamma distribution of damage: it varies by a third around its mean.
 _DAMAGE_SHAPE = 9.0
-#: A performance moves a statistic by at most so many powers of e.
+#: Largest effect of a performance on a statistic, as a power of e.
 _STEEPEST = 2.0
 
 
 class Usual(NamedTuple):
-    """Statistics of a player without a role who performs like the match, in a whole one."""
+    """Statistics of a player without a role who performs like the match, in a complete match."""
 
     kills: float
     deaths: float
@@ -61,7 +59,7 @@ def draw_statistics(
 
     above : shape (n,), performance above that of the match; 1 makes e times the kills and the
         damage, and 1/e of the deaths
-    share : shape (n,), how much of the match each has played
+    share : shape (n,), fraction of the match that each has played
     role : shape (n,), numbers of `ROLES`; None where there are none
     """
     better = np.exp(np.clip(above, -_STEEPEST, _STEEPEST))
@@ -78,31 +76,32 @@ def draw_statistics(
 #: Names of the teams.
 TEAMS = ("red", "blue")
 
-#: Shares of a match that leavers play.
+#: Range of the fraction of a match that leavers play.
 _LEFT_AFTER = (0.1, 0.9)
-#: A matchmade lobby is chosen from so many times its size.
+#: Candidates for a matchmade lobby, as a multiple of its size.
 _CANDIDATES = 4
-#: Draws of a player, for each that is wanted, before all are ordered instead.
+#: Draws for each player wanted, before all players are sorted instead.
 _DRAWS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamModel:
-    """How matches of two teams come about.
+    """The model of matches of two teams.
 
-    players, matches : how many
+    players, matches : numbers of them
     sizes : (players of one team, of the other), one pair of them drawn for each match
     newcomers : share of the players who arrive during the history, evenly, rather than before it
-    newcomer_gap : how far the mean skill of newcomers is below that of the others, rating points
+    newcomer_gap : mean skill of the other players minus that of newcomers, rating points
     activity_deviation : of the logarithm of how often players play; 0 is equally often
-    matchmade : players near in skill meet, in teams that are about equal; else anybody
+    matchmade : players of similar skill meet, in about equal teams; otherwise lobbies are random
     mean_skill, skill_deviation : of the players, rating points
     performance_deviation : of a performance around the skill, rating points
     drift_deviation : of a skill's change in a day, rating points
-    draw_margin : teams whose mean performances differ by at most this draw; 0 has no draws
-    leavers : chance that a player leaves a match early, and counts in it for the time until then
-    roles : whether players have a role, with statistics of its own
-    mean_kills, mean_deaths, mean_damage : of a player who performs like the match, in a whole one
+    draw_margin : teams draw if their mean performances differ by at most this; 0 for no draws
+    leavers : probability that a player leaves a match early and counts for the time until then
+    roles : whether players have roles, with different statistics
+    mean_kills, mean_deaths, mean_damage : of a player who performs like the match, in a complete
+        match
     statistics_scale : performance above that of the match that makes e times the kills and the
         damage and 1/e of the deaths, rating points
     first_time, interval : seconds since 1970 of the first match, and between matches
@@ -171,11 +170,11 @@ class TeamMatch:
     player : shape (n,), rows of the model's players, team after team, in rising order in each
     team : shape (n,), 0 or 1; rank : shape (n,), 0 or 1, both 0 in a draw
     kills, deaths, damage : shape (n,)
-    role : shape (n,), numbers of `ROLES`; of no meaning without roles
-    share : shape (n,), how much of the match each has played, in (0, 1]
+    role : shape (n,), numbers of `ROLES`; meaningless without roles
+    share : shape (n,), fraction of the match that each has played, in (0, 1]
     skill : shape (n,), true skill of each at this match, rating points
-    skills : shape (players,), true skill of everyone at their last match, this one included;
-        changed by the next match
+    skills : shape (players,), true skill of every player at the last match played, this one
+        included; the next match changes it
     """
 
     number: int
@@ -194,19 +193,19 @@ class TeamMatch:
 
 def team_matches(model: TeamModel, *, rng: np.random.Generator) -> Iterator[TeamMatch]:
     """Yield matches one by one, in memory that does not grow with their number."""
-    people = _People(model, rng)
+    population = _Population(model, rng)
     for number in range(model.matches):
         size = model.sizes[int(rng.integers(len(model.sizes)))]
         time = model.first_time + model.interval * number
-        lobby = people.lobby(sum(size), model.present(number))
-        people.drift(lobby, time)
-        team = _split(model, people.skill[lobby], size, rng)
+        lobby = population.lobby(sum(size), model.present(number))
+        population.drift(lobby, time)
+        team = _split(model, population.skill[lobby], size, rng)
         order = np.lexsort((lobby, team))
-        yield _played(model, people, lobby[order], team[order], number, time)
+        yield _played(model, population, lobby[order], team[order], number, time)
 
 
-class _People:
-    """Everyone's skill, role and appetite, and the generator that all chances come from."""
+class _Population:
+    """Skills, roles and activity of all players, and the random generator."""
 
     def __init__(self, model: TeamModel, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -214,37 +213,37 @@ class _People:
         self.skill[model.present(0) :] -= model.newcomer_gap
         shares = [role.share for role in ROLES]
         self.role = rng.choice(len(ROLES), model.players, p=shares)
-        self._appetite = np.exp(rng.normal(0.0, model.activity_deviation, model.players))
-        self._summed = np.cumsum(self._appetite)
+        self._activity = np.exp(rng.normal(0.0, model.activity_deviation, model.players))
+        self._summed = np.cumsum(self._activity)
         self._last = np.full(model.players, -1, np.int64)
         self._model = model
 
     def lobby(self, count: int, present: int) -> Ints:
-        """Return `count` different players of the first `present`, the busier the likelier."""
+        """Return `count` different players of the first `present`, active players more likely."""
         if not self._model.matchmade:
             return self._draw(count, present)
         candidates = self._draw(min(_CANDIDATES * count, present), present)
-        # Whoever came first is who the match is made for.
+        # The match is made for the first candidate.
         away = np.abs(self.skill[candidates] - self.skill[candidates[0]])
         return candidates[np.argsort(away, kind="stable")[:count]]
 
     def _draw(self, count: int, present: int) -> Ints:
         """Return different players in the order in which they were drawn one after the other."""
         thrown = self.rng.random(_DRAWS * count) * self._summed[present - 1]
-        # Rounding may put the last of them beyond the end.
+        # Rounding may put a draw beyond the last player.
         drawn = np.minimum(np.searchsorted(self._summed, thrown, side="right"), present - 1)
         _, first = np.unique(drawn, return_index=True)
         chosen: Ints = drawn[np.sort(first)[:count]]
         if len(chosen) < count:
-            # Who comes next does not depend on how long one waits: the least of exponential
-            # waiting times, each with its own rate, come in the same order.
-            wait = self.rng.standard_exponential(present) / self._appetite[:present]
+            # Exponential waiting times with the players' rates give the same distribution of orders
+            # as draws one after the other.
+            wait = self.rng.standard_exponential(present) / self._activity[:present]
             wait[chosen] = np.inf
             chosen = np.append(chosen, np.argsort(wait, kind="stable")[: count - len(chosen)])
         return chosen
 
     def drift(self, players: Ints, time: int) -> None:
-        """Let the skills of players change as they have since their last match."""
+        """Change the skills of players by the time since their last match."""
         last = self._last[players]
         days = np.where(last < 0, 0, time - last) / 86_400
         step = self._model.drift_deviation * np.sqrt(days)
@@ -255,11 +254,11 @@ class _People:
 def _split(
     model: TeamModel, skill: Floats, size: tuple[int, int], rng: np.random.Generator
 ) -> Ints:
-    """Return the team of everyone in a lobby."""
+    """Return the team of every player of a lobby."""
     team = np.repeat([0, 1], size)
     if not model.matchmade:
         return rng.permutation(team)
-    # The best goes to one team, the next two to the other, and so on, as long as there is room.
+    # The best joins one team, the next two the other, and so on, while there is room.
     room, found = list(size), np.empty(len(skill), np.int64)
     turn = int(rng.integers(2))
     for place, k in enumerate(np.argsort(-skill, kind="stable").tolist()):
@@ -270,17 +269,17 @@ def _split(
 
 
 def _played(
-    model: TeamModel, people: _People, player: Ints, team: Ints, number: int, time: int
+    model: TeamModel, population: _Population, player: Ints, team: Ints, number: int, time: int
 ) -> TeamMatch:
-    """Return a match as it went."""
-    rng, skill = people.rng, people.skill[player]
+    """Return a simulated match."""
+    rng, skill = population.rng, population.skill[player]
     performance = skill + rng.normal(0.0, model.performance_deviation, len(player))
     share = np.ones(len(player))
     if model.leavers > 0:
         left = rng.random(len(player)) < model.leavers
         share[left] = np.round(rng.uniform(*_LEFT_AFTER, int(left.sum())), 2)
     mean = [float(np.average(performance[team == t], weights=share[team == t])) for t in (0, 1)]
-    role = people.role[player]
+    role = population.role[player]
     usual = Usual(model.mean_kills, model.mean_deaths, model.mean_damage)
     above = (performance - performance.mean()) / model.statistics_scale
     kills, deaths, damage = draw_statistics(
@@ -298,7 +297,7 @@ def _played(
         role=role,
         share=share,
         skill=skill,
-        skills=people.skill,
+        skills=population.skill,
     )
 
 

@@ -1,17 +1,14 @@
-"""Searching for parameters: the same system with many, each scored by how well it predicts.
+"""Search for parameters: many trials of one system, each scored by how well it predicts.
 
-Source: [EM]_ section 6.3: a grid of parameters, the first tenth of the data to choose one, the
-rest to compare. This file does the first half: it takes the matches to search on, and the caller
-keeps the others. Departures (READINGS B9): in the search, as everywhere, every match is predicted
-before it is learned from, and players with few earlier matches are not scored. Instead of a grid
-ranges may be sampled.
+Source: [EM]_ section 6.3: a grid of parameters, with the first tenth of the data to choose one and
+the rest to compare systems. This module does the first half: it gets the matches to search on, and
+the caller keeps the others. Departures (READINGS B9): as everywhere, every match is predicted
+before it is learned from, and players with few earlier matches are not scored. Ranges may be
+sampled instead of a grid.
 
-How well one set of parameters predicts a history: what a search calls again and again.
-
-Processes that carry out trials.
-
-Each is started afresh (spawn), gets the history once, when it starts, and after that parameters
-only. It ends with the process that started it, however that ends.
+Trials may run in several processes. Each process is started afresh (spawn), gets the history once
+when it starts, and then only parameters. It ends with the process that started it, however that
+ends.
 """
 
 from __future__ import annotations
@@ -43,7 +40,8 @@ from equipoise.errors import (
     InvalidParameterError,
     require,
 )
-from equipoise.evaluate.backtest import ALL_PAIRS, Replaying, Scoring
+from equipoise.evaluate.backtest import ALL_PAIRS, Scoring
+from equipoise.evaluate.predictors import SystemPredictor
 from equipoise.evaluate.proposals import (
     Grid,
     Proposals,
@@ -66,10 +64,10 @@ GIVEN_TRIAL = -1
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Objective:
-    """A history to predict, and the system whose parameters are changed.
+    """A history to predict, and the system whose parameters vary.
 
-    name, fixed : of the system; `fixed` is all of its parameters as given
-    metric : that must have a value
+    name, fixed : name of the system, and all of its parameters as given
+    metric : the metric that must have a value
     """
 
     name: str
@@ -89,7 +87,7 @@ class Objective:
         min_history: int,
         ties_as_authors: bool,
     ) -> Objective:
-        """Return the objective of changing a system.
+        """Return the objective for a system.
 
         Raises : InvalidParameterError, InvalidDataError where nothing is left to score
         """
@@ -104,8 +102,9 @@ class Objective:
     def trial(self, number: int, parameters: Mapping[str, Value], threads: int = 1) -> Trial:
         """Return how well the system predicts with these parameters instead of those given.
 
-        Parameters that the system refuses, and histories that it cannot rate with them, are told
-        in the trial rather than raised.
+        Parameters that the system refuses, and failures to rate the history with them, are reported
+        in the trial instead of raised.
+
         threads : to use; never changes a number
         """
         try:
@@ -113,19 +112,19 @@ class Objective:
             self._check(system)
             metrics = self._metrics(system, threads)
         except InvalidParameterError as error:
-            return _untold(number, parameters, "refused", error)
+            return _not_done(number, parameters, "refused", error)
         except (ConvergenceError, InvalidDataError) as error:
-            return _untold(number, parameters, "failed", error)
+            return _not_done(number, parameters, "failed", error)
         if math.isnan(metrics[self.metric]):
-            reason = InvalidDataError([], f"no match that is scored says anything of {self.metric}")
-            return _untold(number, parameters, "failed", reason)
+            reason = InvalidDataError([], f"no scored match has a value of {self.metric}")
+            return _not_done(number, parameters, "failed", reason)
         return Trial(number=number, parameters=dict(parameters), metrics=metrics)
 
     def _metrics(self, system: RatingSystem, threads: int) -> dict[str, float]:
         scoring = Scoring(self.scored, self.ties_as_authors, self.all_pairs, threads)
         with Workers(threads) as workers:
-            replaying = Replaying(system, self.scored.history, workers)
-            (found,) = scoring.of_one(replaying, self.ties_as_authors)
+            predictor = SystemPredictor(system, self.scored.history, workers)
+            (found,) = scoring.of_one(predictor, self.ties_as_authors)
             return found.metrics()
 
     def _check(self, system: RatingSystem) -> None:
@@ -135,10 +134,12 @@ class Objective:
         if history.time is None and system.capabilities.needs_time:
             misfits = [*misfits, "a history without times"]
         if misfits:
-            raise InvalidParameterError(f"{system.name} so cannot rate {'; '.join(misfits)}")
+            raise InvalidParameterError(
+                f"{system.name} cannot rate {'; '.join(misfits)} with these parameters"
+            )
 
 
-def _untold(number: int, parameters: Mapping[str, Value], status: Any, why: Exception) -> Trial:
+def _not_done(number: int, parameters: Mapping[str, Value], status: Any, why: Exception) -> Trial:
     return Trial(
         number=number,
         parameters=dict(parameters),
@@ -148,19 +149,19 @@ def _untold(number: int, parameters: Mapping[str, Value], status: Any, why: Exce
     )
 
 
-#: Takes a number and parameters, and returns the trial that will come of them.
+#: Takes a number and parameters, and returns the future trial.
 Submit: TypeAlias = Callable[[int, Mapping[str, Value]], "Future[Trial]"]
 
-#: Of a worker process: what its trials are about.
+#: The objective of the trials in a worker process.
 _objective: Objective | None = None
 
 
 @contextmanager
 def trial_workers(objective: Objective, workers: int, threads: int) -> Iterator[Submit]:
-    """Give a function that carries out trials, here or in so many processes.
+    """Yield a function that carries out trials, in this process or in `workers` processes.
 
-    threads : that trials carried out here use; others use one
-    Raises : EquipoiseError   a process ended before its time
+    threads : used by trials in this process; others use one
+    Raises : EquipoiseError   a process ended unexpectedly
     """
     if workers == 1:
         yield lambda number, parameters: _done(objective.trial(number, parameters, threads))
@@ -172,8 +173,8 @@ def trial_workers(objective: Objective, workers: int, threads: int) -> Iterator[
         yield lambda number, parameters: pool.submit(_trial, number, dict(parameters))
     except BrokenProcessPool as error:
         raise EquipoiseError(
-            "a worker process ended before its trial did; there may be too little memory for "
-            f"{workers} of them"
+            f"a worker process ended unexpectedly; there may be too little memory for {workers} "
+            "workers"
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
@@ -186,21 +187,21 @@ def _done(trial: Trial) -> Future[Trial]:
 
 
 def _start(objective: Objective) -> None:
-    """Keep what the trials are about; in a worker process."""
-    global _objective  # noqa: PLW0603  # how a process of a pool keeps what it was started with
-    # What a trial tries is not what anybody has chosen; the chosen system warns where it is made.
+    """Keep the objective of the trials in a worker process."""
+    global _objective  # noqa: PLW0603  # how a worker process keeps its start value
+    # The parameters of a trial are not the user's choice; the chosen system warns when it is made.
     warnings.simplefilter("ignore", ApproximationWarning)
-    # Making the history anew freezes its columns, as they are where it came from: kernels that are
-    # compiled for frozen columns would be compiled again for others.
+    # A new history has frozen columns again, like the original: for other columns the kernels would
+    # be compiled a second time.
     history = replace(objective.scored.history)
     _objective = replace(objective, scored=replace(objective.scored, history=history))
-    # Ctrl-C goes to all processes of a terminal; the first of them decides what becomes of these.
+    # Ctrl-C goes to all processes of a terminal; the main process decides when these end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, which nothing else would tell it."""
+    """End this process when the process that started it ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -215,7 +216,7 @@ def _trial(number: int, parameters: Mapping[str, Value]) -> Trial:
 
 @runtime_checkable
 class Record(Protocol):
-    """What keeps trials from one run to the next.
+    """Keeps trials from one run to the next.
 
     trials : of earlier runs of the same search, in their order
     """
@@ -246,21 +247,21 @@ def tune(
 ) -> Tuning:
     """Return how well a system predicts a history with many different parameters.
 
-    system : the parameters from which the search sets out
-    history : to search on; keep later matches to see whether what was found holds for them
-    choices : by parameter the values of a grid, or with `trials` a `Range`; None for the usual
-        ones of this system
-    metric : what is to be made best
-    trials : to sample by Optuna; None tries the whole grid
-    seed : of the samples
+    system : the parameters that the search starts from
+    history : the matches to search on; keep later matches to validate the result
+    choices : by parameter the values of a grid, or with `trials` a `Range`; None for the default
+        choices of this system
+    metric : the metric to optimise
+    trials : number of trials to sample with Optuna; None tries the complete grid
+    seed : random seed of the samples
     min_history, ties_as_authors : as in `backtest`
-    workers : processes; more than one changes what a sampler proposes, but nothing else. A script
-        must then be importable (`if __name__ == "__main__"`)
-    threads : to use where there is one worker; never changes a number
-    record : keeps trials, and has those of an earlier run, which are not carried out again
+    workers : number of processes; it changes what a sampler proposes, but nothing else. With more
+        than one, a script must be importable (`if __name__ == "__main__"`)
+    threads : used with one worker; never changes a number
+    record : keeps trials, and has those of an earlier run, which are not repeated
     progress : called with (trials done, trials in all)
     Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
-        nothing is left to score, EquipoiseError where no trial succeeds or Optuna is absent
+        nothing is left to score, EquipoiseError where no trial succeeds or Optuna is not installed
     """
     require(metric in METRICS, "metric", f"one of {', '.join(METRICS)}", metric)
     require(workers >= 1, "workers", "at least 1", workers)
@@ -293,7 +294,7 @@ def tune(
 def checked_choices(
     system: RatingSystem, choices: Mapping[str, Choice] | None, trials: int | None
 ) -> dict[str, Choice]:
-    """Return what to try, with values as the types of their parameters.
+    """Return the choices, with values converted to the types of their parameters.
 
     Raises : InvalidParameterError   an unknown parameter, values where ranges are needed, or
         ranges where values are
@@ -332,8 +333,8 @@ def _proposals(
     if trials is None:
         if ranges:
             raise InvalidParameterError(
-                f"a grid is made of values, and {next(iter(ranges))} has a range: say how many "
-                "trials to sample"
+                f"a grid needs values, and {next(iter(ranges))} has a range: give a number of "
+                "trials to sample ranges"
             )
         values = {name: one for name, one in choices.items() if not isinstance(one, Range)}
         return Grid(values, recorded, workers)
@@ -353,7 +354,7 @@ def _given(
 ) -> Trial:
     """Return the trial of the parameters as given, which must succeed.
 
-    It also compiles what has to be compiled before several processes would do so.
+    It also compiles the kernels before several processes would do so.
     """
     trial = objective.trial(GIVEN_TRIAL, {}, threads)
     if trial.status != "done":
@@ -368,14 +369,14 @@ def _carry_out(
     record: Record | None,
     progress: Callable[[int, int], None] | None,
 ) -> list[Trial]:
-    """Return all trials. Results count in the order of proposals, whichever comes first."""
+    """Return all trials. Results count in the order of proposals, not of completion."""
     found: list[Trial] = []
     waiting: deque[Trial | Future[Trial]] = deque()
 
     def settle() -> None:
         first = waiting.popleft()
         if isinstance(first, Trial):
-            # A grid that has grown since numbers its points anew.
+            # A grid that has grown since then numbers its points differently.
             trial = replace(first, number=len(found))
         else:
             trial = first.result()

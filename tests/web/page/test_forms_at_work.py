@@ -47,7 +47,7 @@ def test_players_who_are_apart_are_named_whatever_their_names(anybody: httpx.Cli
     answer = anybody.post("/pools/arena/balance", data=fields)
     assert answer.status_code == 200
     kept = re.findall(r'<th scope="row" class="wrap">(.*?)</th>', answer.text)
-    assert "<bdi>a;b</bdi> and <bdi>c</bdi> apart" in kept
+    assert "<bdi>a;b</bdi> and <bdi>c</bdi> in different teams" in kept
 
 
 def test_a_lobby_that_cannot_be_split_keeps_what_was_typed(anybody: httpx.Client) -> None:

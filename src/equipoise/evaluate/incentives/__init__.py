@@ -1,1 +1,1 @@
-"""Whether a player would have ended higher by doing worse."""
+"""Incentive audit: whether a player would have gained by doing worse."""

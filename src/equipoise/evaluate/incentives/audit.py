@@ -1,15 +1,13 @@
-"""Whether a player would have ended higher by doing worse.
+"""Incentive audit: whether a player would have ended higher by doing worse.
 
 Source: [EM]_ section 5.1, READINGS B13. In a system with aligned incentives (Theorem 5.5) no worse
-place in any match raises a later rating, the others' ratings before each match and their order held
-fixed. Systems that count how much a player's results vary can be exploited: results that vary on
-purpose make later changes larger.
+place in any match raises a later rating, as long as the others' ratings before each match and their
+order stay the same. Systems that measure how much a player's results vary can be exploited: results
+that vary on purpose make later changes larger.
 
-The last matches of a player are gone through with worse places instead, never better ones; a search
-looks for those after which the last rating is highest. In a match of teams it is the place of the
-player's whole team, whose members all but the player are put back like opponents.
-
-Whose incentives are looked at, and in which matches.
+The audit replaces places in the last matches of a player by worse ones, never by better ones, and
+searches for the plan with the highest last rating. In a match of teams the place is that of the
+player's team, and all other members of the team keep their states like opponents.
 """
 
 from __future__ import annotations
@@ -25,23 +23,23 @@ from equipoise.arrays import Flags, Ints
 from equipoise.data.audits import Incentive, Others
 from equipoise.data.history import History
 from equipoise.errors import NotFoundError, require
-from equipoise.evaluate.incentives.courses import (
-    Course,
-    Entered,
-    FrozenCourse,
+from equipoise.evaluate.incentives.plans import (
+    FrozenRater,
+    HonestReplay,
     Plan,
-    ReplayedCourse,
-    Walk,
-    walk,
+    PlanRater,
+    PlayerMatches,
+    ReplayedRater,
+    replay_honestly,
 )
 from equipoise.evaluate.incentives.search import Search, honest, last_places, search
 from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import Capabilities, RatingSystem
 
-#: Players looked at where none are named; half of them the most active ones.
+#: Number of players to audit where none are named; half of them are the most active ones.
 PLAYERS = 4
-#: Rated matches of a player of medium activity, at least, where there are such players.
+#: Fewest rated matches of a player of medium activity, where there are such players.
 _MEDIUM = 10
 
 
@@ -60,10 +58,11 @@ def activity_of(history: History, rated: Flags) -> Ints:
 
 
 def sample(activity: Ints, count: int = PLAYERS) -> list[int]:
-    """Return some players: half of them the most active, the others spread over those after them.
+    """Return a sample of players: half the most active, the others spread over the rest.
 
-    activity : shape (P,), rated matches of every player
-    Players with fewer than 10 are left out where there are enough of the others.
+    Players with fewer than 10 rated matches are left out where there are enough others.
+
+    activity : shape (P,), number of rated matches of every player
     """
     order = np.argsort(-activity, kind="stable")
     order = order[activity[order] > 0]
@@ -77,32 +76,32 @@ def sample(activity: Ints, count: int = PLAYERS) -> list[int]:
     return [*most.tolist(), *rest[spread].tolist()]
 
 
-def entered_matches(history: History, rated: Flags, row: int, matches: int) -> Entered:
-    """Return the last rated matches of a player. Raises : NotFoundError where there are none."""
+def entered_matches(history: History, rated: Flags, row: int, matches: int) -> PlayerMatches:
+    """Return the last rated matches of a player. Raises : NotFoundError without any."""
     at = np.flatnonzero(history.player == row)
     match = history.match_rows()[at]
     at, match = at[rated[match]], match[rated[match]]
     if not len(at):
         raise NotFoundError(f"{history.player_ids[row]} has no match that changes ratings")
     at, match = at[-matches:], match[-matches:]
-    return Entered(row, match, at - history.offsets[match])
+    return PlayerMatches(row, match, at - history.offsets[match])
 
 
-#: Last matches of a player that are considered.
+#: Number of last matches of a player that are considered.
 MATCHES = 40
-#: Plans tried for a player while the others are frozen, and with everything replayed.
+#: Number of plans to try for a player with the others frozen, and with the others replayed.
 BUDGET, REPLAYS = 500, 20
-#: Participations whose states are kept at a time, of elo-mmr about a kilobyte each.
+#: Participations whose states are kept at a time; for elo-mmr about a kilobyte each.
 _KEPT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How far an audit looks; all at least 1.
+    """Limits of an audit; all at least 1.
 
-    matches : last rated matches of a player in which places may be worse
-    budget : plans tried for a player while the others are frozen
-    replays : plans tried for a player with everything replayed
+    matches : number of last rated matches of a player in which places may be worse
+    budget : number of plans to try for a player with the others frozen
+    replays : number of plans to try for a player with the others replayed
     """
 
     matches: int = MATCHES
@@ -130,22 +129,22 @@ def incentives(
 ) -> list[Incentive]:
     """Return for each player the best plan that a search finds, players in the order named.
 
-    What a plan gains is there to be had; finding none is no proof that there is none.
+    A gain that is found is real. If no plan gains, that does not prove that none exists.
 
     players : ids; None takes the two most active and two of medium activity
-    others : "frozen", as Theorem 5.5 of [EM]_ has it, or "replayed": the plans that are best while
-        the others are frozen, and plans near them, are judged by rating everything anew
-    seed : of the random plans among those that are tried
+    others : "frozen", as in Theorem 5.5 of [EM]_, or "replayed": the best plans with the others
+        frozen, and plans near them, are compared by replaying everything
+    seed : random seed of the search
     threads : to use for large matches; never changes a number
     progress : called with (plans tried, plans in all)
-    Raises : NotFoundError for a player whom the history does not know or the system never rates,
+    Raises : NotFoundError for a player who is not in the history or whom the system never rates,
         InvalidDataError where the system cannot rate this history, ConvergenceError
     """
     effort = effort or Effort()
     check_fit(system, history)
     rated = rated_matches(history, system.capabilities)
     rows = _rows(history, rated, players)
-    entered = [entered_matches(history, rated, row, effort.matches) for row in rows]
+    considered = [entered_matches(history, rated, row, effort.matches) for row in rows]
     each = effort.budget + (effort.replays if others == "replayed" else 0)
     found: list[Incentive] = []
 
@@ -156,12 +155,12 @@ def incentives(
     activity = activity_of(history, rated)
     with Workers(threads) as workers:
         audit = _Audit(system, history, others, effort, seed, workers, note)
-        for batch in _batches(history, entered):
-            fields = {int(match) for one in batch for match in one.match}
+        for batch in _batches(history, considered):
+            snapshots = {int(match) for one in batch for match in one.match}
             begins = {int(one.match[0]) for one in batch} if others == "replayed" else set()
-            walked = walk(system, history, fields, begins, workers)
+            replay = replay_honestly(system, history, snapshots, begins, workers)
             for one in batch:
-                found.append(audit.of(one, walked, int(activity[one.player])))
+                found.append(audit.of(one, replay, int(activity[one.player])))
     if progress is not None:
         progress(len(rows) * each, len(rows) * each)
     return found
@@ -176,30 +175,30 @@ def throwing(
     others: Others = "frozen",
     threads: int = 1,
 ) -> Incentive:
-    """Return what coming in last in some matches would have done to a player; it may well cost.
+    """Return the effect of coming in last in some matches; it may well be a loss.
 
-    thrown : ids of rated matches of the player; those from the first of them on are considered
-    Raises : as `incentives`, and NotFoundError for matches that are none of the player's rated ones
+    thrown : ids of rated matches of the player; matches from the first of them on are considered
+    Raises : as `incentives`, and NotFoundError for ids that are not rated matches of the player
     """
     check_fit(system, history)
     rated = rated_matches(history, system.capabilities)
-    entered = entered_matches(history, rated, history.player_row(player), history.matches)
-    ids = [str(match) for match in history.match_ids[entered.match].tolist()]
+    considered = entered_matches(history, rated, history.player_row(player), history.matches)
+    ids = [str(match) for match in history.match_ids[considered.match].tolist()]
     wanted = {str(match) for match in thrown}
     if not wanted or wanted - set(ids):
         missing = ", ".join(sorted(wanted - set(ids))) or "none"
         raise NotFoundError(f"{player} has no rated match {missing}")
     first = next(n for n, match in enumerate(ids) if match in wanted)
-    later = Entered(entered.player, entered.match[first:], entered.row[first:])
+    later = PlayerMatches(considered.player, considered.match[first:], considered.row[first:])
     with Workers(threads) as workers:
         audit = _Audit(system, history, others, Effort(), 0, workers, lambda tried: None)
         begins = {int(later.match[0])} if others == "replayed" else set()
-        walked = walk(system, history, set(later.match.tolist()), begins, workers)
-        return audit.judged(later, walked, [match in wanted for match in ids[first:]], len(ids))
+        replay = replay_honestly(system, history, set(later.match.tolist()), begins, workers)
+        return audit.judged(later, replay, [match in wanted for match in ids[first:]], len(ids))
 
 
 class _Audit:
-    """What is looked for, the same for all players."""
+    """The settings of an audit, the same for all players."""
 
     def __init__(
         self,
@@ -214,56 +213,58 @@ class _Audit:
         self._system, self._history, self._others = system, history, others
         self._effort, self._seed, self._workers, self._note = effort, seed, workers, note
 
-    def of(self, entered: Entered, walked: Walk, played: int) -> Incentive:
+    def of(self, considered: PlayerMatches, replay: HonestReplay, played: int) -> Incentive:
         """Return the best plan found for a player."""
-        frozen = self._frozen(entered, walked)
-        rng = np.random.default_rng([self._seed, entered.player])
+        frozen = self._frozen(considered, replay)
+        rng = np.random.default_rng([self._seed, considered.player])
         found = search(frozen, self._effort.budget, rng=rng, note=self._note)
         gain = found.finals[found.gaining()] - found.finals[honest(frozen)]
-        course: Course = frozen
+        rater: PlanRater = frozen
         if self._others == "replayed":
-            course = self._replayed(entered, walked, frozen)
+            rater = self._replayed(considered, replay, frozen)
             tried = len(found.finals)
             found = search(
-                course,
+                rater,
                 self._effort.replays,
                 rng=rng,
                 first=_worth_replaying(found, frozen, -(-self._effort.replays // 4)),
                 note=lambda replayed: self._note(tried + replayed),
             )
-        return self._incentive(entered, frozen, course, found, found.gaining(), gain, played)
+        return self._incentive(considered, frozen, rater, found, found.gaining(), gain, played)
 
     def judged(
-        self, entered: Entered, walked: Walk, thrown: Sequence[bool], played: int
+        self, considered: PlayerMatches, replay: HonestReplay, thrown: Sequence[bool], played: int
     ) -> Incentive:
-        """Return what throwing these matches does, the others being honest."""
-        frozen = self._frozen(entered, walked)
+        """Return the effect of throwing these matches while the other matches are honest."""
+        frozen = self._frozen(considered, replay)
         most = last_places(frozen)
         plan = tuple(last if bad else 0 for last, bad in zip(most, thrown, strict=True))
         alone = Search(frozen, budget=2)
         gain = alone.final(plan) - alone.final(honest(frozen))
-        course: Course = frozen
+        rater: PlanRater = frozen
         if self._others == "replayed":
-            course = self._replayed(entered, walked, frozen)
-        found = Search(course, budget=2)
+            rater = self._replayed(considered, replay, frozen)
+        found = Search(rater, budget=2)
         found.final(plan)
-        return self._incentive(entered, frozen, course, found, plan, gain, played)
+        return self._incentive(considered, frozen, rater, found, plan, gain, played)
 
-    def _frozen(self, entered: Entered, walked: Walk) -> FrozenCourse:
-        fields = [walked.fields[match] for match in entered.match.tolist()]
-        return FrozenCourse(self._system, entered, fields, self._workers)
+    def _frozen(self, considered: PlayerMatches, replay: HonestReplay) -> FrozenRater:
+        snapshots = [replay.snapshots[match] for match in considered.match.tolist()]
+        return FrozenRater(self._system, considered, snapshots, self._workers)
 
-    def _replayed(self, entered: Entered, walked: Walk, frozen: FrozenCourse) -> ReplayedCourse:
-        start = walked.states[int(entered.match[0])]
-        return ReplayedCourse(
-            self._system, self._history, entered, start, frozen.placements, self._workers
+    def _replayed(
+        self, considered: PlayerMatches, replay: HonestReplay, frozen: FrozenRater
+    ) -> ReplayedRater:
+        start = replay.states[int(considered.match[0])]
+        return ReplayedRater(
+            self._system, self._history, considered, start, frozen.placements, self._workers
         )
 
     def _incentive(
         self,
-        entered: Entered,
-        frozen: FrozenCourse,
-        course: Course,
+        considered: PlayerMatches,
+        frozen: FrozenRater,
+        rater: PlanRater,
         found: Search,
         plan: Plan,
         gain_frozen: float,
@@ -273,19 +274,19 @@ class _Audit:
         times = history.table_times()
         return Incentive(
             system=self._system.name,
-            player=history.player_ids[[entered.player]].tolist()[0],
+            player=history.player_ids[[considered.player]].tolist()[0],
             others=self._others,
             played=played,
-            match_ids=history.match_ids[entered.match],
-            times=None if times is None else times[entered.match],
-            teams=history.teams()[entered.match],
+            match_ids=history.match_ids[considered.match],
+            times=None if times is None else times[considered.match],
+            teams=history.teams()[considered.match],
             place=np.array([one.place[0] for one in places]),
             tied=np.array([one.tied[0] for one in places]),
             planned_place=_taken([one.place for one in places], plan),
             planned_tied=_taken([one.tied for one in places], plan),
-            before=course.before,
-            honest=course.ratings(honest(course)),
-            planned=course.ratings(plan),
+            before=rater.before,
+            honest=rater.ratings(honest(rater)),
+            planned=rater.ratings(plan),
             gain_frozen=gain_frozen,
             plans=len(found.finals),
             failed=found.failed,
@@ -293,12 +294,12 @@ class _Audit:
         )
 
 
-def _worth_replaying(found: Search, course: Course, count: int) -> list[Plan]:
-    """Return `count` of the best plans, by turns with as many that throw a single match.
+def _worth_replaying(found: Search, rater: PlanRater, count: int) -> list[Plan]:
+    """Return `count` of the best plans, alternating with as many that throw a single match.
 
-    What a single match moves of the others' ratings is easily lost among many.
+    Among many thrown matches, the effect of one on the others' ratings is easily lost.
     """
-    least, most = honest(course), last_places(course)
+    least, most = honest(rater), last_places(rater)
     single = [(*least[:n], last, *least[n + 1 :]) for n, last in enumerate(most) if last]
     spread = np.linspace(0, len(single) - 1, min(count, len(single))).round().astype(np.int64)
     best = found.best(count)
@@ -307,22 +308,24 @@ def _worth_replaying(found: Search, course: Course, count: int) -> list[Plan]:
 
 
 def _taken(options: Sequence[Ints], plan: Plan) -> Ints:
-    """Return what a plan takes of every match."""
+    """Return the option that a plan takes in every match."""
     return np.array([one[option] for one, option in zip(options, plan, strict=True)])
 
 
 def _rows(history: History, rated: Flags, players: Sequence[object] | None) -> list[int]:
-    """Return the rows of the players to look at, each once. Raises : NotFoundError."""
+    """Return the rows of the players to audit, each once. Raises : NotFoundError."""
     if players is not None:
         return list(dict.fromkeys(history.player_row(player) for player in players))
     return sample(activity_of(history, rated))
 
 
-def _batches(history: History, entered: Sequence[Entered]) -> Iterator[list[Entered]]:
-    """Yield players together as long as the states of their matches fit into memory."""
+def _batches(
+    history: History, considered: Sequence[PlayerMatches]
+) -> Iterator[list[PlayerMatches]]:
+    """Yield groups of players; the states of the matches of a group fit into memory."""
     sizes, matches = history.sizes(), set[int]()
-    batch: list[Entered] = []
-    for one in entered:
+    batch: list[PlayerMatches] = []
+    for one in considered:
         more = matches | set(one.match.tolist())
         if batch and sum(int(sizes[match]) for match in more) > _KEPT:
             yield batch

@@ -1,24 +1,22 @@
 """A search for the plan that ends with the highest rating.
 
-Whole plans are compared by their last rating. Going on from the best beginnings would find nothing:
-what volatility is worth shows only at the end, and until then it costs. So the search tries
+The search compares complete plans by their last rating. To extend the best beginnings would find
+nothing: volatility pays only at the end, and costs rating until then. So the search tries
 
-1. all plans, where there are no more than the budget allows; the answer is then exact,
-2. else plans in the shapes that farming has,
+1. all plans, if the budget allows; the answer is then exact,
+2. otherwise plans in the known shapes of farming,
 3. all ways to throw some of the last matches,
-4. from the best of these, blocks and single matches changed while that helps, neighbours exchanged,
-5. the same from random plans, until the budget is used up.
+4. from the best of these, changes of blocks and single matches and exchanges of neighbours, as long
+   as the rating rises,
+5. the same from random plans, until the budget is spent.
 
-What it finds is a plan that exists, so its gain is a lower bound of what can be gained. Finding
-nothing proves nothing, unless all plans were tried.
+The plan it finds exists, so its gain is a lower bound of the possible gain. If it finds none, that
+proves nothing, unless all plans were tried.
 
-Plans in the shapes that farming of volatility is known to have.
-
-Source: [EM]_ section 5.1 and its references: alternate bad results and good ones, then play one's
-best. The authors' own example [EML]_ comes in last whenever the rating is above a threshold.
-
-A plan throws some of the first matches, in one of these ways, and ends with honest ones. Thrown is
-to come in last; option 0 of a match is honest.
+Source of the shapes: [EM]_ section 5.1 and its references: alternate bad and good results, then
+play at one's best. The authors' own example [EML]_ comes in last whenever the rating is above a
+threshold. A plan throws some of the first matches in one of these ways and ends with honest ones.
+To throw a match is to come in last; option 0 of a match is honest.
 """
 
 from __future__ import annotations
@@ -32,10 +30,10 @@ from itertools import product
 import numpy as np
 
 from equipoise.data.audits import LEAST_GAIN
-from equipoise.evaluate.incentives.courses import Course, Plan
+from equipoise.evaluate.incentives.plans import Plan, PlanRater
 
-#: (matches of a beat, thrown beats of it, beats until it begins again): everything; alternating
-#: blocks; one of three and two of three.
+#: (matches of a block, thrown blocks, blocks of a period): everything; alternating blocks; one of
+#: three and two of three.
 _RHYTHMS = (
     (1, 1, 1),
     *((block, 1, 2) for block in (1, 2, 3, 5, 10, 20)),
@@ -43,34 +41,34 @@ _RHYTHMS = (
     (1, 2, 3),
 )
 
-#: Thresholds, as shares of the way from the rating before the first match down to where throwing
-#: everything leads.
+#: Thresholds, as fractions of the way from the rating before the first match down to the lowest
+#: rating when everything is thrown.
 _DEPTHS = (0.0, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 
 
-def honest(course: Course) -> Plan:
+def honest(rater: PlanRater) -> Plan:
     """Return the plan in which nothing is thrown."""
-    return (0,) * len(course.options)
+    return (0,) * len(rater.options)
 
 
-def last_places(course: Course) -> Plan:
+def last_places(rater: PlanRater) -> Plan:
     """Return the plan in which everything is thrown."""
-    return tuple(options - 1 for options in course.options)
+    return tuple(options - 1 for options in rater.options)
 
 
-def farming_plans(course: Course) -> list[Plan]:
+def farming_plans(rater: PlanRater) -> list[Plan]:
     """Return plans in these shapes, each once, in a fixed order."""
     plans = [
         plan
-        for thrown in (*_rhythms(course), *_thresholds(course))
+        for thrown in (*_rhythms(rater), *_thresholds(rater))
         for plan in _with_honest_end(thrown)
     ]
     return list(dict.fromkeys(plans))
 
 
-def toggles_at_the_end(course: Course, matches: int) -> Iterator[Plan]:
-    """Yield all plans that throw some of the last so many matches, in the order of numbers."""
-    least, most = honest(course), last_places(course)
+def toggles_at_the_end(rater: PlanRater, matches: int) -> Iterator[Plan]:
+    """Yield all plans that throw some of the last `matches` matches, in binary order."""
+    least, most = honest(rater), last_places(rater)
     first = len(least) - matches
     for pattern in range(2**matches):
         bits = [pattern >> (matches - 1 - n) & 1 for n in range(matches)]
@@ -79,9 +77,9 @@ def toggles_at_the_end(course: Course, matches: int) -> Iterator[Plan]:
         )
 
 
-def _rhythms(course: Course) -> Iterator[Plan]:
+def _rhythms(rater: PlanRater) -> Iterator[Plan]:
     """Yield plans that throw in a rhythm, from the first match on or from the middle."""
-    most = last_places(course)
+    most = last_places(rater)
     for start in (0, len(most) // 2):
         for block, thrown, period in _RHYTHMS:
             yield tuple(
@@ -90,18 +88,18 @@ def _rhythms(course: Course) -> Iterator[Plan]:
             )
 
 
-def _thresholds(course: Course) -> Iterator[Plan]:
-    """Yield plans that throw whenever the rating stands above a threshold."""
-    most = last_places(course)
-    before = course.before
-    lowest = float(np.nanmin([before, *course.ratings(most)]))
+def _thresholds(rater: PlanRater) -> Iterator[Plan]:
+    """Yield plans that throw whenever the rating is above a threshold."""
+    most = last_places(rater)
+    before = rater.before
+    lowest = float(np.nanmin([before, *rater.ratings(most)]))
     for depth in _DEPTHS:
         threshold = before - depth * (before - lowest)
         plan: Plan = ()
         rating = before
         for last in most:
             plan = (*plan, last if rating > threshold else 0)
-            rating = float(course.ratings(plan)[-1])
+            rating = float(rater.ratings(plan)[-1])
         yield plan
 
 
@@ -113,11 +111,11 @@ def _with_honest_end(plan: Plan) -> Iterator[Plan]:
         honest_end *= 2
 
 
-#: Shares of the budget for plans in the shapes of farming, and for the last matches.
+#: Fractions of the budget for plans in the shapes of farming, and for the last matches.
 _SHAPES, _LAST = 0.4, 0.2
-#: The last matches of which all ways to throw some are tried, at most.
+#: Number of last matches of which all ways to throw some are tried, at most.
 _MOST_LAST = 10
-#: Plans from which single matches are changed, before random ones.
+#: Number of best plans from which changes start, before random plans.
 _STARTS = 4
 
 
@@ -129,20 +127,20 @@ class Search:
     """Plans that were tried, and the last rating of each; -inf where there is none."""
 
     def __init__(
-        self, course: Course, budget: int, note: Callable[[int], None] | None = None
+        self, rater: PlanRater, budget: int, note: Callable[[int], None] | None = None
     ) -> None:
         """`note` is called with the number of plans tried so far."""
-        self._course, self._budget, self._note = course, budget, note
+        self._rater, self._budget, self._note = rater, budget, note
         self.finals: dict[Plan, float] = {}
         self.complete = False
-        self.final(honest(course))
+        self.final(honest(rater))
 
     def final(self, plan: Plan) -> float:
         """Return the last rating of a plan. Raises : _SpentError before one too many is tried."""
         if plan not in self.finals:
             if len(self.finals) >= self._budget:
                 raise _SpentError
-            last = float(self._course.ratings(plan)[-1])
+            last = float(self._rater.ratings(plan)[-1])
             self.finals[plan] = last if math.isfinite(last) else -math.inf
             if self._note is not None:
                 self._note(len(self.finals))
@@ -154,16 +152,16 @@ class Search:
         return sum(final == -math.inf for final in self.finals.values())
 
     def best(self, count: int = 1) -> list[Plan]:
-        """Return the plans with the highest last ratings, the one tried first of equals."""
+        """Return the plans with the highest last ratings; of equal ones, the first tried."""
         return sorted(self.finals, key=lambda plan: -self.finals[plan])[:count]
 
     def gaining(self) -> Plan:
-        """Return the best plan; the honest one where none gains more than rounding."""
-        plan, fair = self.best()[0], honest(self._course)
+        """Return the best plan, or the honest one where none gains more than rounding errors."""
+        plan, fair = self.best()[0], honest(self._rater)
         return plan if self.finals[plan] - self.finals[fair] > LEAST_GAIN else fair
 
     def try_all(self, plans: Sequence[Plan], most: int) -> None:
-        """Try plans, or so many of them, evenly spread."""
+        """Try at most `most` of these plans, evenly spread."""
         picked = np.linspace(0, len(plans) - 1, min(most, len(plans))).round().astype(np.int64)
         for number in picked.tolist():
             self.final(plans[number])
@@ -171,7 +169,7 @@ class Search:
     def climb(self, plan: Plan) -> None:
         """Change blocks and single matches of a plan while that raises its last rating."""
         best, value, improved = plan, self.final(plan), True
-        changes = _changes(last_places(self._course))
+        changes = _changes(last_places(self._rater))
         while improved:
             improved = False
             for change in changes:
@@ -181,7 +179,7 @@ class Search:
 
 
 def search(
-    course: Course,
+    rater: PlanRater,
     budget: int,
     *,
     rng: np.random.Generator,
@@ -190,37 +188,37 @@ def search(
 ) -> Search:
     """Return the plans that were tried, at most `budget` of them; at least 1 for the honest one.
 
-    first : plans to begin with, up to half the budget, instead of those in the shapes of farming
-    rng : where the random plans come from
+    first : plans to start with, up to half the budget, instead of those in the shapes of farming
+    rng : generator of the random plans
     """
-    found = Search(course, budget, note)
-    found.complete = math.prod(course.options) <= budget
+    found = Search(rater, budget, note)
+    found.complete = math.prod(rater.options) <= budget
     if found.complete:
-        found.try_all(list(product(*map(range, course.options))), budget)
+        found.try_all(list(product(*map(range, rater.options))), budget)
         return found
     with suppress(_SpentError):
         if first:
             found.try_all(first[: budget // 2], budget)
         else:
-            found.try_all(farming_plans(course), int(_SHAPES * budget))
-            _try_last(found, course, int(_LAST * budget))
+            found.try_all(farming_plans(rater), int(_SHAPES * budget))
+            _try_last(found, rater, int(_LAST * budget))
         for plan in found.best(_STARTS):
             found.climb(plan)
-        for plan in _random_plans(course, budget, rng):
+        for plan in _random_plans(rater, budget, rng):
             found.climb(plan)
     return found
 
 
-def _try_last(found: Search, course: Course, budget: int) -> None:
-    """Try all ways to throw some of the last matches, of as many as the budget allows."""
-    matches = min(_MOST_LAST, len(course.options), max(budget, 1).bit_length() - 1)
-    for plan in toggles_at_the_end(course, matches):
+def _try_last(found: Search, rater: PlanRater, budget: int) -> None:
+    """Try all ways to throw some of the last matches, as many matches as the budget allows."""
+    matches = min(_MOST_LAST, len(rater.options), max(budget, 1).bit_length() - 1)
+    for plan in toggles_at_the_end(rater, matches):
         found.final(plan)
 
 
-def _random_plans(course: Course, count: int, rng: np.random.Generator) -> Iterator[Plan]:
+def _random_plans(rater: PlanRater, count: int, rng: np.random.Generator) -> Iterator[Plan]:
     """Yield plans that throw a random share of the matches before a random one."""
-    most = last_places(course)
+    most = last_places(rater)
     for _ in range(count):
         end, share = rng.integers(1, len(most) + 1), rng.choice([0.2, 0.5, 0.8])
         thrown = rng.random(len(most)) < share
@@ -230,7 +228,7 @@ def _random_plans(course: Course, count: int, rng: np.random.Generator) -> Itera
 def _changes(most: Plan) -> list[Callable[[Plan], Plan]]:
     """Return changes of a plan: of long blocks, then of shorter ones, then of single matches.
 
-    Those of late matches come first: the beginnings of such plans are known.
+    Changes of late matches come first, as the beginnings of such plans are already rated.
     """
     count, nothing = len(most), (0,) * len(most)
     lengths = [2**power for power in range(max(count // 4, 1).bit_length() - 1, -1, -1)]

@@ -1,20 +1,20 @@
-"""Scores by how experienced players are: pairs by the less experienced of the two.
+"""Scores by experience: by the number of earlier matches of the less experienced player of a pair.
 
-A metric over everybody says little about newcomers, and one over players with five or more earlier
-matches says nothing about them. So the same predictions are scored for groups: a pair belongs to
-the group of its less experienced player, and distances between predicted and actual places to the
-group of the player, with places counted in the whole field. A pair weighs as it does in the score
-over all, one over the number of the player's opponents, seen from both sides; so the scores of all
-groups together are the score over all.
+A metric over all players says little about newcomers, and one over players with five or more
+earlier matches says nothing about them. So the same predictions are scored for groups. A pair
+belongs to the group of its less experienced player. A distance between predicted and actual place
+belongs to the group of the player, with places counted among all participants. A pair weighs as in
+the total score, one over the number of the player's opponents, seen from both sides. So the scores
+of all groups add up to the total score.
 
-In a match of teams a pair is a player and another team. It belongs to the group of the less
-experienced of that player and the most experienced member of that team. This is what leaving out
-players with few matches does (READINGS B9): a team stays as long as one member does.
+In a match of teams a pair is a player and another team. It belongs to the less experienced group of
+that player and of the most experienced member of that team. This agrees with leaving out players
+with few matches (READINGS B9): a team stays as long as one member does.
 
-Pairs by expected scores are added up where their losses are computed, in `evaluate.pairwise`.
+Losses of expected scores are added up where they are computed, in `pairwise`.
 
-The last group, players with enough matches, is not scored here but as READINGS B9 has it, with
-places counted again among those who are left.
+The last group, players with enough matches, is not scored here but by READINGS B9, with places
+counted among its members only.
 """
 
 from __future__ import annotations
@@ -26,53 +26,53 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.evaluate.scoring.order import Entrants, OrderScores, Places, score_order
+from equipoise.evaluate.scoring.order import MatchTeams, OrderScores, Places, score_order
 
-#: Number of earlier matches with which each group begins; the last is scored elsewhere.
+#: Fewest earlier matches of each group; the last group is scored elsewhere.
 STARTS = (0, 1, 5)
-#: Groups that are scored here: without an earlier match, and with one to four.
+#: Number of groups scored here: without an earlier match, and with one to four.
 GROUPS = len(STARTS) - 1
 
 #: Columns of the sums of a group: (weight of the pairs, their score) by order; players and the sum
 #: of their distances; (weight of the pairs, their losses) by expected scores; and all players.
-PAIRS, RIGHT, PLACED, APART, CHANCES, LOG_LOSS, BRIER, PLAYERS = range(8)
+PAIRS, RIGHT, PLACED, DISTANCE, CHANCES, LOG_LOSS, BRIER, PLAYERS = range(8)
 COLUMNS = 8
 #: For each metric (its sum, what it is divided by).
 GROUP_RATIOS = {
     "pair_inversion": (RIGHT, PAIRS),
-    "rank_deviation": (APART, PLACED),
+    "rank_deviation": (DISTANCE, PLACED),
     "log_loss": (LOG_LOSS, CHANCES),
     "brier": (BRIER, CHANCES),
 }
 
 
 class Experience(NamedTuple):
-    """What is scored by experience, and the room for it; without rows nothing is.
+    """Sums by experience, and buffers; without rows of members no sums are computed.
 
     members : shape (T, 3), participations of every team in each group
-    sums : shape (M, GROUPS, COLUMNS), filled in
+    sums : shape (M, GROUPS, COLUMNS), the result
     least, best : groups of the least and the most experienced member of the teams of one match
-    entrants, places, scores : for the teams of the largest match
+    ranked, places, scores : for the teams of the largest match
     """
 
     members: Ints
     sums: Floats
     least: Ints
     best: Ints
-    entrants: Entrants
+    ranked: MatchTeams
     places: Places
     scores: OrderScores
 
 
 @kernel
 def experience_room(members: Ints, matches: int, teams: int, discount: Floats) -> Experience:
-    """Return room for so many matches of up to so many teams; discount as in `Places`."""
+    """Return buffers for `matches` matches of up to `teams` teams; discount as in `Places`."""
     return Experience(
         members,
         np.zeros((matches, GROUPS, COLUMNS)),
         np.empty(teams, np.int64),
         np.empty(teams, np.int64),
-        Entrants(
+        MatchTeams(
             np.empty(teams), np.empty(teams), np.empty(teams, np.int64), np.empty(teams, np.int64)
         ),
         Places(
@@ -87,10 +87,10 @@ def experience_room(members: Ints, matches: int, teams: int, discount: Floats) -
 
 
 @inner_kernel
-def begin_match(entrants: Entrants, count: int, match: int, found: Experience) -> None:
-    """Note the groups of the teams of a match, and add its players."""
+def begin_match(ranked: MatchTeams, count: int, match: int, found: Experience) -> None:
+    """Record the groups of the teams of a match, and count its players."""
     for i in range(count):
-        members = found.members[entrants.team[i]]
+        members = found.members[ranked.team[i]]
         found.best[i] = 2 if members[2] > 0 else 1 if members[1] > 0 else 0
         found.least[i] = 0 if members[0] > 0 else 1 if members[1] > 0 else 2
         for group in range(GROUPS):
@@ -108,9 +108,11 @@ def _from(members: Ints, team: int, least: int) -> int:
 
 @inner_kernel
 def members_in(members: Ints, team: int, other_best: int, group: int) -> int:
-    """Return for how many members of a team the pair with another team belongs to a group below 2.
+    """Return for how many members of a team the pair with another team belongs to a group.
 
-    That is, for how many the less experienced of the member and the other team is of the group.
+    The group is below 2. A pair belongs to the less experienced group of the member and the other
+    team.
+
     other_best : the group of the other team's most experienced member
     """
     if other_best < group:
@@ -122,7 +124,7 @@ def members_in(members: Ints, team: int, other_best: int, group: int) -> int:
 
 @inner_kernel
 def add_order(
-    entrants: Entrants,
+    ranked: MatchTeams,
     count: int,
     order: Ints,
     as_authors: bool,
@@ -130,27 +132,27 @@ def add_order(
     match: int,
     found: Experience,
 ) -> None:
-    """Add the order of a match to the groups: its pairs, and by player the distances.
+    """Add the order of a match to the groups: its pairs, and the distances of its players.
 
-    order, scores : of the whole field
+    order, scores : of all teams of the match
     """
     every = 0
     for i in range(count):
-        team = entrants.team[i]
+        team = ranked.team[i]
         every += _from(found.members, team, 0)
         for group in range(GROUPS):
             sums, players = found.sums[match, group], found.members[team, group]
             sums[PLACED] += players
-            sums[APART] += players * scores.rank_deviation[team]
+            sums[DISTANCE] += players * scores.rank_deviation[team]
     if every == count:
-        _add_pairs_of_players(entrants, count, order, as_authors, scores, match, found)
+        _add_pairs_of_players(ranked, count, order, as_authors, scores, match, found)
     else:
-        _add_pairs_of_teams(entrants, count, order, as_authors, scores, match, found)
+        _add_pairs_of_teams(ranked, count, order, as_authors, scores, match, found)
 
 
 @inner_kernel
 def _add_pairs_of_teams(
-    entrants: Entrants,
+    ranked: MatchTeams,
     count: int,
     order: Ints,
     as_authors: bool,
@@ -158,15 +160,15 @@ def _add_pairs_of_teams(
     match: int,
     found: Experience,
 ) -> None:
-    """Add pairs: those among teams with someone so experienced, less those among the next."""
+    """Add pairs: those among teams with a member of a group or above, minus those of the next."""
     opponents = count - 1.0
     pairs, right = 0.0, 0.0
     for i in range(count):
-        players = _from(found.members, entrants.team[i], 0)
+        players = _from(found.members, ranked.team[i], 0)
         pairs += players * opponents
-        right += players * opponents * scores.pair_inversion[entrants.team[i]]
+        right += players * opponents * scores.pair_inversion[ranked.team[i]]
     for group in range(GROUPS):
-        fewer, fewer_right = _among(entrants, count, order, as_authors, (group + 1, 2), found)
+        fewer, fewer_right = _among(ranked, count, order, as_authors, (group + 1, 2), found)
         sums = found.sums[match, group]
         sums[PAIRS] += (pairs - fewer) / opponents
         sums[RIGHT] += (right - fewer_right) / opponents
@@ -175,7 +177,7 @@ def _add_pairs_of_teams(
 
 @inner_kernel
 def _add_pairs_of_players(
-    entrants: Entrants,
+    ranked: MatchTeams,
     count: int,
     order: Ints,
     as_authors: bool,
@@ -185,35 +187,35 @@ def _add_pairs_of_players(
 ) -> None:
     """Add pairs of single players, which are the same seen from both sides.
 
-    So only the inexperienced ones are put in order anew. All pairs of newcomers are twice what they
-    have against everybody, less those among themselves, which that counts double. Of players with
-    few matches those against newcomers are taken off as well.
+    So only inexperienced players are sorted again. The pairs of newcomers are twice their pairs
+    against all players, minus the pairs among themselves, which are counted double. For players
+    with few matches, pairs against newcomers are subtracted as well.
     """
     opponents = count - 1.0
     new, new_right, few, few_right = 0.0, 0.0, 0.0, 0.0
     for i in range(count):
-        right = scores.pair_inversion[entrants.team[i]] * opponents
+        right = scores.pair_inversion[ranked.team[i]] * opponents
         if found.best[i] == 0:
             new += opponents
             new_right += right
         elif found.best[i] == 1:
             few += opponents
             few_right += right
-    of_new, right_new = _among(entrants, count, order, as_authors, (0, 0), found)
-    of_both, right_both = _among(entrants, count, order, as_authors, (0, 1), found)
+    of_new, right_new = _among(ranked, count, order, as_authors, (0, 0), found)
+    of_both, right_both = _among(ranked, count, order, as_authors, (0, 1), found)
     sums = found.sums[match, 0]
     sums[PAIRS] += (2.0 * new - of_new) / opponents
     sums[RIGHT] += (2.0 * new_right - right_new) / opponents
     sums = found.sums[match, 1]
-    # Twice all of theirs, less those among themselves, less those between the two groups, which
-    # together are those of both groups less those of newcomers.
+    # Twice all their pairs, minus those among themselves and those between the two groups. The
+    # latter two are the pairs of both groups minus the pairs of newcomers.
     sums[PAIRS] += (2.0 * few - of_both + of_new) / opponents
     sums[RIGHT] += (2.0 * few_right - right_both + right_new) / opponents
 
 
 @inner_kernel
 def _among(
-    entrants: Entrants,
+    ranked: MatchTeams,
     count: int,
     order: Ints,
     as_authors: bool,
@@ -226,19 +228,19 @@ def _among(
     first group on. Pairs are counted from both sides.
     """
     first, last = groups
-    some, room, members = found.entrants, found.places, found.members
-    # Rows of the teams that stay, in the order of the result; room.spare keeps who is where.
+    some, room, members = found.ranked, found.places, found.members
+    # The teams of the groups, in the order of the result; room.spare maps all teams to them.
     kept, ranks = 0, 0
     room.better[0] = 0
     for i in range(count):
-        while ranks < entrants.rank[i]:
+        while ranks < ranked.rank[i]:
             ranks += 1
             room.better[ranks] = kept
         room.spare[i] = -1
         if first <= found.best[i] <= last:
             room.spare[i] = kept
-            some.centre[kept] = entrants.centre[i]
-            some.rank[kept] = entrants.rank[i]
+            some.centre[kept] = ranked.centre[i]
+            some.rank[kept] = ranked.rank[i]
             some.team[kept] = kept
             kept += 1
     room.better[ranks + 1] = kept
@@ -255,19 +257,19 @@ def _among(
     for i in range(count):
         at = room.spare[i]
         if at >= 0:
-            weight = _from(members, entrants.team[i], first)
+            weight = _from(members, ranked.team[i], first)
             players += weight
             right += weight * found.scores.pair_inversion[at]
     return players * (kept - 1.0), right * (kept - 1.0)
 
 
 @inner_kernel
-def add_even_pairs(entrants: Entrants, count: int, match: int, found: Experience) -> None:
-    """Add the losses of all pairs of a match in which each has a chance of one half."""
+def add_even_pairs(ranked: MatchTeams, count: int, match: int, found: Experience) -> None:
+    """Add the losses of all pairs of a match in which every expected score is one half."""
     opponents = count - 1.0
-    pairs, decided = _even_among(entrants, count, 0, found)
+    pairs, decided = _even_among(ranked, count, 0, found)
     for group in range(GROUPS):
-        fewer, fewer_decided = _even_among(entrants, count, group + 1, found)
+        fewer, fewer_decided = _even_among(ranked, count, group + 1, found)
         sums = found.sums[match, group]
         sums[CHANCES] += (pairs - fewer) / opponents
         sums[LOG_LOSS] += math.log(2.0) * (pairs - fewer) / opponents
@@ -277,19 +279,19 @@ def add_even_pairs(entrants: Entrants, count: int, match: int, found: Experience
 
 @inner_kernel
 def _even_among(
-    entrants: Entrants, count: int, least: int, found: Experience
+    ranked: MatchTeams, count: int, least: int, found: Experience
 ) -> tuple[float, float]:
-    """Return (pairs, those that did not tie) of players at least so experienced."""
+    """Return (pairs, pairs that did not tie) of players from the group `least` on."""
     teams = 0
     for i in range(count):
         teams += found.best[i] >= least
     pairs, decided, start = 0.0, 0.0, 0
     while start < count:
         stop, tied, players = start, 0, 0
-        while stop < count and entrants.rank[stop] == entrants.rank[start]:
-            # Members who are at least so experienced are in a team that is.
+        while stop < count and ranked.rank[stop] == ranked.rank[start]:
+            # A member of this experience makes the team count.
             tied += found.best[stop] >= least
-            players += _from(found.members, entrants.team[stop], least)
+            players += _from(found.members, ranked.team[stop], least)
             stop += 1
         pairs += players * (teams - 1.0)
         decided += players * (teams - tied)

@@ -1,7 +1,7 @@
-"""Every metric of a prediction, for the teams of some matches at once.
+"""All metrics of a prediction, for the teams of several matches at once.
 
-What each of them is stands with its kernels: the order of a match in `evaluate.order` [EM]_ sec.
-6.2, expected scores in `evaluate.pairwise`.
+`order` defines the metrics of the order of a match [EM]_ sec. 6.2, `pairwise` those of expected
+scores, `experience` their parts by the number of earlier matches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from equipoise.evaluate.scoring.experience import (
     experience_room,
 )
 from equipoise.evaluate.scoring.order import (
-    Entrants,
+    MatchTeams,
     OrderScores,
     Places,
     room_for,
@@ -39,15 +39,15 @@ from equipoise.evaluate.scoring.pairwise import (
 )
 
 
-class Field(NamedTuple):
+class PredictedTeams(NamedTuple):
     """The teams of some matches, T in M of them, and how they were predicted to perform.
 
     offsets : shape (M + 1,); the teams of match m are offsets[m]:offsets[m + 1]
     centre, variance : shape (T,); of performances, the variance in units of the curve
     rank : shape (T,), from 0 within the match
-    weight : shape (T,), participations of the team that are scored; 0 leaves it out
-    top : shape (T,), whether the team was among the first of the whole match
-    decided : shape (M,), whether the teams that are scored have different ranks
+    weight : shape (T,), number of scored participations of the team; 0 leaves it out
+    top : shape (T,), whether the team was among the first of all teams of the match
+    decided : shape (M,), whether the scored teams have different ranks
     """
 
     offsets: Ints
@@ -60,10 +60,10 @@ class Field(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How matches are scored.
+    """Rules of scoring.
 
     as_authors : count pairs predicted equal as correct, with places in the order of the result
-    normal : the curve of expected scores is the normal one, not the logistic
+    normal : the curve of expected scores is normal, not logistic
     all_pairs : largest number of teams of a match of which every pair is scored
     """
 
@@ -73,21 +73,21 @@ class Rule(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room for the teams of the largest match."""
+    """Buffers for the teams of the largest match."""
 
-    entrants: Entrants
+    ranked: MatchTeams
     places: Places
     pairs: PairRoom
 
 
 class Scores(NamedTuple):
-    """Metrics of every team (0 where it is left out) and match of a field.
+    """Metrics of every team (0 where it is left out) and match.
 
     pair_inversion, rank_deviation : shape (T,), percent; 0 in matches that are not decided
     log_loss, brier : shape (T,)
     gain : shape (M,), normalised discounted cumulative gain, 0 in matches not decided
     calibration : shape CALIBRATION, see `PairScores`
-    by_experience : shape (M, groups, columns), see `evaluate.experience`; zero where not asked for
+    by_experience : shape (M, groups, columns), see `experience`; zero if not requested
     """
 
     pair_inversion: Floats
@@ -100,75 +100,75 @@ class Scores(NamedTuple):
 
 
 @inner_kernel
-def _arrange(field: Field, m: int, entrants: Entrants, places: Places) -> int:
-    """Fill in the teams of a match that are scored and the counts of better ones; return how many.
+def _arrange(predicted: PredictedTeams, m: int, ranked: MatchTeams, places: Places) -> int:
+    """Fill in the scored teams of a match and the counts of better ones; return their number.
 
-    A counting sort by rank.
+    This is a counting sort by rank.
     """
-    start, stop = field.offsets[m], field.offsets[m + 1]
+    start, stop = predicted.offsets[m], predicted.offsets[m + 1]
     better, placed = places.better, places.seen
     better[: stop - start + 1] = 0
     placed[: stop - start] = 0
     for t in range(start, stop):
-        better[field.rank[t] + 1] += field.weight[t] > 0
+        better[predicted.rank[t] + 1] += predicted.weight[t] > 0
     for r in range(stop - start):
         better[r + 1] += better[r]
     for t in range(start, stop):
-        if field.weight[t] > 0:
-            rank = field.rank[t]
+        if predicted.weight[t] > 0:
+            rank = predicted.rank[t]
             i = better[rank] + placed[rank]
             placed[rank] += 1
-            entrants.centre[i] = field.centre[t]
-            entrants.variance[i] = field.variance[t]
-            entrants.rank[i] = rank
-            entrants.team[i] = t
+            ranked.centre[i] = predicted.centre[t]
+            ranked.variance[i] = predicted.variance[t]
+            ranked.rank[i] = rank
+            ranked.team[i] = t
     count: int = better[stop - start]
     return count
 
 
 @inner_kernel
 def score_matches(
-    field: Field,
+    predicted: PredictedTeams,
     first_match: int,
     rule: Rule,
     scores: Scores,
     room: Room,
     experience: Experience,
 ) -> None:
-    """Score the matches of a field, the first of which has this number.
+    """Score the matches of some teams, the first of which has this number.
 
-    experience : without rows of members nothing is scored by it
+    experience : without rows of members it gets no scores
     """
-    entrants, places = room.entrants, room.places
+    ranked, places = room.ranked, room.places
     of_order = OrderScores(scores.pair_inversion, scores.rank_deviation)
     of_pairs = PairScores(scores.log_loss, scores.brier, scores.calibration)
     grouped = len(experience.members) > 0
-    for m in range(len(field.decided)):
-        count = _arrange(field, m, entrants, places)
+    for m in range(len(predicted.decided)):
+        count = _arrange(predicted, m, ranked, places)
         if count < 2:
             continue
-        if field.decided[m]:
-            sort_by_prediction(entrants, count, places)
-            scores.gain[m] = score_order(entrants, count, places, rule.as_authors, of_order)
+        if predicted.decided[m]:
+            sort_by_prediction(ranked, count, places)
+            scores.gain[m] = score_order(ranked, count, places, rule.as_authors, of_order)
         if grouped:
-            begin_match(entrants, count, m, experience)
-            if field.decided[m]:
-                add_order(entrants, count, places.order, rule.as_authors, of_order, m, experience)
-        if is_even(entrants, count):
-            score_even_pairs(entrants, count, places.better, field.weight, of_pairs)
+            begin_match(ranked, count, m, experience)
+            if predicted.decided[m]:
+                add_order(ranked, count, places.order, rule.as_authors, of_order, m, experience)
+        if is_even(ranked, count):
+            score_even_pairs(ranked, count, places.better, predicted.weight, of_pairs)
             if grouped:
-                add_even_pairs(entrants, count, m, experience)
+                add_even_pairs(ranked, count, m, experience)
         elif count <= rule.all_pairs:
-            score_all_pairs(entrants, count, field.weight, rule.normal, of_pairs)
+            score_all_pairs(ranked, count, predicted.weight, rule.normal, of_pairs)
             if grouped:
-                add_all_pairs(entrants, count, rule.normal, room.pairs, m, experience)
+                add_all_pairs(ranked, count, rule.normal, room.pairs, m, experience)
         else:
             numbers = (first_match + m, m)
             score_some_pairs(
-                entrants,
+                ranked,
                 count,
                 numbers,
-                field.weight,
+                predicted.weight,
                 rule.normal,
                 room.pairs,
                 of_pairs,
@@ -176,15 +176,17 @@ def score_matches(
             )
 
 
-def score_field(field: Field, first_match: int, rule: Rule, members: Ints | None = None) -> Scores:
-    """Return the metrics of every team and match of a field.
+def score_teams(
+    predicted: PredictedTeams, first_match: int, rule: Rule, members: Ints | None = None
+) -> Scores:
+    """Return the metrics of all predicted teams and their matches.
 
-    first_match : number of its first match in the history; which pairs of a large match are
-        scored depends on it
-    members : shape (T, 3), see `Experience`; None scores nothing by experience
+    first_match : number of the first match in the history; the pairs chosen in large matches
+        depend on it
+    members : shape (T, 3), see `Experience`; None for no scores by experience
     """
-    teams, matches = len(field.rank), len(field.offsets) - 1
-    largest = int(np.diff(field.offsets).max(initial=0))
+    teams, matches = len(predicted.rank), len(predicted.offsets) - 1
+    largest = int(np.diff(predicted.offsets).max(initial=0))
     room = Room(
         *room_for(largest), PairRoom(np.empty(largest), np.empty(largest), np.empty(largest))
     )
@@ -201,5 +203,5 @@ def score_field(field: Field, first_match: int, rule: Rule, members: Ints | None
         np.zeros(CALIBRATION),
         experience.sums,
     )
-    score_matches(field, first_match, rule, scores, room, experience)
+    score_matches(predicted, first_match, rule, scores, room, experience)
     return scores

@@ -1,14 +1,14 @@
-"""How well predicted chances agree with results: logarithmic and quadratic loss, calibration.
+"""How well expected scores agree with results: logarithmic loss, quadratic loss, calibration.
 
-The score s of a pair is 1 for a win, 1/2 for a tie, 0 for a loss, and p is what was expected of
-it. Logarithmic loss is -s ln p - (1 - s) ln(1 - p), in nats; quadratic (Brier) loss (s - p)^2. A
-team's loss is the mean over its opponents. In matches of up to `all_pairs` teams those are all
-others. In larger ones they are eight: with the teams placed on a circle, in the order of the
-result and of the rows among ties, those at eight distances that are spread evenly and start at a
-point that differs from match to match. The mean over the teams of a match is then the mean over
-eight of its circles, all of which together are all pairs: neither system nor prediction has a say
-in which pairs are taken, and errors of one match cancel against those of others. Where all teams
-are predicted equal, the losses of all pairs follow from the sizes of the ties.
+The score s of a pair is 1 for a win, 1/2 for a tie, 0 for a loss, and p is the expected score. The
+logarithmic loss is -s ln p - (1 - s) ln(1 - p), in nats; the quadratic (Brier) loss is (s - p)^2. A
+team's loss is the mean over its opponents. In matches of up to `all_pairs` teams, these are all
+other teams. In larger matches they are eight. To choose them, the teams are placed on a circle in
+the order of the result, with ties in the order of rows. A team's opponents are at eight distances
+on the circle, spread evenly from a start that differs between matches. The mean over the teams of a
+match is then the mean over eight such rings of pairs, of all that together have all pairs. Neither
+system nor prediction influences which pairs are chosen, and errors of different matches cancel.
+Where all teams are predicted equal, the losses of all pairs follow from the sizes of the ties.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from equipoise.evaluate.scoring.experience import (
     Experience,
     members_in,
 )
-from equipoise.evaluate.scoring.order import Entrants
+from equipoise.evaluate.scoring.order import MatchTeams
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import normal_cdf
 
 #: Opponents of a team in a large match.
 OPPONENTS = 8
-#: Bins of equal width in which expected scores are held against observed ones.
+#: Bins of equal width in which expected scores are compared with observed ones.
 BINS = 10
-#: A product of factors of losses is taken the logarithm of before it overflows.
+#: Limit of a product of loss factors, above which its logarithm is taken before it overflows.
 _LARGE = 1e280
-#: Shape of what is kept of them: the bins from one half on, after a row for even pairs.
+#: Shape of the calibration: a row for even pairs, then the bins from one half on.
 CALIBRATION = (BINS // 2 + 1, 3)
-#: Multiples of it are spread as evenly over [0, 1) as can be, however many are taken.
+#: Any number of its multiples, modulo 1, is spread as evenly over [0, 1) as possible.
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 class PairScores(NamedTuple):
-    """Losses of every team of the field, 0 before they are added up.
+    """Losses of every predicted team, 0 before they are added up.
 
-    calibration : shape CALIBRATION; participations, expected and observed score, from the side of
-        the favourite, of even pairs and of those whose expected score lies in a bin above 1/2
+    calibration : shape CALIBRATION; participations, expected and observed score of even pairs and
+        of each bin above 1/2, from the side of the favourite
     """
 
     log_loss: Floats
@@ -57,7 +57,7 @@ class PairScores(NamedTuple):
 
 
 class PairRoom(NamedTuple):
-    """Room for the teams of one match: differences, their tails, and factors of their losses."""
+    """Buffers for the teams of one match: differences, their tails, and loss factors."""
 
     z: Floats
     tail: Floats
@@ -65,11 +65,11 @@ class PairRoom(NamedTuple):
 
 
 @inner_kernel
-def _differences(entrants: Entrants, start: int, stop: int, ahead: int, z: Floats) -> None:
-    """Fill z[start:stop]: how far each of these is predicted above the one so far ahead."""
+def _differences(ranked: MatchTeams, start: int, stop: int, ahead: int, z: Floats) -> None:
+    """Fill z[start:stop] with the scaled differences of each team and the team `ahead` of it."""
     for i in range(start, stop):
-        variance = entrants.variance[i] + entrants.variance[i + ahead]
-        z[i] = (entrants.centre[i] - entrants.centre[i + ahead]) / math.sqrt(variance)
+        variance = ranked.variance[i] + ranked.variance[i + ahead]
+        z[i] = (ranked.centre[i] - ranked.centre[i + ahead]) / math.sqrt(variance)
 
 
 @inner_kernel
@@ -80,10 +80,10 @@ def _tails(count: int, z: Floats, tail: Floats) -> None:
 
 
 @inner_kernel
-def _score(entrants: Entrants, i: int, j: int) -> float:
-    """Return what i made of the match against j."""
-    # Without branches: which way they go is what nobody can predict.
-    won, not_lost = entrants.rank[i] < entrants.rank[j], entrants.rank[i] <= entrants.rank[j]
+def _score(ranked: MatchTeams, i: int, j: int) -> float:
+    """Return the score of i against j."""
+    # Without branches, as the processor could not predict them.
+    won, not_lost = ranked.rank[i] < ranked.rank[j], ranked.rank[i] <= ranked.rank[j]
     points: float = 0.5 * won + 0.5 * not_lost
     return points
 
@@ -116,9 +116,9 @@ def _note(calibration: Floats, p: float, s: float, weight: float) -> None:
 
 
 def both_sides(calibration: Floats) -> Floats:
-    """Return what has been noted, shape (BINS, 3), each pair seen from both sides, half each.
+    """Return the calibration, shape (BINS, 3), with half of each pair seen from either side.
 
-    An even pair has both of its sides in the bin above one half.
+    Both sides of an even pair are in the bin above one half.
     """
     above, even = 0.5 * calibration[1:], calibration[0, 0]
     below = np.column_stack([above[:, :1], above[:, :1] - above[:, 1:]])[::-1]
@@ -128,21 +128,21 @@ def both_sides(calibration: Floats) -> Floats:
 
 
 @inner_kernel
-def is_even(entrants: Entrants, count: int) -> bool:
-    """Return whether nobody is predicted above anybody."""
+def is_even(ranked: MatchTeams, count: int) -> bool:
+    """Return whether all teams are predicted equal."""
     even = True
     for i in range(1, count):
-        even &= entrants.centre[i] == entrants.centre[0]
+        even &= ranked.centre[i] == ranked.centre[0]
     return even
 
 
 @inner_kernel
 def score_even_pairs(
-    entrants: Entrants, count: int, better: Ints, weight: Ints, scores: PairScores
+    ranked: MatchTeams, count: int, better: Ints, weight: Ints, scores: PairScores
 ) -> None:
-    """Score all pairs of a match in which each has a chance of one half."""
+    """Score all pairs of a match in which every expected score is one half."""
     for i in range(count):
-        rank, team = entrants.rank[i], entrants.team[i]
+        rank, team = ranked.rank[i], ranked.team[i]
         decided = (count - (better[rank + 1] - better[rank])) / (count - 1.0)
         scores.log_loss[team] = math.log(2.0)
         scores.brier[team] = 0.25 * decided
@@ -151,17 +151,17 @@ def score_even_pairs(
 
 @inner_kernel
 def score_all_pairs(
-    entrants: Entrants, count: int, weight: Ints, normal: bool, scores: PairScores
+    ranked: MatchTeams, count: int, weight: Ints, normal: bool, scores: PairScores
 ) -> None:
-    """Score every pair of a match. weight : of the teams of the field, participations."""
+    """Score every pair of a match. weight : of the predicted teams, participations."""
     share = 1.0 / (count - 1.0)
     for i in range(count):
-        one = entrants.team[i]
+        one = ranked.team[i]
         for j in range(i + 1, count):
-            other = entrants.team[j]
-            variance = entrants.variance[i] + entrants.variance[j]
-            z = (entrants.centre[i] - entrants.centre[j]) / math.sqrt(variance)
-            s = _score(entrants, i, j)
+            other = ranked.team[j]
+            variance = ranked.variance[i] + ranked.variance[j]
+            z = (ranked.centre[i] - ranked.centre[j]) / math.sqrt(variance)
+            s = _score(ranked, i, j)
             p, loss, factor = _loss(z, exp(-abs(z)), s, normal)
             log_loss = share * (loss + math.log(factor))
             brier = share * (s - p) * (s - p)
@@ -173,19 +173,19 @@ def score_all_pairs(
 
 @inner_kernel
 def add_all_pairs(
-    entrants: Entrants, count: int, normal: bool, room: PairRoom, match: int, found: Experience
+    ranked: MatchTeams, count: int, normal: bool, room: PairRoom, match: int, found: Experience
 ) -> None:
-    """Add the losses of every pair of a match to the groups of the less experienced."""
+    """Add the losses of every pair of a match to the group of its less experienced player."""
     for ahead in range(1, count):
-        _differences(entrants, 0, count - ahead, ahead, room.z)
-        _differences(entrants, count - ahead, count, ahead - count, room.z)
+        _differences(ranked, 0, count - ahead, ahead, room.z)
+        _differences(ranked, count - ahead, count, ahead - count, room.z)
         _tails(count, room.z, room.tail)
-        _add_circle(entrants, count, ahead, 1.0 / (count - 1.0), normal, room, match, found)
+        _add_circle(ranked, count, ahead, 1.0 / (count - 1.0), normal, room, match, found)
 
 
 @inner_kernel
 def _add_circle(
-    entrants: Entrants,
+    ranked: MatchTeams,
     count: int,
     ahead: int,
     share: float,
@@ -194,18 +194,18 @@ def _add_circle(
     match: int,
     found: Experience,
 ) -> None:
-    """Add the losses of every team against the one so far ahead to the groups below the last.
+    """Add the losses of every team against the team `ahead` of it to the groups below the last.
 
-    share : weight of each; room : with the differences of these pairs and their tails
+    share : weight of each pair; room : has the differences of these pairs and their tails
     """
     product = (1.0, 1.0)
     for i in range(count):
         j = i + ahead if i + ahead < count else i + ahead - count
         if found.least[i] == 2 and found.best[j] == 2:
             continue
-        s = _score(entrants, i, j)
+        s = _score(ranked, i, j)
         p, loss, factor = _loss(room.z[i], room.tail[i], s, normal)
-        brier, team = (s - p) * (s - p), entrants.team[i]
+        brier, team = (s - p) * (s - p), ranked.team[i]
         for group in range(GROUPS):
             weight = members_in(found.members, team, found.best[j], group)
             if weight == 0:
@@ -228,14 +228,14 @@ def _add_circle(
 
 @inner_kernel
 def _flush(product: tuple[float, float], share: float, match: int, found: Experience) -> None:
-    """Add the logarithms of factors that have been multiplied."""
+    """Add the logarithms of products of loss factors."""
     found.sums[match, 0, LOG_LOSS] += share * math.log(product[0])
     found.sums[match, 1, LOG_LOSS] += share * math.log(product[1])
 
 
 @inner_kernel
 def score_some_pairs(
-    entrants: Entrants,
+    ranked: MatchTeams,
     count: int,
     numbers: tuple[int, int],
     weight: Ints,
@@ -244,9 +244,9 @@ def score_some_pairs(
     scores: PairScores,
     found: Experience,
 ) -> None:
-    """Score eight pairs of every team, by experience too where `found` has members.
+    """Score eight pairs of every team, also by experience where `found` has members.
 
-    numbers : of the match in the history and in the field
+    numbers : of the match in the history and in `PredictedTeams`
     """
     number, match = numbers
     share = 1.0 / OPPONENTS
@@ -255,19 +255,19 @@ def score_some_pairs(
     room.factor[:count] = 1.0
     for turn in range(OPPONENTS):
         ahead = 1 + int((turn + shift) * (count - 1) / OPPONENTS)
-        _differences(entrants, 0, count - ahead, ahead, room.z)
-        _differences(entrants, count - ahead, count, ahead - count, room.z)
+        _differences(ranked, 0, count - ahead, ahead, room.z)
+        _differences(ranked, count - ahead, count, ahead - count, room.z)
         _tails(count, room.z, room.tail)
         for i in range(count):
             j = i + ahead if i + ahead < count else i + ahead - count
-            team = entrants.team[i]
-            s = _score(entrants, i, j)
+            team = ranked.team[i]
+            s = _score(ranked, i, j)
             p, loss, factor = _loss(room.z[i], room.tail[i], s, normal)
             room.factor[i] *= factor
             scores.log_loss[team] += share * loss
             scores.brier[team] += share * (s - p) * (s - p)
             _note(scores.calibration, p, s, share * weight[team])
         if len(found.members) > 0:
-            _add_circle(entrants, count, ahead, share, normal, room, match, found)
+            _add_circle(ranked, count, ahead, share, normal, room, match, found)
     for i in range(count):
-        scores.log_loss[entrants.team[i]] += share * math.log(room.factor[i])
+        scores.log_loss[ranked.team[i]] += share * math.log(room.factor[i])

@@ -1,28 +1,19 @@
-"""What of a history is scored: the same for every system that is compared.
+"""What is scored of a history: the same matches and participations for every system compared.
 
 Source: [EM]_ section 6.3 and READINGS B9. Scored are matches from a given one on, without the
 participations of players who have too few earlier matches (or, in another reading of the document,
-too few matches in all). Departures: of a team, those who have
-enough stay, so that it counts as many times; the prediction is that of the whole team.
+too few matches in all). Departures: the members of a team with enough matches stay, so the team
+counts as many times; the prediction is that of the complete team.
 
-A match has a result if two teams or more took part and it is no match of three or more in which
-all tied (READINGS B7). Only such matches are scored, and only they count as earlier ones, whether
-or not a system rates the others: so all systems are scored on the same participations. One that is
-left with a single tie says nothing of orders; of expected scores it does, since leaving ties out
-would make every expected score look too moderate.
-
-What is reached without ratings: a constant rate, learned as the history goes.
-
-Nobody is stronger than anybody, so every pair is even and every order is one tie. Only where two
-teams meet and one of them is at home (`at_home` is true or `side` is "home", as `elo` reads them)
-is the expected score of that team the mean score of those at home so far: (1 + their points)/(2 +
-their matches), which begins at one half. In which order the teams of a match are listed plays no
-part, since many files list the winner first.
+A match has a result if two or more teams took part and not all of three or more tied (READINGS B7).
+Only such matches are scored, and only they count as earlier matches, whether or not a system rates
+the others. So all systems are scored on the same participations. A match in which all remaining
+teams tied is not scored by order. It is scored by expected scores, as otherwise every expected
+score would look too moderate.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
@@ -35,17 +26,17 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidDataError, require
 from equipoise.evaluate.scoring.experience import STARTS
-from equipoise.evaluate.scoring.metrics import Field
+from equipoise.evaluate.scoring.metrics import PredictedTeams
 
-#: The first this many of a match, before any player is left out, are its top [READINGS B9].
+#: Number of first places of a match that are its top, before players are left out [READINGS B9].
 TOP = 100
 
 #: int32: matches that a participation's player had before it.
 Counts: TypeAlias = NDArray[np.int32]
 
 
-class Rows(NamedTuple):
-    """The columns of a history that say who played whom: offsets (M + 1,), team and rank (N,)."""
+class MatchColumns(NamedTuple):
+    """Columns of a history with teams and ranks: offsets (M + 1,), team and rank (N,)."""
 
     offsets: Ints
     team: Ints
@@ -54,7 +45,7 @@ class Rows(NamedTuple):
 
 @kernel
 def _count_earlier(offsets: Ints, player: Ints, has_result: Flags, players: int) -> Counts:
-    """Return how many matches with a result each participation's player has had before it."""
+    """Return the number of matches with a result of each participation's player before it."""
     seen = np.zeros(players, np.int32)
     earlier = np.empty(len(player), np.int32)
     for m in range(len(has_result)):
@@ -67,8 +58,10 @@ def _count_earlier(offsets: Ints, player: Ints, has_result: Flags, players: int)
 
 
 @kernel
-def _what_is_left(rows: Rows, earlier: Counts, fewest: int, largest: int) -> tuple[Ints, Flags]:
-    """Return (teams of every match that keep a player, whether these have different ranks).
+def _what_is_left(
+    rows: MatchColumns, earlier: Counts, fewest: int, largest: int
+) -> tuple[Ints, Flags]:
+    """Return (number of teams that keep a player, whether these have different ranks), by match.
 
     largest : teams of the largest match
     """
@@ -91,9 +84,9 @@ def _what_is_left(rows: Rows, earlier: Counts, fewest: int, largest: int) -> tup
 
 @kernel
 def _team_columns(
-    rows: Rows, first_team: Ints, earlier: Counts, fewest: int, scored: Flags
+    rows: MatchColumns, first_team: Ints, earlier: Counts, fewest: int, scored: Flags
 ) -> tuple[Ints, Ints, Flags]:
-    """Return (rank, participations that are scored, whether it is of the top) of every team."""
+    """Return (rank, number of scored participations, whether it is in the top) of every team."""
     teams = first_team[-1]
     rank, weight = np.zeros(teams, np.int64), np.zeros(teams, np.int64)
     top = np.zeros(teams, np.bool_)
@@ -115,7 +108,7 @@ def _team_columns(
 
 
 @kernel
-def _members(rows: Rows, first_team: Ints, earlier: Counts, scored: Flags) -> Ints:
+def _members(rows: MatchColumns, first_team: Ints, earlier: Counts, scored: Flags) -> Ints:
     """Return how many participations of every team are in each group, shape (T, 3)."""
     members = np.zeros((first_team[-1], len(STARTS)), np.int64)
     for m in np.flatnonzero(scored):
@@ -129,14 +122,14 @@ def _members(rows: Rows, first_team: Ints, earlier: Counts, scored: Flags) -> In
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scored:
-    """Which participations and matches of a history are scored.
+    """The participations and matches of a history that are scored.
 
-    earlier : shape (N,), int32; matches with a result that the player had before
-    counted : shape (N,), int32; `earlier`, or the matches that the player has in all
-    fewest : participations with fewer of those counted are left out
-    teams : shape (M,), teams of every match
+    earlier : shape (N,), int32; earlier matches with a result of the player
+    counted : shape (N,), int32; `earlier`, or all matches of the player
+    fewest : participations with fewer in `counted` are left out
+    teams : shape (M,), number of teams of every match
     played : shape (M,), whether a match is late enough and has a result
-    scored, decided : shape (M,); whether a match is scored at all, and whether by its order too
+    scored, decided : shape (M,); whether a match is scored, and whether by its order too
     """
 
     history: History
@@ -154,9 +147,9 @@ class Scored:
     ) -> Scored:
         """Return what is scored of matches from `first` on.
 
-        min_history : fewest earlier matches of a player that is scored [READINGS B9]
-        min_total : instead, fewest matches of such a player in the whole history, later ones
-            included: how [EM]_ sec. 6.3 words it
+        min_history : fewest earlier matches of players who are scored [READINGS B9]
+        min_total : instead, fewest matches of these players in the complete history, later ones
+            included, as in the wording of [EM]_ sec. 6.3
         Raises : InvalidParameterError, and InvalidDataError where nothing is left
         """
         require(min_history >= 0, "min_history", "at least 0", min_history)
@@ -175,7 +168,7 @@ class Scored:
             fewest=fewest,
             teams=teams,
             played=has_result & (np.arange(history.matches) >= first),
-            # Filled in as soon as it is known who is left.
+            # Computed by `with_fewest`.
             scored=has_result,
             decided=has_result,
         ).with_fewest(counted, fewest)
@@ -183,18 +176,18 @@ class Scored:
             which = "earlier matches" if min_total is None else "matches in all"
             raise InvalidDataError(
                 [],
-                "nothing to score: in no match that is to be scored do two players or teams with "
-                f"{fewest} {which} or more meet and not all tie",
+                f"nothing to score: no match in this part has two players or teams with {fewest} "
+                f"or more {which} that do not all tie. Score more matches or lower this number",
             )
         return found
 
     def with_fewest(self, counted: Counts, fewest: int) -> Scored:
-        """Return what is scored of the same matches of other players; it may be nothing.
+        """Return what is scored of the same matches for other players; it may be empty.
 
         counted : shape (N,); participations with fewer than `fewest` are left out
         """
         history = self.history
-        rows = Rows(history.offsets, history.team, history.rank)
+        rows = MatchColumns(history.offsets, history.team, history.rank)
         left, decided = _what_is_left(rows, counted, fewest, int(self.teams.max(initial=0)))
         scored = self.played & (left > 1)
         return replace(
@@ -203,7 +196,7 @@ class Scored:
 
     @property
     def everybody(self) -> bool:
-        """Whether nobody is left out."""
+        """Whether no player is left out."""
         return self.fewest == 0
 
     @property
@@ -212,11 +205,11 @@ class Scored:
         return self.fewest if self.counted is self.earlier else 0
 
     def participations(self) -> int:
-        """Return how many participations are scored."""
+        """Return the number of scored participations."""
         kept = np.add.reduceat(self.counted >= self.fewest, self.history.offsets[:-1], dtype=int)
         return int(kept[self.scored].sum())
 
-    def field(self, start: int, stop: int, outlook: Outlook) -> Field:
+    def predicted_teams(self, start: int, stop: int, outlook: Outlook) -> PredictedTeams:
         """Return the teams of matches start:stop, as they were predicted to perform.
 
         outlook : of the participations of these matches
@@ -228,11 +221,11 @@ class Scored:
         if teams < high - low:
             matches = np.repeat(first_team[:-1], np.diff(history.offsets[start : stop + 1]))
             outlook = outlook.of_teams(matches + team, teams)
-        rows = Rows(history.offsets[start : stop + 1] - low, team, history.rank[low:high])
+        rows = MatchColumns(history.offsets[start : stop + 1] - low, team, history.rank[low:high])
         rank, weight, top = _team_columns(
             rows, first_team, self.counted[low:high], self.fewest, self.scored[start:stop]
         )
-        return Field(
+        return PredictedTeams(
             offsets=first_team,
             centre=outlook.centre,
             variance=_squared(outlook.scale),
@@ -245,19 +238,19 @@ class Scored:
     def members(self, start: int, stop: int) -> Ints:
         """Return how many participations of every team of matches start:stop are in each group.
 
-        Shape (T, 3), see `evaluate.experience`; the teams are those of `field`.
+        Shape (T, 3), see `experience`; the teams are those of `predicted_teams`.
         """
         history = self.history
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         first_team = np.concatenate([[0], np.cumsum(self.teams[start:stop])])
-        rows = Rows(
+        rows = MatchColumns(
             history.offsets[start : stop + 1] - low, history.team[low:high], history.rank[low:high]
         )
         return _members(rows, first_team, self.earlier[low:high], self.scored[start:stop])
 
 
 def _in_all(history: History, has_result: Flags) -> Counts:
-    """Return how many matches with a result each participation's player has in all."""
+    """Return the number of all matches with a result of each participation's player."""
     counts = np.repeat(has_result, np.diff(history.offsets))
     found = np.bincount(history.player[counts], minlength=history.players)
     return found[history.player].astype(np.int32)
@@ -265,49 +258,3 @@ def _in_all(history: History, has_result: Flags) -> Counts:
 
 def _squared(scale: Floats) -> Floats:
     return scale * scale
-
-
-class ConstantRate:
-    """The rates of a history, and what follows from them for each of its matches."""
-
-    name = "constant-rate"
-
-    def __init__(self, history: History) -> None:
-        self._history = history
-        self._home = history.at_home()
-        self._lead = None if self._home is None else _leads(history, self._home)
-
-    def predict(self, start: int, stop: int) -> Outlook:
-        """Return the outlook of the participations of matches start:stop."""
-        offsets = self._history.offsets[start : stop + 1]
-        centre = np.zeros(int(offsets[-1] - offsets[0]))
-        if self._home is not None and self._lead is not None:
-            lead = np.repeat(self._lead[start:stop], np.diff(offsets))
-            centre = np.where(self._home[offsets[0] : offsets[-1]], lead, 0.0)
-        # Two of these make the scale of a difference 1.
-        scale = np.full(len(centre), math.sqrt(0.5))
-        return Outlook(centre=centre, scale=scale, curve="logistic")
-
-
-def _leads(history: History, home: Flags) -> Floats:
-    """Return ln(p/(1 - p)) of the rate p before every match; 0 but where one of two is at home.
-
-    All members of a team are at home or none, else the match is one on neutral ground.
-    """
-    starts = history.offsets[:-1]
-    at_home = np.add.reduceat(home, starts, dtype=np.int64)
-    in_first = np.add.reduceat(home & (history.team == 0), starts, dtype=np.int64)
-    first = np.add.reduceat(history.team == 0, starts, dtype=np.int64)
-    others = history.sizes() - first
-    two = history.teams() == 2
-    first_home = two & (at_home == first) & (in_first == first)
-    second_home = two & (at_home == others) & (in_first == 0)
-    # Of two teams the one in row 0 of the match is team 0.
-    best = history.rank[starts]
-    score = np.where(history.distinct_ranks() == 1, 0.5, np.where(best == 0, 1.0, 0.0))
-    points = np.where(first_home, score, np.where(second_home, 1.0 - score, 0.0))
-    counts = first_home | second_home
-    before = np.cumsum(counts) - counts
-    earned = np.cumsum(points) - points
-    rate = (1.0 + earned) / (2.0 + before)
-    return np.where(counts, np.log(rate / (1.0 - rate)), 0.0)

@@ -1,16 +1,15 @@
-"""Adding up the metrics of participations: over all, over blocks of matches, over slices.
+"""Sums of the metrics over participations, and intervals of the metrics by resampling.
 
-Source: [EM]_ section 6.2: a metric's mean is over participations, whatever match they are in.
+Source: [EM]_ section 6.2: a metric is a mean over participations, whatever match they are in. The
+intervals follow Efron and Tibshirani, An Introduction to the Bootstrap (1993), sections 8.6 and
+13.3.
 
-Intervals by resampling matches.
-
-Matches are drawn with replacement, as many as there are, in blocks of consecutive ones: of one
-match each up to a thousand matches, of equal length beyond. A metric is a ratio of sums over
-participations, so that its value in a resample follows from the sums of every block, and nothing
-is scored again. The bounds are percentiles of the resamples. Systems are resampled together: the
-interval of a difference knows that both predicted the same matches.
-
-Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), sections 8.6 and 13.3.
+Sums are kept for blocks of consecutive matches and for slices. For an interval, blocks are drawn
+with replacement, as many as there are. Up to a thousand matches each is a block; with more matches,
+blocks have equal length. A metric is a ratio of sums over participations, so its value in a
+resample follows from the sums of the blocks, and nothing is scored again. The bounds are
+percentiles of the resamples. All systems use the same resamples, so the interval of a difference
+takes into account that they predicted the same matches.
 """
 
 from __future__ import annotations
@@ -25,23 +24,23 @@ from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.backtest import METRICS, Calibration, Interval, Slice
 from equipoise.evaluate.scoring.experience import COLUMNS, GROUP_RATIOS, GROUPS, PLAYERS
-from equipoise.evaluate.scoring.metrics import Field, Scores
+from equipoise.evaluate.scoring.metrics import PredictedTeams, Scores
 from equipoise.evaluate.scoring.pairwise import CALIBRATION, both_sides
 from equipoise.evaluate.scoring.scored import Counts, Scored
 
-#: Matches are resampled in at most this many blocks of consecutive ones.
+#: Largest number of blocks of consecutive matches for resampling.
 BLOCKS = 1000
 
-#: First number of earlier matches, and of teams a match, of every slice.
+#: Fewest earlier matches, and fewest teams of a match, of every slice.
 EARLIER_EDGES = np.array([0, 1, 5, 10, 25, 100])
 SIZE_EDGES = np.array([2, 3, 11, 101, 1_001, 10_001])
 
-#: Columns of sums: participations that are scored by expected scores, by order, by order among
-#: the top; then the sums of the metrics.
+#: Columns of sums: participations scored by expected scores, by order, and by order among the top;
+#: then the sums of the metrics.
 ALL, DECIDED, TOP, INVERSION, DEVIATION, INVERSION_TOP, DEVIATION_TOP, GAIN, LOG_LOSS, BRIER = (
     range(10)
 )
-#: For each of `METRICS` (its sum, how many it is the sum of).
+#: For each of `METRICS` (column of its sum, column of the number of terms).
 RATIOS = {
     "pair_inversion": (INVERSION, DECIDED),
     "rank_deviation": (DEVIATION, DECIDED),
@@ -51,12 +50,12 @@ RATIOS = {
     "log_loss": (LOG_LOSS, ALL),
     "brier": (BRIER, ALL),
 }
-#: Those that make sense for a part of the participants of a match.
+#: Metrics that make sense for a part of the participants of a match.
 SLICE_METRICS = ("pair_inversion", "rank_deviation", "log_loss", "brier")
 
 
 class Sums(NamedTuple):
-    """What has been added up, in the columns above.
+    """Sums in the columns above.
 
     blocks : shape (blocks, 10)
     earlier, size : shape (slices, 10); the columns of the top and of the gain stay 0
@@ -80,23 +79,25 @@ def _add(sums: Floats, team: int, scores: Scores, weight: int, decided: bool) ->
 
 
 @inner_kernel
-def add_teams(field: Field, scores: Scores, block: Ints, size: Ints, sums: Sums) -> None:
+def add_teams(
+    predicted: PredictedTeams, scores: Scores, block: Ints, size: Ints, sums: Sums
+) -> None:
     """Add the metrics of every team to the block and the slice of its match.
 
     block, size : shape (M,), rows of `sums.blocks` and `sums.size`
     """
     for m in range(len(block)):
         row = sums.blocks[block[m]]
-        decided = field.decided[m]
-        for t in range(field.offsets[m], field.offsets[m + 1]):
-            weight = field.weight[t]
+        decided = predicted.decided[m]
+        for t in range(predicted.offsets[m], predicted.offsets[m + 1]):
+            weight = predicted.weight[t]
             if weight == 0:
                 continue
             _add(row, t, scores, weight, decided)
             _add(sums.size[size[m]], t, scores, weight, decided)
             if decided:
                 row[GAIN] += weight * scores.gain[m]
-            if decided and field.top[t]:
+            if decided and predicted.top[t]:
                 row[TOP] += weight
                 row[INVERSION_TOP] += weight * scores.pair_inversion[t]
                 row[DEVIATION_TOP] += weight * scores.rank_deviation[t]
@@ -104,7 +105,7 @@ def add_teams(field: Field, scores: Scores, block: Ints, size: Ints, sums: Sums)
 
 @inner_kernel
 def add_participations(
-    field: Field,
+    predicted: PredictedTeams,
     scores: Scores,
     match: Ints,
     team: Ints,
@@ -112,27 +113,27 @@ def add_participations(
     counts: Flags,
     sums: Sums,
 ) -> None:
-    """Add the metrics of every participation's team to the slice of its earlier matches.
+    """Add the metrics of each participation's team to the slice of the player's earlier matches.
 
-    match, team : shape (n,), rows of the field; counts : shape (n,), whether it is scored
+    match, team : shape (n,), rows of `PredictedTeams`; counts : shape (n,), whether it is scored
     """
     for i in range(len(team)):
-        if not counts[i] or field.weight[team[i]] == 0:
+        if not counts[i] or predicted.weight[team[i]] == 0:
             continue
         row = 0
         while row + 1 < len(EARLIER_EDGES) and earlier[i] >= EARLIER_EDGES[row + 1]:
             row += 1
-        _add(sums.earlier[row], team[i], scores, 1, field.decided[match[i]])
+        _add(sums.earlier[row], team[i], scores, 1, predicted.decided[match[i]])
 
 
 class Tally:
-    """The sums of one system, piece after piece.
+    """The sums of one system, added up piece after piece.
 
-    scored : what is added up
-    sums : as above
+    scored : the participations that are scored
+    sums : see `Sums`
     calibration : see `PairScores`
-    by_experience : shape (blocks, groups, columns), see `evaluate.experience`; None where nothing
-        is scored by it
+    by_experience : shape (blocks, groups, columns), see `experience`; None without
+        scores by experience
     """
 
     def __init__(self, scored: Scored, by_experience: bool = False) -> None:
@@ -150,16 +151,16 @@ class Tally:
         blocks = len(self.sums.blocks)
         self.by_experience = np.zeros((blocks, GROUPS, COLUMNS)) if by_experience else None
 
-    def add(self, start: int, stop: int, field: Field, scores: Scores) -> None:
+    def add(self, start: int, stop: int, predicted: PredictedTeams, scores: Scores) -> None:
         """Add the metrics of matches start:stop."""
         scored = self.scored
-        add_teams(field, scores, self._block[start:stop], self._size[start:stop], self.sums)
+        add_teams(predicted, scores, self._block[start:stop], self._size[start:stop], self.sums)
         offsets = scored.history.offsets[start : stop + 1]
         rows = slice(int(offsets[0]), int(offsets[-1]))
         match = np.repeat(np.arange(stop - start), np.diff(offsets))
-        team = field.offsets[match] + scored.history.team[rows]
+        team = predicted.offsets[match] + scored.history.team[rows]
         counts = scored.counted[rows] >= scored.fewest
-        add_participations(field, scores, match, team, scored.earlier[rows], counts, self.sums)
+        add_participations(predicted, scores, match, team, scored.earlier[rows], counts, self.sums)
         self.calibration += scores.calibration
         if self.by_experience is not None:
             np.add.at(self.by_experience, self._block[start:stop], scores.by_experience)
@@ -170,7 +171,7 @@ class Tally:
         return {name: _ratio(total, *RATIOS[name]) for name in METRICS}
 
     def of_group(self, number: int) -> Floats:
-        """Return the sums of a group of `evaluate.experience`, shape (blocks, columns)."""
+        """Return the sums of a group of `experience`, shape (blocks, columns)."""
         if self.by_experience is None:
             return np.zeros((len(self.sums.blocks), COLUMNS))
         return self.by_experience[:, number]
@@ -181,18 +182,18 @@ class Tally:
         return {name: _ratio(total, *columns) for name, columns in GROUP_RATIOS.items()}
 
     def players(self, number: int) -> int:
-        """Return how many participations are in a group."""
+        """Return the number of participations in a group."""
         return round(float(self.of_group(number)[:, PLAYERS].sum()))
 
     def slices(self) -> tuple[Slice, ...]:
-        """Return the metrics of every slice in which anything is scored."""
+        """Return the metrics of every slice with scored participations."""
         return (
             *_slices("earlier", self.sums.earlier, EARLIER_EDGES, self.scored.fewest_earlier),
             *_slices("size", self.sums.size, SIZE_EDGES, 2),
         )
 
     def calibrated(self) -> Calibration:
-        """Return expected scores held against observed ones."""
+        """Return the calibration: expected and observed scores by bin."""
         bins = both_sides(self.calibration)
         weight = bins[:, 0]
         with np.errstate(invalid="ignore"):
@@ -205,7 +206,7 @@ def _ratio(sums: Floats, column: int, of: int) -> float:
 
 
 def _slices(by: Literal["earlier", "size"], sums: Floats, edges: Ints, lowest: int) -> list[Slice]:
-    """Return the slices with edges `edges`, of which nothing lies below `lowest`."""
+    """Return the slices with these edges; the first slice starts at `lowest` or above."""
     last = [*(int(edge) - 1 for edge in edges[1:]), None]
     return [
         Slice(
@@ -240,16 +241,16 @@ def resampled(
 ) -> dict[str, Floats]:
     """Return the value of every metric in every resample, shape (resamples,); NaN where none.
 
-    blocks : shape (blocks, columns), the sums of `evaluate.tally`
-    drawn : as `draw` gives it
-    ratios : metric -> (column of its sum, of what it is the sum of)
+    blocks : shape (blocks, columns), the sums of `tally`
+    drawn : result of `draw`
+    ratios : metric -> (column of its sum, column of the number of terms)
     """
     sums = np.zeros((len(drawn), blocks.shape[1]))
     _sum_drawn(np.ascontiguousarray(blocks), drawn, sums)
     found = {}
     for name, (column, of) in ratios.items():
         weight = sums[:, of]
-        # Of a group without pairs rounding may leave a trace of their score.
+        # Rounding may leave a trace of a score in a group without pairs.
         with np.errstate(invalid="ignore", divide="ignore"):
             found[name] = np.where(weight > 0, sums[:, column] / weight, np.nan)
     return found

@@ -1,9 +1,11 @@
-"""Some teams that keep every rule: where a search starts, and whether there is an answer at all.
+"""Whether a lobby can be split at all: a first placement, or the reason why there is none.
 
-Units of several players or with pairs to keep apart are placed one by one, largest first, with
-backtracking; players who are free fill what is left, which always fits.
+`packed` finds teams that keep every rule; a search starts from them. Units that have several
+players or that must be separated are placed one by one, the largest first, with backtracking. The
+other players fill the free places, which always works.
 
-Why a lobby cannot be split, in words: what is always kept may leave no split at all.
+`impossible` says in plain words why parties, locks and avoid pairs, which are always kept, leave no
+split.
 """
 
 from __future__ import annotations
@@ -16,10 +18,16 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.lobby import Lobby
 from equipoise.errors import InvalidDataError
-from equipoise.teams.lobby.task import ContradictionError, Task, Units, knots_of, units_of
+from equipoise.teams.lobby.task import (
+    ContradictionError,
+    Task,
+    Units,
+    bipartite_components,
+    units_of,
+)
 from equipoise.wording import counted
 
-#: Placements tried before it is given up.
+#: Placements tried until the search gives up.
 MOST_TRIED = 200_000
 
 
@@ -34,13 +42,13 @@ class NoPlacementError(Exception):
 def packed(task: Task, units: Units, rng: np.random.Generator | None = None) -> Ints:
     """Return a team for every unit, such that all rules are kept and strengths are roughly even.
 
-    rng : makes one of many such starts; None gives the plain one
+    rng : varies the start; None always gives the same one
     Raises : NoPlacementError
     """
     strength = units.strength
     if rng is not None:
         strength = strength + rng.normal(0.0, 1.0, len(strength)) * np.std(strength)
-    bound = sorted({unit for pair in units.apart for unit in pair})
+    bound = sorted({unit for pair in units.separated for unit in pair})
     first = {0} if task.uneven and task.larger_teams else set()
     several = set(np.flatnonzero(units.size > 1).tolist())
     placed = sorted(
@@ -62,10 +70,10 @@ class _Placement:
         self.team = np.full(len(units.rows), -1)
         self.load = [0] * task.teams
         self.total = [0.0] * task.teams
-        self.apart: list[list[int]] = [[] for _ in units.rows]
-        for one, other in units.apart:
-            self.apart[one].append(other)
-            self.apart[other].append(one)
+        self.separated: list[list[int]] = [[] for _ in units.rows]
+        for one, other in units.separated:
+            self.separated[one].append(other)
+            self.separated[other].append(one)
 
     def solve(self) -> Ints:
         """Return the team of every unit that is hard to place, -1 for the others."""
@@ -98,10 +106,10 @@ class _Placement:
         self.team[unit] = team
 
     def _options(self, depth: int) -> list[int]:
-        """Return the teams that a unit may go to, the most suitable last; of empty ones one."""
+        """Return the teams that a unit may go to, the most suitable last; only one empty team."""
         unit = self.placed[depth]
         size = int(self.units.size[unit])
-        taken = {int(self.team[other]) for other in self.apart[unit]}
+        taken = {int(self.team[other]) for other in self.separated[unit]}
         small = self.task.smaller
         spare = self.task.larger_teams - sum(load > small for load in self.load)
         found, empty = [], False
@@ -119,14 +127,14 @@ class _Placement:
         return sorted(found, key=lambda team: (-sign * self.total[team], -team))
 
     def _holds_top(self, team: int, depth: int) -> bool:
-        """Return whether a team must stay small, as it has or is to get the top player."""
+        """Return whether a team must stay small because it has or will get the top player."""
         if not (self.task.uneven and self.task.larger_teams):
             return False
         return depth == 0 or int(self.team[0]) == team
 
 
 def _filled(task: Task, units: Units, team: Ints, strength: Floats) -> Ints:
-    """Return the team of every unit: free players go, best first, where strength is lacking."""
+    """Return the team of every unit: each free player, the best first, joins the weakest team."""
     load = np.zeros(task.teams, dtype=np.int64)
     there = team >= 0
     np.add.at(load, team[there], units.size[there])
@@ -144,7 +152,7 @@ def _filled(task: Task, units: Units, team: Ints, strength: Floats) -> Ints:
 
 
 def _room(task: Task, load: Ints, top: int) -> Ints:
-    """Return how many players every team still takes; the fullest become the larger teams."""
+    """Return how many places every team still has; the fullest teams become the larger ones."""
     size = np.full(task.teams, task.smaller)
     order = np.argsort(-load, kind="stable")
     if task.uneven and top >= 0:
@@ -154,7 +162,7 @@ def _room(task: Task, load: Ints, top: int) -> Ints:
     return room
 
 
-#: Players named in a sentence.
+#: Players named in a message.
 _NAMED = 6
 
 
@@ -165,8 +173,8 @@ def impossible(lobby: Lobby, teams: int, task: Task, order: Ints) -> InvalidData
         _too_many_locks(lobby, teams)
         or _too_large(lobby, task)
         or _too_large_together(task, ids)
-        or _together_and_apart(task, ids)
-        or (_ring(task, ids) if teams == 2 else "")
+        or _together_and_separated(task, ids)
+        or (_cycle(task, ids) if teams == 2 else "")
         or _nothing_fits(task)
     )
     return InvalidDataError([], reason)
@@ -177,27 +185,27 @@ def _too_many_locks(lobby: Lobby, teams: int) -> str:
     if len(labels) <= teams:
         return ""
     named = _listed(sorted(labels))
-    return f"players are locked to {len(labels)} teams ({named}), but only {teams} are made"
+    return f"players are locked to {len(labels)} teams ({named}), but there are only {teams} teams"
 
 
 def _too_large(lobby: Lobby, task: Task) -> str:
-    """Return which party, or which lock, has more players than a team has places."""
+    """Return a sentence on a party or a lock with more players than the largest team has places."""
     for name, said in (
         ("party", "party {0!r} has {1} players"),
         ("team", "{1} players are locked to team {0!r}"),
     ):
         for label, count in _labels(lobby, name).items():
             if count > task.largest:
-                places = f"{task.largest} place{'' if task.largest == 1 else 's'}"
+                places = counted(task.largest, "place")
                 return (
-                    f"{said.format(label, count)}, but the largest of {task.teams} teams of "
-                    f"{task.players} players has {places}"
+                    f"{said.format(label, count)}, but the largest team has {places} "
+                    f"({task.players} players in {task.teams} teams)"
                 )
     return ""
 
 
 def _labels(lobby: Lobby, name: str) -> dict[str, int]:
-    """Return the labels of parties or locks and how many players have each."""
+    """Return the number of players of every party or lock."""
     column = getattr(lobby, name)
     found: dict[str, int] = {}
     for label in [] if column is None else column.tolist():
@@ -217,8 +225,8 @@ def _too_large_together(task: Task, ids: Sequence[str]) -> str:
     )
 
 
-def _together_and_apart(task: Task, ids: Sequence[str]) -> str:
-    """Return which pair avoids each other although others tie them together."""
+def _together_and_separated(task: Task, ids: Sequence[str]) -> str:
+    """Return a sentence on players who must be both together and in different teams."""
     for one, other in task.avoid:
         if units_of(_kept(task, avoid=((one, other),))) is None:
             return (
@@ -226,21 +234,21 @@ def _together_and_apart(task: Task, ids: Sequence[str]) -> str:
                 "together"
             )
     if units_of(_kept(task, avoid=())) is None:
-        return "parties tie together players who are locked to different teams"
+        return "parties keep players together who are locked to different teams"
     return ""
 
 
-def _ring(task: Task, ids: Sequence[str]) -> str:
+def _cycle(task: Task, ids: Sequence[str]) -> str:
     units = units_of(_kept(task, avoid=task.avoid))
     if units is None:
         return ""
     try:
-        knots_of(units)
+        bipartite_components(units)
     except ContradictionError as found:
         names = [ids[units.rows[unit][0]] for unit in found.units]
         return (
-            f"two teams cannot keep all of these apart who avoid each other or are locked: "
-            f"{_listed(names)}"
+            "two teams cannot separate all of these players, who avoid each other or are locked to "
+            f"different teams: {_listed(names)}"
         )
     return ""
 
@@ -251,17 +259,17 @@ def _nothing_fits(task: Task) -> str:
     places = _listed([str(size) for size in sizes])
     return (
         f"no split into teams of {places} players keeps all parties, locks and avoid pairs: "
-        "leave one out, or change the number of teams"
+        "remove one of these, or change the number of teams"
     )
 
 
 def _kept(task: Task, avoid: tuple[tuple[int, int], ...]) -> Task:
-    """Return the task with only what is never waived."""
+    """Return the task with only the constraints that are never waived."""
     return replace(task, top=False, uneven=False, avoid=avoid)
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as a list in words, the first few."""
+    """Return names as a list in words; of many, the first few and how many more there are."""
     if len(names) > _NAMED:
         return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -1,18 +1,15 @@
 """Fair teams from a lobby.
 
-Source: [TG2]_ section 13; READINGS A10 for the order among equals and for what gives way.
-Departures: any number of teams. The rule for the top two then is for as many top players as there
-are teams, the rule for uneven teams says that the top player is in one of the smaller teams.
+Source: [TG2]_ section 13; READINGS A10 for the order among equals and for the rules that give way.
+Departures: any number of teams. With n teams, the rule for the top two covers the top n players,
+and the rule for uneven teams says that the top player is in one of the smaller teams.
 
 Parties, locks and avoid pairs are always kept. The rules for the top players and for uneven teams
-give way, in this order, where what is always kept leaves no split that obeys them.
+give way, in this order, where no split keeps them as well.
 
-How fair a split is: J of two teams, and of more.
-
-Source: [TG2]_ (46)-(48). For more than two teams J is the largest over all pairs of teams. With
-m the mean effective rating of a team and u = lambda U/sqrt(n) its weighted uncertainty,
-|m - m'| + |u - u'| is the larger of |(m + u) - (m' + u')| and |(m - u) - (m' - u')|, so the
-largest over all pairs is the larger of two ranges: linear in the number of teams.
+Two teams are compared exactly where the lobby allows it (`two_teams`), more teams where the lobby
+is small (`many_teams`). For other lobbies a search (`local_search`) finds a good split, and a lower
+bound (`bound`) says how far it can be from the best.
 """
 
 from __future__ import annotations
@@ -20,9 +17,9 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -30,65 +27,65 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.lobby import Balance, Constraint, ConstraintKind, Lobby, Split
 from equipoise.errors import ConvergenceError, require
+from equipoise.teams.lobby.bound import lower_bound
+from equipoise.teams.lobby.fairness import parts_of, ranked, ranked_teams, sum_difference
 from equipoise.teams.lobby.feasibility import MOST_TRIED, NoPlacementError, impossible
-from equipoise.teams.lobby.solve import Effort, RowTeams, Solution, solve
-from equipoise.teams.lobby.task import Task, centred, units_of
-
-
-class Parts(NamedTuple):
-    """J, and its parts for the two teams furthest apart, in rating points."""
-
-    objective: float
-    rating_difference: float
-    deviation_difference: float
-
-
-def parts_of(
-    strength: Floats, square: Floats, teams: Sequence[Sequence[int]], weight: float
-) -> Parts:
-    """Return J [TG2]_ (48) and its parts; of two teams, or of the pair of teams furthest apart.
-
-    Sums are rounded once, so neither the order of players nor of teams matters.
-
-    strength, square : shape (N,), effective rating and squared deviation
-    teams : rows of the players of every team
-    """
-    mean = [math.fsum(strength[list(team)].tolist()) / len(team) for team in teams]
-    spread = [math.sqrt(math.fsum(square[list(team)].tolist()) / len(team)) for team in teams]
-    worst = Parts(0.0, 0.0, 0.0)
-    for one, other in _extreme_pairs(mean, spread, weight):
-        rating = abs(mean[one] - mean[other])
-        deviation = abs(spread[one] - spread[other])
-        worst = max(worst, Parts(rating + weight * deviation, rating, deviation))
-    return worst
-
-
-def _extreme_pairs(
-    mean: Sequence[float], spread: Sequence[float], weight: float
-) -> list[tuple[int, int]]:
-    """Return the two pairs of teams of which one is the pair with the largest J."""
-    pairs = []
-    for sign in (1.0, -1.0):
-        key = [m + sign * weight * u for m, u in zip(mean, spread, strict=True)]
-        pairs.append((key.index(min(key)), key.index(max(key))))
-    return pairs
-
-
-def sum_difference(strength: Floats, teams: Sequence[Sequence[int]]) -> float:
-    """Return the largest difference of the sums of effective ratings over pairs of teams."""
-    sums = [math.fsum(strength[list(team)].tolist()) for team in teams]
-    return max(sums) - min(sums)
-
+from equipoise.teams.lobby.local_search import Found, search
+from equipoise.teams.lobby.many_teams import MOST_UNITS, all_best
+from equipoise.teams.lobby.task import (
+    ContradictionError,
+    Task,
+    Units,
+    bipartite_components,
+    centred,
+    units_of,
+)
+from equipoise.teams.lobby.two_teams import best_splits
 
 #: "mean": J of [TG2]_ (48). "sum": the largest difference of the sums of effective ratings.
 Objective: TypeAlias = Literal["mean", "sum"]
-#: Share of the steps of a search that what a constraint cost is looked for with.
+#: The rows of every team's players.
+RowTeams: TypeAlias = tuple[tuple[int, ...], ...]
+#: A search for the cost of a constraint takes this fraction of the steps.
 _COST_SHARE = 20
+#: Steps of the search that precedes a comparison of all splits.
+_SHORT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long a search may take.
+
+    steps : pairs of teams to reassign, at most
+    seed : random seed
+    in_time : called after every step; False ends the search
+    whole : where J times this number must be a whole number; 0 where it need not
+    """
+
+    steps: int
+    seed: int
+    in_time: Callable[[], bool] = lambda: True
+    whole: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """The best splits, the best first.
+
+    bound : a proven lower bound of J; None where the first split is proved to be the best
+    compared : number of splits, where all of them were compared
+    stopped : the time limit ended the search
+    """
+
+    splits: tuple[RowTeams, ...]
+    bound: float | None = None
+    compared: int | None = None
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Balancing:
-    """A lobby in the order of its players, and what is asked of its teams."""
+class _OrderedLobby:
+    """The columns of a lobby, the top player first, and the objective of its teams."""
 
     lobby: Lobby
     order: Ints
@@ -126,22 +123,22 @@ def balance(
     """Return the fairest teams of a lobby, whose sizes differ by at most one [TG2]_ (48).
 
     Two teams of up to 24 players are split exactly, and larger ones wherever it is feasible;
-    parties and pairs who avoid each other count as one. For more teams, a search gives teams and
-    a bound.
+    players of a party or an avoid pair count as one. For more teams, a search gives teams and a
+    lower bound.
 
     teams : number of teams, from 2 to the number of players
     uncertainty_weight : lambda of (48), at least 0
     objective : "mean", or "sum" for the largest difference of the sums of effective ratings,
         without uncertainty; for teams of equal size
-    top_two : as many top players as there are teams are in different teams
-    uneven : where sizes differ, the top player is in a smaller team
+    top_two : keep the best players, as many as there are teams, in different teams
+    uneven : where sizes differ, keep the top player in a smaller team
     alternatives : how many of the next best splits to return
-    costs : whether to find what every constraint cost
-    steps, seed : of a search; the same numbers give the same teams
-    time_limit : seconds after which a search ends, whatever its steps; None for no limit
+    costs : whether to search for what every constraint costs
+    steps, seed : steps and random seed of a search; the same numbers give the same teams
+    time_limit : seconds after which a search ends, even with steps left; None for no limit
     Raises : InvalidParameterError   an argument is out of its range
     Raises : InvalidDataError        no split keeps all parties, locks and avoid pairs
-    Raises : ConvergenceError        none was found, though one may exist
+    Raises : ConvergenceError        no split was found, though one may exist
     """
     require(isinstance(lobby, Lobby), "lobby", "a Lobby", type(lobby).__name__)
     require(teams >= 2 and int(teams) == teams, "teams", "a whole number from 2", teams)
@@ -163,7 +160,7 @@ def balance(
         in_time=lambda: deadline is None or time.monotonic() < deadline,
         whole=lobby.players // teams if by_sum and whole else 0,
     )
-    asked = _Balancing(
+    ordered = _OrderedLobby(
         lobby=lobby,
         order=order,
         ids=lobby.player_ids[order],
@@ -172,13 +169,13 @@ def balance(
         weight=0.0 if by_sum else uncertainty_weight,
         by_sum=by_sum,
     )
-    task = _task(asked, teams, top_two, uneven)
+    task = _task(ordered, teams, top_two, uneven)
     try:
-        task, solution = _solved(asked, task, effort, alternatives + 1)
+        task, solution = _solved(ordered, task, effort, alternatives + 1)
     except NoPlacementError:
         raise ConvergenceError("placing parties, locks and avoid pairs", MOST_TRIED, 1.0) from None
-    constraints = _constraints(asked, task, solution, effort, (top_two, uneven), costs)
-    return _answer(asked, solution, constraints)
+    constraints = _constraints(ordered, task, solution, effort, (top_two, uneven), costs)
+    return _answer(ordered, solution, constraints)
 
 
 def _check_numbers(
@@ -198,9 +195,9 @@ def _check_numbers(
     require(time_limit is None or time_limit >= 0, "time_limit", "at least 0 seconds", time_limit)
 
 
-def _task(asked: _Balancing, teams: int, top_two: bool, uneven: bool) -> Task:
-    """Return the lobby as numbers, its players in order."""
-    lobby, order = asked.lobby, asked.order
+def _task(ordered: _OrderedLobby, teams: int, top_two: bool, uneven: bool) -> Task:
+    """Return the lobby as arrays, the top player first."""
+    lobby, order = ordered.lobby, ordered.order
     row_of = np.empty(len(order), dtype=np.int64)
     row_of[order] = np.arange(len(order))
     avoid = sorted(
@@ -208,12 +205,12 @@ def _task(asked: _Balancing, teams: int, top_two: bool, uneven: bool) -> Task:
         for pair in ((int(row_of[a]), int(row_of[b])) for a, b in lobby.avoid_rows())
     )
     return Task(
-        strength=centred(asked.strength),
+        strength=centred(ordered.strength),
         rating=centred(lobby.rating[order]),
-        square=asked.square,
-        id_rank=np.argsort(np.argsort(asked.ids, kind="stable"), kind="stable"),
+        square=ordered.square,
+        id_rank=np.argsort(np.argsort(ordered.ids, kind="stable"), kind="stable"),
         teams=teams,
-        weight=asked.weight,
+        weight=ordered.weight,
         parties=_groups(lobby.party, order),
         locks=_groups(lobby.team, order),
         avoid=tuple(avoid),
@@ -224,14 +221,19 @@ def _task(asked: _Balancing, teams: int, top_two: bool, uneven: bool) -> Task:
 
 def _groups(labels: Ids | None, order: Ints) -> tuple[tuple[int, ...], ...]:
     """Return the rows of every label, the labels in their order."""
+    return tuple(rows for _, rows in _named_groups(labels, order))
+
+
+def _named_groups(labels: Ids | None, order: Ints) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield every label of a party or lock, in their order, with its rows."""
     if labels is None:
-        return ()
+        return
     ordered = labels[order].tolist()
-    names = sorted({label for label in ordered if label is not None})
-    return tuple(tuple(row for row, one in enumerate(ordered) if one == name) for name in names)
+    for name in sorted({label for label in ordered if label is not None}):
+        yield name, tuple(row for row, one in enumerate(ordered) if one == name)
 
 
-def _solved(asked: _Balancing, task: Task, effort: Effort, keep: int) -> tuple[Task, Solution]:
+def _solved(ordered: _OrderedLobby, task: Task, effort: Effort, keep: int) -> tuple[Task, Solution]:
     """Return the task with the rules that can be kept, and its solution.
 
     Raises : InvalidDataError   there is none even without the rules that may give way
@@ -241,18 +243,93 @@ def _solved(asked: _Balancing, task: Task, effort: Effort, keep: int) -> tuple[T
         solution = solve(relaxed, effort, keep)
         if solution is not None:
             return relaxed, solution
-    raise impossible(asked.lobby, task.teams, task, asked.order)
+    raise impossible(ordered.lobby, task.teams, task, ordered.order)
 
 
 def _rules_to_try(task: Task) -> Iterator[tuple[bool, bool]]:
-    """Yield which of the two rules to keep: both, then without the first, then the second."""
+    """Yield whether to keep the rules for top players and for uneven teams, in the order to try."""
     tops = (True, False) if task.top else (False,)
     unevens = (True, False) if task.uneven else (False,)
     yield from sorted(itertools.product(tops, unevens), key=lambda rules: (-sum(rules), rules[0]))
 
 
+def solve(task: Task, effort: Effort, keep: int, start: Ints | None = None) -> Solution | None:
+    """Return the `keep` best splits of a task; None where there is no split at all.
+
+    start : team of every player, where a search starts; None lets it make its own start
+    Raises : NoPlacementError   no split was found, though one may exist
+    """
+    units = units_of(task)
+    if units is None:
+        return None
+    if task.teams == 2:
+        try:
+            components = bipartite_components(units)
+        except ContradictionError:
+            return None
+        found = best_splits(task, units, components, keep)
+        if found is not None:
+            first_teams = ranked(task, found, keep)
+            if not first_teams:
+                return None
+            everyone = set(range(task.players))
+            splits = tuple((first, tuple(sorted(everyone - {*first}))) for first in first_teams)
+            return Solution(splits=splits, compared=found.splits)
+    return _searched(task, units, effort, keep, start)
+
+
+def _searched(
+    task: Task, units: Units, effort: Effort, keep: int, start: Ints | None
+) -> Solution | None:
+    # The cost of a constraint is searched for from a known split and needs no bound.
+    bound = lower_bound(task, units) if start is None else 0.0
+    if effort.whole:
+        # Differences of whole sums are whole; subtract a little for rounding.
+        bound = math.ceil(bound * effort.whole - 1e-6) / effort.whole
+    leads = [rows[0] for rows in units.rows]
+
+    def searched(steps: int) -> Found:
+        return search(
+            task,
+            units,
+            rng=np.random.default_rng(effort.seed),
+            keep=keep,
+            steps=steps,
+            enough=bound,
+            start=None if start is None else start[leads],
+            in_time=effort.in_time,
+        )
+
+    every = None
+    try:
+        # Where all splits can be compared, a short search shows which ones can be skipped.
+        found = searched(min(effort.steps, _SHORT) if len(leads) <= MOST_UNITS else effort.steps)
+        if len(leads) <= MOST_UNITS:
+            limit = found.splits[-1][0] if len(found.splits) == keep else np.inf
+            every = all_best(task, units, limit, keep) or None
+            found = searched(effort.steps) if every is None and not found.stopped else found
+    except NoPlacementError as missing:
+        if missing.proved:
+            return None
+        raise
+    best = found.splits if every is None else every
+    splits = [_row_teams(units, team) for _, team in best]
+    return Solution(
+        splits=tuple(ranked_teams(task, splits, [objective for objective, _ in best])[:keep]),
+        bound=bound if every is None else None,
+        stopped=found.stopped and every is None,
+    )
+
+
+def _row_teams(units: Units, team: Ints) -> RowTeams:
+    """Return the rows of every team, the team of the top player first."""
+    of_player = team[units.of_player]
+    teams = [tuple(np.flatnonzero(of_player == one).tolist()) for one in np.unique(of_player)]
+    return tuple(sorted(teams))
+
+
 def _constraints(
-    asked: _Balancing,
+    ordered: _OrderedLobby,
     task: Task,
     solution: Solution,
     effort: Effort,
@@ -260,16 +337,16 @@ def _constraints(
     costs: bool,
 ) -> tuple[Constraint, ...]:
     """Return every constraint, whether it was kept, and J without it."""
-    least = asked.split(solution.splits[0]).objective
+    least = ordered.split(solution.splits[0]).objective
     start = np.empty(task.players, dtype=np.int64)
     for number, team in enumerate(solution.splits[0]):
         start[list(team)] = number
     effort = replace(effort, steps=effort.steps // _COST_SHARE)
     found = []
-    for kind, rows, label, without in _relaxed(asked, task, rules):
+    for kind, rows, label, without in _relaxed(ordered, task, rules):
         about = Constraint(
             kind=kind,
-            players=tuple(asked.ids[list(rows)].tolist()),
+            players=tuple(ordered.ids[list(rows)].tolist()),
             label=label,
             status="held",
             objective_without=None,
@@ -280,22 +357,24 @@ def _constraints(
         other = None
         if costs and effort.in_time():
             solved = solve(without, effort, 1, start)
-            other = None if solved is None else min(asked.split(solved.splits[0]).objective, least)
+            other = (
+                None if solved is None else min(ordered.split(solved.splits[0]).objective, least)
+            )
         found.append(replace(about, objective_without=other))
     return tuple(found)
 
 
 def _relaxed(
-    asked: _Balancing, task: Task, rules: tuple[bool, bool]
+    ordered: _OrderedLobby, task: Task, rules: tuple[bool, bool]
 ) -> Iterator[tuple[ConstraintKind, tuple[int, ...], str | None, Task | None]]:
     """Yield the kind, rows and label of every constraint, and the task without it or None.
 
     The task is None where the constraint is waived.
 
-    All else stays as it is kept: top players who are together as a party need not be apart
-    without it.
+    The other constraints stay as they are kept: top players of one party need not be separated
+    when the party is left out.
     """
-    lobby, top_pairs = asked.lobby, _top_pairs(task)
+    lobby, top_pairs = ordered.lobby, _top_pairs(task)
     kept = replace(task, top=False, avoid=task.avoid + top_pairs)
     if rules[0]:
         held = task.top and len(top_pairs) == task.teams * (task.teams - 1) // 2
@@ -303,11 +382,11 @@ def _relaxed(
         yield "top-two", top, None, replace(task, top=False) if held else None
     if rules[1] and task.larger_teams:
         yield "uneven", (0,), None, replace(kept, uneven=False) if task.uneven else None
-    for name, rows in _named_groups(lobby.party, asked.order):
+    for name, rows in _named_groups(lobby.party, ordered.order):
         if len(rows) > 1:
             others = tuple(party for party in task.parties if party != rows)
             yield "party", rows, name, replace(kept, parties=others)
-    for name, rows in _named_groups(lobby.team, asked.order):
+    for name, rows in _named_groups(lobby.team, ordered.order):
         for row in rows:
             locks = [tuple(r for r in lock if r != row) for lock in task.locks]
             without = replace(kept, locks=tuple(lock for lock in locks if lock))
@@ -318,7 +397,7 @@ def _relaxed(
 
 
 def _top_pairs(task: Task) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of top players who are kept apart: all who do not belong together."""
+    """Return the pairs of top players that must be separated: those of different units."""
     units = units_of(task)
     if not task.top or units is None:
         return ()
@@ -327,19 +406,14 @@ def _top_pairs(task: Task) -> tuple[tuple[int, int], ...]:
     return tuple((one, other) for one, other in pairs if unit[one] != unit[other])
 
 
-def _named_groups(labels: Ids | None, order: Ints) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the label and the rows of every party or lock."""
-    if labels is not None:
-        names = sorted({label for label in labels.tolist() if label is not None})
-        yield from zip(names, _groups(labels, order), strict=True)
-
-
-def _answer(asked: _Balancing, solution: Solution, constraints: tuple[Constraint, ...]) -> Balance:
-    splits = [asked.split(teams) for teams in solution.splits]
+def _answer(
+    ordered: _OrderedLobby, solution: Solution, constraints: tuple[Constraint, ...]
+) -> Balance:
+    splits = [ordered.split(teams) for teams in solution.splits]
     best = splits[0]
     bound = best.objective
     if solution.bound is not None:
-        size = asked.lobby.players // len(best.teams) if asked.by_sum else 1
+        size = ordered.lobby.players // len(best.teams) if ordered.by_sum else 1
         bound = min(solution.bound * size, best.objective)
     return Balance(
         best=best,
@@ -349,12 +423,12 @@ def _answer(asked: _Balancing, solution: Solution, constraints: tuple[Constraint
         gap=best.objective - bound,
         compared=solution.compared,
         stopped=solution.stopped,
-        notes=_notes(asked.lobby),
+        notes=_notes(ordered.lobby),
     )
 
 
 def _notes(lobby: Lobby) -> tuple[str, ...]:
-    """Return what to say of a lobby in which no deviation is known."""
+    """Return a note for a lobby without deviations."""
     if lobby.deviation.any():
         return ()
     by = "rating" if np.array_equal(lobby.strength, lobby.rating) else "effective rating"

@@ -1,14 +1,13 @@
-"""A lobby as numbers: strengths and squares in a fixed order, and who goes together or apart.
+"""A lobby as arrays, and its constraints as units and as components of avoid pairs.
 
-Rows are in the order of `Lobby.order`, the top player first, so that the order in which players
-came changes nothing. Strengths are taken from their mean, which J does not see and which keeps
-sums small.
+Rows are in the order of `Lobby.order`, the top player first, so the order in which the lobby lists
+its players changes nothing. Strengths are differences from their mean: J does not depend on the
+mean, and sums stay small.
 
-Two teams: whoever must be apart is on opposite sides, so constraints become one choice each.
-
-With two teams an avoid pair says "opposite sides", as do locks to different teams and the rule for
-the top two. Units tied by such pairs form a knot, which can only be laid one way or the other.
-Splits are then choices between two ways for every knot, whatever the constraints are.
+Players who must stay together form one unit. For two teams, an avoid pair says "opposite sides", as
+do locks to different teams and the rule for the top two. Units connected by such pairs form a
+component, which can be assigned to the two teams in only two ways. So every split is a choice
+between two ways for each component, whatever the constraints are.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Task:
-    """What is to be split, and under which constraints.
+    """The players to split into teams, and the constraints.
 
-    strength : shape (N,), effective rating less its mean
-    rating : shape (N,), long-term rating less its mean
+    strength : shape (N,), effective rating minus its mean
+    rating : shape (N,), long-term rating minus its mean
     square : shape (N,), squared deviation
-    id_rank : shape (N,), place of the player's id among all ids
+    id_rank : shape (N,), position of the player's id among the sorted ids
     teams : number of teams
     weight : of the uncertainty in the objective, lambda of [TG2]_ (48)
-    parties, locks : rows that stay in one team; players of different locks are against each other
+    parties, locks : rows that stay in one team; different locks are in different teams
     avoid : pairs of rows in different teams
-    top : the best players, as many as there are teams, are in different teams
-    uneven : the top player is in a team of the smaller size
+    top : the best players, as many as there are teams, must be in different teams
+    uneven : the top player must be in a team of the smaller size
     """
 
     strength: Floats
@@ -76,13 +75,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Units:
-    """Players who must stay together, as one: K units.
+    """K units; each is a set of players who must stay together.
 
     of_player : shape (N,), unit of every player; units are numbered by their best player
     rows : the players of every unit
     size : shape (K,)
     strength, square, rating : shape (K,), sums over the players
-    apart : pairs of units in different teams, the lower number first
+    separated : pairs of units in different teams, the lower number first
     """
 
     of_player: Ints
@@ -91,29 +90,29 @@ class Units:
     strength: Floats
     square: Floats
     rating: Floats
-    apart: tuple[tuple[int, int], ...]
+    separated: tuple[tuple[int, int], ...]
 
 
 def centred(values: Floats) -> Floats:
-    """Return values less their mean, which is rounded once."""
+    """Return values minus their mean, which is rounded once."""
     return values - math.fsum(values.tolist()) / len(values)
 
 
 def units_of(task: Task) -> Units | None:
-    """Return the units of a task; None where two who are kept together must be apart."""
-    tied = [(group[0], row) for group in (*task.parties, *task.locks) for row in group[1:]]
-    first, second = np.array(tied, dtype=np.int64).reshape(-1, 2).T
+    """Return the units of a task; None where two players of one unit must be separated."""
+    together = [(group[0], row) for group in (*task.parties, *task.locks) for row in group[1:]]
+    first, second = np.array(together, dtype=np.int64).reshape(-1, 2).T
     of_player = components(first, second, task.players, plain=True)
     units = range(int(of_player.max()) + 1)
     rows = tuple(tuple(np.flatnonzero(of_player == unit).tolist()) for unit in units)
-    apart = set()
-    for one, other in _apart_rows(task):
+    separated = set()
+    for one, other in _separated_rows(task):
         pair = sorted((int(of_player[one]), int(of_player[other])))
         if pair[0] == pair[1]:
             return None
-        apart.add((pair[0], pair[1]))
+        separated.add((pair[0], pair[1]))
     if task.top:
-        apart |= _top_pairs(task, of_player)
+        separated |= _top_pairs(task, of_player)
     sums = [
         np.array([math.fsum(column[list(one)].tolist()) for one in rows])
         for column in (task.strength, task.square, task.rating)
@@ -125,28 +124,28 @@ def units_of(task: Task) -> Units | None:
         strength=sums[0],
         square=sums[1],
         rating=sums[2],
-        apart=tuple(sorted(apart)),
+        separated=tuple(sorted(separated)),
     )
 
 
 def _top_pairs(task: Task, of_player: Ints) -> set[tuple[int, int]]:
-    """Return the pairs of units that hold the best players; a unit with two of them is one."""
+    """Return the pairs of units that hold the best players; a unit may hold several of them."""
     units = sorted(set(of_player[: task.teams].tolist()))
     return {(one, other) for at, one in enumerate(units) for other in units[at + 1 :]}
 
 
-def _apart_rows(task: Task) -> list[tuple[int, int]]:
-    """Return pairs of players in different teams: who avoid each other, and one of each lock."""
+def _separated_rows(task: Task) -> list[tuple[int, int]]:
+    """Return pairs of players in different teams: avoid pairs, and one player of each lock."""
     leads = [rows[0] for rows in task.locks]
     locked = [(one, other) for at, one in enumerate(leads) for other in leads[at + 1 :]]
     return [*task.avoid, *locked]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Knots:
-    """K knots; column 0 is the side of the knot's best player, column 1 the other side.
+class BipartiteComponents:
+    """K components of separated units; column 0 is the side of the best player of a component.
 
-    sides : of every knot the units of its two sides
+    sides : the units on either side of every component
     size, strength, square, rating : shape (K, 2), sums over the players of a side
     """
 
@@ -158,24 +157,27 @@ class Knots:
 
 
 class ContradictionError(Exception):
-    """Units that cannot be kept apart in two teams: an odd ring of pairs; the units of it."""
+    """Two teams cannot separate all these units: their pairs form an odd cycle."""
 
     def __init__(self, units: list[int]) -> None:
-        super().__init__(f"units {units} cannot be apart in two teams")
+        super().__init__(f"two teams cannot separate all of the units {units}")
         self.units = units
 
 
-def knots_of(units: Units) -> Knots:
-    """Return the knots of units, the one with the top player first. Raises : ContradictionError."""
+def bipartite_components(units: Units) -> BipartiteComponents:
+    """Return the components of units, the one with the top player first.
+
+    Raises : ContradictionError
+    """
     neighbours: list[list[int]] = [[] for _ in units.rows]
-    for one, other in units.apart:
+    for one, other in units.separated:
         neighbours[one].append(other)
         neighbours[other].append(one)
     side = [-1] * len(units.rows)
     sides: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for start in range(len(side)):
         if side[start] < 0:
-            found = _laid_out(start, neighbours, side)
+            found = _assign_sides(start, neighbours, side)
             sides.append(
                 (
                     tuple(one for one in found if side[one] == 0),
@@ -186,7 +188,7 @@ def knots_of(units: Units) -> Knots:
     def sums(column: Floats | Ints) -> list[list[float]]:
         return [[float(column[list(one)].sum()) for one in pair] for pair in sides]
 
-    return Knots(
+    return BipartiteComponents(
         sides=tuple(sides),
         size=np.array(sums(units.size), dtype=np.int64).reshape(-1, 2),
         strength=np.array(sums(units.strength)).reshape(-1, 2),
@@ -195,24 +197,24 @@ def knots_of(units: Units) -> Knots:
     )
 
 
-def _laid_out(start: int, neighbours: list[list[int]], side: list[int]) -> list[int]:
-    """Give a side to every unit tied to `start`, and return these units in order."""
+def _assign_sides(start: int, neighbours: list[list[int]], side: list[int]) -> list[int]:
+    """Assign a side to every unit connected to `start`, and return these units in order."""
     side[start] = 0
     came_from = {start: -1}
     waiting = [start]
-    for one in waiting:  # grows while we go
+    for one in waiting:  # grows during the loop
         for other in neighbours[one]:
             if side[other] < 0:
                 side[other] = 1 - side[one]
                 came_from[other] = one
                 waiting.append(other)
             elif side[other] == side[one]:
-                raise ContradictionError(_ring(one, other, came_from))
+                raise ContradictionError(_cycle(one, other, came_from))
     return sorted(waiting)
 
 
-def _ring(one: int, other: int, came_from: dict[int, int]) -> list[int]:
-    """Return the units of the ring that the pair (one, other) closes."""
+def _cycle(one: int, other: int, came_from: dict[int, int]) -> list[int]:
+    """Return the units of the odd cycle that the pair (one, other) closes."""
     paths = []
     for start in (one, other):
         path = [start]

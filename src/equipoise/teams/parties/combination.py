@@ -1,11 +1,11 @@
-"""Combination: teams filled one after the other, in every way.
+"""Combination: teams are filled one after the other, in every way.
 
 Source: [MR]_ "Combination"; READINGS D3, D4. For the first team parties are chosen in lexicographic
-order of arrival, for the next from the rest, and so on; teams are labelled, so mirror images
-appear. Departures: where teams need not be full (the method is forced on a loose ruleset, or on a
-session) every filling that the ruleset allows is listed, the fuller first.
+order of arrival, for the next from the rest, and so on. Teams are labelled, so mirror images
+appear. Departures: where teams need not be full (the method is requested for a loose ruleset or for
+a session), every filling that the ruleset allows is listed, the fuller first.
 
-The best is not looked for in the list: it is among the most even compositions there are, and the
+The best filling is not searched for in the list. It is one of the most even compositions, and the
 last of these in the order of the list follows from how the list is ordered.
 """
 
@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 from equipoise.teams.parties.placing import Placing
 
-#: Steps of counting, at most.
+#: Steps of counting fillings, at most.
 _MOST_COUNTED = 200_000
-#: Stands for closing a team, where a party's number stands for placing it.
+#: The move that closes a team; other moves are the number of the party placed.
 _CLOSE = -1
 
 
@@ -28,8 +28,8 @@ _CLOSE = -1
 class Fillings:
     """All fillings, in the document's order or backwards; a filling is the team of every party.
 
-    most_tried : parties placed and teams closed until it ends
-    complete : it did not end early
+    most_tried : limit of moves: parties placed and teams closed
+    complete : the limit did not end the list
     """
 
     placing: Placing
@@ -98,7 +98,7 @@ class Fillings:
             self._left += self.placing.sizes[move]
 
     def _options(self, start: int) -> Iterator[int]:
-        """Yield what can be done next: place a party from `start` on, or close the team."""
+        """Yield the next moves: place a party from `start` on, or close the team."""
         if self.backwards:
             yield from self._closing()
             yield from self._parties(range(self.placing.parties - 1, start - 1, -1))
@@ -116,20 +116,20 @@ class Fillings:
                 continue
             missing = placing.minimum - count - sizes[party]
             room = placing.capacity - count - sizes[party]
-            # Sizes that later parties can add, as bits: one from `missing` to `room` must be there.
+            # The sizes that later parties can add, as bits: one from `missing` to `room` is needed.
             more = self._suffix[-1][party + 1] & ((1 << (room + 1)) - 1)
             if more >> max(missing, 0):
                 yield party
 
     def _closing(self) -> Iterator[int]:
-        """Yield that the team can be closed, if it has enough players and the rest fits."""
+        """Yield the move that closes the team, if it has enough players and the rest fits."""
         team = self._team
         enough = self._counts[team] >= self.placing.minimum
         if enough and self._missing[team] <= self._left <= self._room[team]:
             yield _CLOSE
 
     def _reachable(self) -> list[int]:
-        """Return, for the parties from each on that are not placed, the sizes they can add."""
+        """Return, for every party, the sizes that unplaced parties from it on can add, as bits."""
         mask = (1 << (self.placing.capacity + 1)) - 1
         reachable = [1] * (self.placing.parties + 1)
         for party in range(self.placing.parties - 1, -1, -1):
@@ -141,7 +141,7 @@ class Fillings:
 
 
 def last_named(placing: Placing, team_of: Sequence[int]) -> tuple[int, ...]:
-    """Return the same composition as the list has it last: teams without members change names."""
+    """Return the last filling of the list with this composition: empty teams are renumbered."""
     keys = place_in_list(placing, team_of)
     free = [team for team, count in enumerate(placing.counts) if count == 0]
     order = sorted(free, key=lambda team: keys[team], reverse=True)
@@ -154,7 +154,7 @@ def place_in_list(placing: Placing, team_of: Sequence[int]) -> tuple[tuple[int, 
     chosen: list[list[int]] = [[] for _ in range(placing.teams)]
     for party, team in enumerate(team_of):
         chosen[team].append(party)
-    # A filling comes after all that go on from it with more parties.
+    # A filling comes after all fillings that extend it by more parties.
     return tuple((*parties, placing.parties) for parties in chosen)
 
 
@@ -164,13 +164,13 @@ def sequence_of(placing: Placing, team_of: Sequence[int]) -> tuple[int, ...]:
 
 
 def count_fillings(placing: Placing) -> int | None:
-    """Return the number of fillings; None where there are too many kinds to count."""
+    """Return the number of fillings; None where counting takes too many steps."""
     ways: dict[tuple[int, ...], int] = {tuple(sorted(placing.counts)): 1}
     steps = 0
     for size in placing.sizes:
         more: dict[tuple[int, ...], int] = {}
         for counts, number in ways.items():
-            # Teams of equal size are alike from here on: one stands for all of them.
+            # Teams of equal size are interchangeable from here on: one stands for all of them.
             for count, alike in Counter(counts).items():
                 if count + size <= placing.capacity:
                     rest = list(counts)

@@ -1,7 +1,7 @@
-"""Good teams where nobody can look at all: a start, and exchanges between two teams at a time.
+"""Good teams where there are too many to compare all: a start, and exchanges between two teams.
 
-Everything here is a heuristic of our own. It serves branch and bound with something to beat, and
-where that ends early it is the answer, with the gap that was proved.
+These heuristics are our own. They give branch and bound a first solution. Where that search ends
+early, they are the answer, with the gap that was proved.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from equipoise.arrays import Floats, Ints
 from equipoise.teams.parties.combination import Fillings
 from equipoise.teams.parties.placing import Placing
 
-#: Parties of a team whose exchanges are looked at.
+#: Parties of a team whose exchanges are compared, at most.
 MOST_LOOKED_AT = 300
-#: Parties times teams up to which every team is looked at for every party.
+#: Parties times teams up to which every team is considered for every party.
 _MOST_WORK = 300_000
-#: Teams of which pairs are made.
+#: Teams of which pairs are formed, at most.
 _MOST_TEAMS = 64
-#: Parties placed, until a first filling is given up.
+#: Parties placed until the search for a first filling gives up.
 _MOST_TRIED = 20_000
 #: A change of distance below this, relative to the largest, is rounding.
 _ROUNDING = 1e-12
@@ -30,7 +30,7 @@ _ROUNDING = 1e-12
 def good_start(placing: Placing, most_pairs: int) -> tuple[int, ...] | None:
     """Return teams that are as even as simple means make them; None where none were found.
 
-    most_pairs : pairs of teams between which exchanges are looked at
+    most_pairs : pairs of teams between which exchanges are tried
     """
     team_of = _smallest_first(placing)
     if team_of is None:
@@ -39,10 +39,10 @@ def good_start(placing: Placing, most_pairs: int) -> tuple[int, ...] | None:
 
 
 def _smallest_first(placing: Placing) -> tuple[int, ...] | None:
-    """Return where parties go if the largest comes first, to the smallest team it evens out."""
+    """Return the teams when the largest party goes first, each to the smallest team it balances."""
     players = placing.players
     total = sum(placing.totals) + sum(placing.sums)
-    # What a party or a team has above the mean of all, times the number of players: exact.
+    # Excess of a party or team over the mean of all, times the number of players, which is exact.
     above = [
         one * players - total * size
         for one, size in zip(placing.totals, placing.sizes, strict=True)
@@ -72,7 +72,7 @@ def _smallest_first(placing: Placing) -> tuple[int, ...] | None:
 
 
 class _Exchange(NamedTuple):
-    """The most even outcome of an exchange between two teams, and who changes; -1: nobody."""
+    """The best exchange between two teams: how even teams are then, and the parties; -1: none."""
 
     difference: int
     distance: float
@@ -83,9 +83,9 @@ class _Exchange(NamedTuple):
 def improved(placing: Placing, team_of: Sequence[int], most_pairs: int) -> tuple[int, ...]:
     """Return teams that no exchange of two parties, or move of one, makes more even.
 
-    Teams furthest from the middle come first. It ends after `most_pairs` pairs of teams.
+    Teams furthest from the mean come first. The search ends after `most_pairs` pairs of teams.
     """
-    state = _State(placing, team_of)
+    state = _TeamArrays(placing, team_of)
     pairs = 0
     better = True
     while better and pairs < most_pairs:
@@ -102,7 +102,7 @@ def improved(placing: Placing, team_of: Sequence[int], most_pairs: int) -> tuple
     return tuple(state.team_of.tolist())
 
 
-class _State:
+class _TeamArrays:
     """Teams as arrays."""
 
     def __init__(self, placing: Placing, team_of: Sequence[int]) -> None:
@@ -118,9 +118,9 @@ class _State:
         self.rounding = _ROUNDING * max(1.0, float(np.abs(self.values / self.sizes).max()))
 
     def pairs(self, most: int) -> list[tuple[int, int]]:
-        """Return pairs of teams that have players, those furthest apart first.
+        """Return pairs of teams that have players, those that differ most first.
 
-        Of very many teams those count that are furthest from the middle.
+        Of very many teams, only those furthest from the mean count.
         """
         there = np.flatnonzero(self.counts)
         means = self.totals[there] / self.counts[there]
@@ -129,15 +129,15 @@ class _State:
         )
         at = np.sort(np.argsort(-far, kind="stable")[:_MOST_TEAMS])
         there, means = there[at], means[at]
-        apart = np.abs(np.subtract.outer(means, means)) + 1e3 * self._spread() * np.abs(
+        difference = np.abs(np.subtract.outer(means, means)) + 1e3 * self._spread() * np.abs(
             np.subtract.outer(self.counts[there], self.counts[there])
         )
         one, other = np.triu_indices(len(there), 1)
-        order = np.argsort(-apart[one, other], kind="stable")[:most]
+        order = np.argsort(-difference[one, other], kind="stable")[:most]
         return list(zip(there[one[order]].tolist(), there[other[order]].tolist(), strict=True))
 
     def _spread(self) -> float:
-        """Return how much distances matter beside counts: nothing while counts differ."""
+        """Return whether member counts still differ by more than one, as 0 or 1."""
         return float(self.counts.max() - self.counts.min() > 1)
 
     def is_better(self, exchange: _Exchange) -> bool:
@@ -153,7 +153,7 @@ class _State:
     def best_exchange(self, one: int, other: int) -> _Exchange | None:
         """Return the best of all exchanges between two teams; None where none is allowed."""
         mine, theirs = self._members(one), self._members(other)
-        # A place more for nobody, so that a move is an exchange.
+        # One more entry for no party, so that a move is an exchange too.
         size = [np.append(self.sizes[parties], 0) for parties in (mine, theirs)]
         value = [np.append(self.values[parties], 0.0) for parties in (mine, theirs)]
         players = np.subtract.outer(size[0], size[1])
@@ -180,7 +180,7 @@ class _State:
         )
 
     def _members(self, team: int) -> Ints:
-        """Return parties of a team that may change: of very many some, evenly chosen."""
+        """Return the parties of a team that may be exchanged; of very many, an even sample."""
         members = np.flatnonzero(self.team_of == team)
         if len(members) <= MOST_LOOKED_AT:
             return members

@@ -1,15 +1,12 @@
-"""Each method on one lobby: parties and teams as numbers in, one arrangement out.
+"""The methods of rebalancing, for parties and teams as numbers.
 
 Source: [MR]_; READINGS D2 to D6, D9.
+Departures: where no attribute counts, a party's total for the greedy method is its size. Step 3 of
+the document's table for that method reads {G,H}.
 
-Greedy: the party with the largest total goes to the team with the least, one by one.
-
-Source: [MR]_ "Greedy"; READINGS D6. Step 3 of the document's table reads {G,H}. Departures: where
-no attribute counts, a party's total is its size.
-
-Every sequence of a method, in the document's order.
-
-Source: [MR]_; READINGS D2, D3, D9.
+`fill` is the greedy method. `Methods` has all methods for one number of teams; those that need the
+most even compositions (`optimal`) share one search for them. `listing` lists the sequences of a
+method in the document's order.
 """
 
 from __future__ import annotations
@@ -23,16 +20,16 @@ from dataclasses import dataclass, replace
 from equipoise.teams.parties import combination, permutation
 from equipoise.teams.parties.improving import good_start
 from equipoise.teams.parties.optimal import Solution, optimum
-from equipoise.teams.parties.permutation import Found, Placed, Stranded, Target
+from equipoise.teams.parties.permutation import Found, NoPlace, Placed, Target
 from equipoise.teams.parties.placing import Evenness, Placing
 
-#: Teams in all steps together that are listed; a match of thousands has steps nobody reads.
+#: Teams in all steps together that are listed; nobody reads the steps of a match of thousands.
 MOST_LISTED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class GreedyStep:
-    """Teams in the order of their totals (and these), who is placed, and where."""
+    """Teams and their totals, the least total first; the party placed, and its team."""
 
     order: tuple[tuple[int, int], ...]
     party: int
@@ -41,23 +38,23 @@ class GreedyStep:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What the method did.
+    """Result of the greedy method.
 
-    order : parties, the largest total first; team_of : of every party, -1 for those left
+    order : parties, the largest total first; team_of : team of every party, -1 without a place
     steps : empty where there would be too many
-    stranded : the party for whom no team had room, which ends it; None: all are placed
+    without_place : the party that no team had room for, which ends the method; None: all are placed
     """
 
     order: tuple[int, ...]
     team_of: tuple[int, ...]
     steps: tuple[GreedyStep, ...]
-    stranded: int | None
+    without_place: int | None
 
 
 def fill(placing: Placing) -> Filled:
     """Return where the greedy method places every party.
 
-    Ties: parties by arrival, teams by their number. Among equal totals arrival decides.
+    Ties: the party that arrived first, the team with the lowest number.
     """
     order = sorted(range(placing.parties), key=lambda party: (-placing.weight(party), party))
     counts = list(placing.counts)
@@ -82,31 +79,31 @@ def fill(placing: Placing) -> Filled:
 
 
 def _first_with_room(teams: list[tuple[int, int]], counts: list[int], most: int) -> int | None:
-    """Return the place of the first team with at most so many players; None where there is none."""
+    """Return the position of the first team with at most `most` players; None without one."""
     for at, (_, team) in enumerate(teams):
         if counts[team] <= most:
             return at
     return None
 
 
-#: Levels of evenness that permutation aims at before it goes through all sequences.
+#: Levels of evenness that permutation searches for before it tries all sequences.
 _LEVELS = 12
-#: Parties, and teams eight times, up to which all effort is granted.
+#: Parties plus eight times the teams, up to which the effort is not reduced.
 _WIDTH = 64
-#: Parties times teams squared, above which sequences take too long one by one.
+#: Parties times teams squared, above which single sequences take too long.
 MOST_WORK = 4_000_000
-#: JSON numbers are exact up to here; more sequences are not told apart.
+#: JSON numbers are exact up to here; larger numbers of sequences are reported as this one.
 MOST_COUNTED = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How much may be looked at.
+    """Limits of the searches.
 
     nodes : partial compositions of branch and bound
-    chosen : placements of parties, one by one
-    pairs : pairs of teams between which exchanges are looked at
-    in_time : asked between; False ends the search
+    chosen : placements of single parties
+    pairs : pairs of teams between which exchanges are tried
+    in_time : called regularly; False ends the search
     """
 
     nodes: int = 100_000
@@ -115,7 +112,7 @@ class Effort:
     in_time: Callable[[], bool] = lambda: True
 
     def shared(self, number: int) -> Effort:
-        """Return what is left for the lobby with this number, so that many cost little more."""
+        """Return the effort for number of teams `number` tried, so that many cost little more."""
         return replace(
             self,
             nodes=-(-self.nodes // number),
@@ -126,14 +123,14 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a method came to for some number of teams.
+    """Result of a method for one number of teams.
 
     order, team_of : the sequence, and the team of every party; None: no arrangement was found
-    impossible : there is none, which is proved
-    sequences : that it was chosen from
-    truncated : not all of them were looked at
+    impossible : it is proved that there is none
+    sequences : number of sequences it was chosen from
+    truncated : not all sequences were compared
     solution : the optimum, where it was searched for
-    stranded : the party that found no room, of the greedy method
+    without_place : the party that the greedy method found no room for
     """
 
     order: tuple[int, ...] = ()
@@ -143,17 +140,17 @@ class Outcome:
     truncated: bool = False
     solution: Solution | None = None
     steps: tuple[GreedyStep, ...] = ()
-    stranded: int | None = None
+    without_place: int | None = None
 
 
-class Table:
-    """One lobby for all methods; the optimum is searched for once."""
+class Methods:
+    """All methods for one number of teams; the search for the optimum runs once."""
 
     def __init__(self, placing: Placing, effort: Effort) -> None:
         self.placing = placing
         self.effort = effort
-        # What is looked at is as wide as there are parties and teams, and takes longer with both:
-        # of wide things far fewer. Some sequences are gone to their end all the same.
+        # A step takes longer with more parties and teams, so large requests get far fewer steps.
+        # Some sequences are completed in any case.
         width = max(_WIDTH, placing.parties + 8 * placing.teams)
         self.nodes = max(1, effort.nodes * _WIDTH**2 // width**2)
         fewest = min(effort.chosen, 10 * placing.parties)
@@ -178,7 +175,7 @@ class Table:
         if placing.parties * placing.teams**2 > MOST_WORK:
             return Outcome(truncated=True)
         solution = self.solution
-        found, exact = self._aimed()
+        found, exact = self._from_targets()
         if found is None or found.placed is None:
             impossible = exact or (solution.evenness is None and solution.proved)
             return Outcome(impossible=impossible, truncated=not exact, solution=solution)
@@ -190,11 +187,11 @@ class Table:
             solution=solution,
         )
 
-    def _aimed(self) -> tuple[Found | None, bool]:
-        """Return what sequences come to, and whether none comes to more.
+    def _from_targets(self) -> tuple[Found | None, bool]:
+        """Return the best sequence found, and whether none is better.
 
-        The most even compositions are aimed at, level by level; nearly always some sequence leads
-        to one of the first.
+        The search is for the most even compositions, level by level; nearly always some sequence
+        leads to one of the first level.
         """
         solution = self.solution
         for _ in range(_LEVELS):
@@ -205,7 +202,7 @@ class Table:
             if found.placed is not None and found.complete:
                 return found, True
             if not found.complete:
-                return self._gone_through(found)
+                return self._from_all_sequences(found)
             solution = optimum(
                 self.placing,
                 self.nodes,
@@ -215,12 +212,14 @@ class Table:
         if solution.evenness is None and solution.proved:
             return None, True
         if solution.evenness is None or solution.proved:
-            return self._gone_through(None)
+            return self._from_all_sequences(None)
         targets = [self._target(team_of) for team_of in solution.ties]
-        return self._gone_through(permutation.search(self.placing, self.chosen, targets=targets))
+        return self._from_all_sequences(
+            permutation.search(self.placing, self.chosen, targets=targets)
+        )
 
-    def _gone_through(self, known: Found | None) -> tuple[Found | None, bool]:
-        """Return the better of what is known and what going through sequences finds."""
+    def _from_all_sequences(self, known: Found | None) -> tuple[Found | None, bool]:
+        """Return the better of the known result and of a search through all sequences."""
         least = self.solution.bound
         found = permutation.search(self.placing, self.chosen, least=least)
         if found.complete or known is None or known.placed is None:
@@ -263,7 +262,7 @@ class Table:
         )
 
     def _last_filling(self, evenness: Evenness) -> tuple[int, ...] | None:
-        """Return the last filling that is so even, where there are many; None: not soon enough."""
+        """Return the last filling of this evenness; None: not found in time."""
         placing = self.placing
         for team_of in combination.Fillings(placing, self.chosen, backwards=True):
             found = placing.evenness_of(team_of)
@@ -291,11 +290,11 @@ class Table:
         )
 
     def greedy(self) -> Outcome:
-        """Return where the greedy method places everyone; None where it strands a party."""
+        """Return where the greedy method places everyone; no teams where a party finds no place."""
         placing = self.placing
         filled = fill(placing)
-        if filled.stranded is not None:
-            return Outcome(steps=filled.steps, stranded=filled.stranded)
+        if filled.without_place is not None:
+            return Outcome(steps=filled.steps, without_place=filled.without_place)
         counts = list(placing.counts)
         for party, team in enumerate(filled.team_of):
             counts[team] += placing.sizes[party]
@@ -325,24 +324,24 @@ MOST_SEQUENCES = 2_000_000
 class Listing:
     """Sequences in the document's order.
 
-    placed : those that place everyone as allowed; stranded : how many do not
+    placed : those that place everyone as allowed; without_place : how many do not
     complete : there are no more
     """
 
     placed: list[Placed]
-    stranded: int
+    without_place: int
     complete: bool
 
 
 def listing(placing: Placing, method: str, most: int, outcome: Outcome) -> Listing:
     """Return the sequences of a method, at most so many.
 
-    most : sequences, and five times as many placements
-    outcome : the arrangement of a method that has but one
+    most : limit of sequences; five times as many placements
+    outcome : the arrangement, for a method that has only one
     """
     most = min(most, max(1, MOST_SEQUENCES // placing.parties))
     if method == "permutation":
-        found: Iterator[Placed | Stranded] = permutation.sequences(placing, 5 * most)
+        found: Iterator[Placed | NoPlace] = permutation.sequences(placing, 5 * most)
     elif method == "combination":
         found = _filled(placing, 5 * most)
     else:
@@ -350,26 +349,26 @@ def listing(placing: Placing, method: str, most: int, outcome: Outcome) -> Listi
         evenness = placing.evenness_of(outcome.team_of)
         return Listing([Placed(outcome.order, outcome.team_of, evenness)], 0, True)
     placed: list[Placed] = []
-    stranded = 0
+    without_place = 0
     for one in itertools.chain(found, [None]):
         if one is None:
-            return Listing(placed, stranded, True)
-        if len(placed) + stranded >= most:
+            return Listing(placed, without_place, True)
+        if len(placed) + without_place >= most:
             break
         if isinstance(one, Placed):
             placed.append(one)
         elif one.sequences == 0:
             break
         else:
-            stranded += one.sequences
-    return Listing(placed, min(stranded, most - len(placed)), False)
+            without_place += one.sequences
+    return Listing(placed, min(without_place, most - len(placed)), False)
 
 
-def _filled(placing: Placing, most: int) -> Iterator[Placed | Stranded]:
-    """Yield fillings as sequences; Stranded(0) where it ended early."""
+def _filled(placing: Placing, most: int) -> Iterator[Placed | NoPlace]:
+    """Yield fillings as sequences; NoPlace(0) where the list ends early."""
     fillings = combination.Fillings(placing, most)
     for team_of in fillings:
         order = combination.sequence_of(placing, team_of)
         yield Placed(order, team_of, placing.evenness_of(team_of))
     if not fillings.complete:
-        yield Stranded(0)
+        yield NoPlace(0)

@@ -1,14 +1,13 @@
-"""The most even teams there are, by branch and bound, and how far from them others can be.
+"""The most even teams, by branch and bound, and a proven bound for all others.
 
-Source: [MR]_ and READINGS D1, D4, D8 for what is made small; the method is our own. Parties are
-placed one by one, the largest first, and partial compositions are rows of arrays, some thousands at
-a time. For the least member-count difference the sizes of teams lie in a window, and what is left
-must fill it. A lower bound of the distance follows from the least and the greatest mean every team
-can still reach, if each were filled up with the best suited players out of all that are left.
+Source: [MR]_ and READINGS D1, D4, D8 for what is minimised; the method is our own. The search
+places parties one by one, the largest first. Partial compositions are rows of arrays, some
+thousands at a time. For the least member-count difference the sizes of teams lie in a window, and
+the remaining parties must fill it. A lower bound of the distance follows from the least and the
+greatest mean that every team can still reach, if it is filled up with the best suited of all
+remaining players.
 
-Teams without members are alike: of those that are still empty the first one is used.
-
-Partial compositions as rows of arrays, and what their completions cannot go below.
+Teams without members are alike, so only the first of the empty teams is used.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ class Window(NamedTuple):
     high: int
 
 
-class Rows(NamedTuple):
-    """Partial compositions of the first parties: R rows.
+class Compositions(NamedTuple):
+    """R partial compositions, in which the same first parties are placed.
 
     players, total : shape (R, T), players and attributes of every team
     team : shape (R, parties placed), int16
@@ -41,15 +40,15 @@ class Rows(NamedTuple):
     total: Floats
     team: Ints
 
-    def take(self, rows: Ints | slice) -> Rows:
+    def take(self, rows: Ints | slice) -> Compositions:
         """Return some of the rows."""
-        return Rows(self.players[rows], self.total[rows], self.team[rows])
+        return Compositions(self.players[rows], self.total[rows], self.team[rows])
 
 
-class Left(NamedTuple):
-    """What the parties that are still to be placed can add to a team, by number of players.
+class Remaining(NamedTuple):
+    """What the remaining parties can add to a team at least and at most, by number of players.
 
-    players : of all of them; least, greatest : shape (players + 1,)
+    players : of all remaining parties; least, greatest : shape (players + 1,)
     """
 
     players: int
@@ -57,51 +56,51 @@ class Left(NamedTuple):
     greatest: Floats
 
 
-def left_of(mean: Floats, sizes: Ints) -> Left:
-    """Return what parties can add to a team, if they could be torn.
+def remaining_of(mean: Floats, sizes: Ints) -> Remaining:
+    """Return what parties could add to a team if parties could be divided.
 
     mean : of every party; sizes : its players
     """
     values = np.sort(np.repeat(mean, sizes))
     zero = np.zeros(1)
-    return Left(
+    return Remaining(
         len(values),
         np.concatenate([zero, np.cumsum(values)]),
         np.concatenate([zero, np.cumsum(values[::-1])]),
     )
 
 
-def lower_bound(rows: Rows, window: Window, left: Left, middle: float) -> Floats:
-    """Return a distance that no completion of a row goes below, shape (R,).
+def lower_bound(rows: Compositions, window: Window, remaining: Remaining, middle: float) -> Floats:
+    """Return a lower bound of the distance of every completion of a row, shape (R,).
 
     window : sizes that teams will have
     middle : mean of all players
     """
     low, high = window
     if low == 0:
-        # An empty team has no mean: nothing can be said.
+        # An empty team has no mean, so there is no bound.
         return np.zeros(len(rows.players))
     least = np.full(rows.players.shape, np.inf)
     greatest = -least
     for size in range(low, high + 1):
         more = size - rows.players
-        may = (more >= 0) & (more <= left.players)
+        may = (more >= 0) & (more <= remaining.players)
         more = np.where(may, more, 0)
-        down = (rows.total + left.least[more]) / size
-        up = (rows.total + left.greatest[more]) / size
+        down = (rows.total + remaining.least[more]) / size
+        up = (rows.total + remaining.greatest[more]) / size
         least = np.minimum(least, np.where(may, down, np.inf))
         greatest = np.maximum(greatest, np.where(may, up, -np.inf))
-    # The two means furthest apart are at least so far.
+    # The largest difference of two means is at least this.
     bound = np.maximum(least.max(axis=1) - greatest.min(axis=1), 0.0)
     if low == high:
-        # Means of equal teams have a known middle, so what is above weighs what is below.
+        # The mean of the means of equal teams is known, so deviations above and below are equal.
         above = np.maximum(least - middle, 0.0).sum(axis=1)
         below = np.maximum(middle - greatest, 0.0).sum(axis=1)
         bound = np.maximum(bound, 2 * np.maximum(above, below))
     return np.asarray(bound)
 
 
-def distances(rows: Rows) -> Floats:
+def distances(rows: Compositions) -> Floats:
     """Return the distance of every row; sorted means, so that equal teams give equal bits."""
     there = rows.players > 0
     means = np.where(there, rows.total / np.maximum(rows.players, 1), np.nan)
@@ -110,13 +109,13 @@ def distances(rows: Rows) -> Floats:
     return np.asarray(np.nansum(np.abs(means - centre[:, None]), axis=1))
 
 
-#: Partial compositions looked at together, and memory for all that wait, in bytes.
+#: Partial compositions expanded together, and memory for all that wait, in bytes.
 _CHUNK, _MEMORY = 4096, 1 << 27
-#: Parties times players, up to which tables of what can still be added are made.
+#: Parties times players, up to which the tables of `Remaining` are computed.
 _MOST_LEFT = 4_000_000
 #: Compositions, equal to the best within tolerance, that are kept.
 MOST_TIES = 4000
-#: Of a distance: what rounding in a sum of floats may do to it, relative to the largest mean.
+#: Rounding error of a distance, relative to the largest mean.
 _ROUNDING = 1e-12
 _NONE = Evenness(-1, 0.0)
 
@@ -127,10 +126,10 @@ class Solution:
 
     evenness : of the best, None where none was found
     ties : those that are as even within tolerance, the best first; of empty teams the first is used
-    all_ties : there are no others
+    all_ties : `ties` has all of them
     bound : no composition is more even
-    proved : the bound is reached
-    looked_at : partial compositions
+    proved : the best composition reaches the bound
+    looked_at : number of partial compositions expanded
     """
 
     evenness: Evenness | None
@@ -142,13 +141,13 @@ class Solution:
 
 
 def windows(placing: Placing, difference: int) -> Iterator[Window]:
-    """Yield what sizes the teams may have if the member counts differ by so many."""
+    """Yield the windows of team sizes for a difference of member counts."""
     players, teams = placing.players, placing.teams
     for low in range(max(placing.minimum, 0), players // teams + 1):
         high = low + difference
         if high > placing.capacity:
             return
-        # Somebody has the smallest size, somebody the largest.
+        # At least one team has the smallest size, and one the largest.
         if high * (teams - 1) + low >= players >= low * (teams - 1) + high:
             yield Window(low, high)
 
@@ -163,9 +162,9 @@ def optimum(
 ) -> Solution:
     """Return the most even compositions of those that are less even than `above`.
 
-    most : partial compositions to look at
-    start : a composition, the team of every party, to be improved on
-    in_time : asked before every chunk; False ends the search
+    most : limit of partial compositions to expand
+    start : a first composition, the team of every party
+    in_time : called before every chunk; False ends the search
     """
     search = _Search(placing, most, above, in_time)
     if start is not None:
@@ -186,7 +185,7 @@ def optimum(
 
 
 class _Search:
-    """A search that goes on from window to window."""
+    """The state of a search through the windows of team sizes."""
 
     def __init__(
         self, placing: Placing, most: int, above: Evenness, in_time: Callable[[], bool]
@@ -195,8 +194,8 @@ class _Search:
         self.most = most
         self.above = above
         self.in_time = in_time
-        # At every depth wait the children of a chunk, less itself. Where not even a chunk of one
-        # fits, nothing is looked at: no bound would come of it.
+        # At every depth the children of a chunk wait, minus the chunk itself. Where not even a
+        # chunk of one fits into memory, the search does not start, as it would prove no bound.
         parties, teams = placing.parties, placing.teams
         self.chunk = min(_CHUNK, _MEMORY // (parties * teams * (2 * parties + 16 * teams)))
         self.over = self.chunk < 1 or parties * placing.players > _MOST_LEFT
@@ -208,17 +207,17 @@ class _Search:
         self.value = np.array([placing.number(total) for total in placing.totals])
         everything = sum(placing.totals) + sum(placing.sums)
         self.middle = placing.number(everything) / placing.players
-        # The largest first, then those furthest from the middle: what is hard to place.
+        # The parties hardest to place come first: the largest, then those furthest from the mean.
         far = np.abs(self.value - self.middle * self.sizes)
         self.order = np.lexsort((np.arange(len(far)), -far, -self.sizes))
-        self.start = Rows(
+        self.start = Compositions(
             np.array([placing.counts], dtype=np.int64),
             np.array([[placing.number(total) for total in placing.sums]]),
             np.zeros((1, 0), dtype=np.int16),
         )
         self.rounding = _ROUNDING * self._largest() * teams
         self.slack = placing.tolerance + self.rounding
-        self.left = [] if self.over else self._left()
+        self.remaining = [] if self.over else self._remaining()
 
     def _largest(self) -> float:
         """Return the largest mean of a party or of members of a team."""
@@ -226,14 +225,14 @@ class _Search:
         members = np.abs(total[players > 0] / players[players > 0])
         return float(np.abs(self.value / self.sizes).max(initial=members.max(initial=0.0)))
 
-    def _left(self) -> list[Left]:
+    def _remaining(self) -> list[Remaining]:
         """Return, for every depth, what the parties that follow can add."""
         mean = self.value / self.sizes
         rest = [self.order[depth:] for depth in range(len(mean) + 1)]
-        return [left_of(mean[parties], self.sizes[parties]) for parties in rest]
+        return [remaining_of(mean[parties], self.sizes[parties]) for parties in rest]
 
     def run(self, window: Window) -> None:
-        """Look at all compositions with the sizes of a window."""
+        """Search all compositions with the sizes of a window."""
         if max(self.placing.counts) > window.high:
             return
         stack = [self.start]
@@ -254,12 +253,12 @@ class _Search:
                 continue
             stack.append(self._worth(self._children(rows, window, depth), window))
 
-    def _children(self, rows: Rows, window: Window, depth: int) -> Rows:
+    def _children(self, rows: Compositions, window: Window, depth: int) -> Compositions:
         """Return the rows with one more party, in every team that may have it."""
         party = self.order[depth]
         size = self.sizes[party]
         empty = rows.players == 0
-        # Of empty teams the first.
+        # Only the first of the empty teams.
         first = empty & (np.cumsum(empty, axis=1) == 1)
         may = (rows.players + size <= window.high) & (~empty | first)
         row, team = np.nonzero(may)
@@ -269,33 +268,33 @@ class _Search:
         total[at, team] += self.value[party]
         # There are at most 1,000 teams.
         placed = np.concatenate([rows.team[row], team[:, None].astype(np.int16)], axis=1)
-        return Rows(players, total, placed)
+        return Compositions(players, total, placed)
 
-    def _worth(self, rows: Rows, window: Window) -> Rows:
-        """Return the rows that may lead to something as even as the best, the best suited first."""
-        left = self.left[rows.team.shape[1]]
+    def _worth(self, rows: Compositions, window: Window) -> Compositions:
+        """Return the rows that may lead to a composition as even as the best."""
+        remaining = self.remaining[rows.team.shape[1]]
         low, high = window
         missing = np.maximum(low - rows.players, 0)
         room = high - rows.players
-        good = (missing.sum(axis=1) <= left.players) & (room.sum(axis=1) >= left.players)
+        good = (missing.sum(axis=1) <= remaining.players) & (room.sum(axis=1) >= remaining.players)
         rows, missing = rows.take(np.flatnonzero(good)), missing[good]
         if not len(rows.players):
             return rows
-        bound = lower_bound(rows, window, left, self.middle)
+        bound = lower_bound(rows, window, remaining, self.middle)
         if self.best is not None and self.best.difference == high - low:
             rows = rows.take(np.flatnonzero(bound <= self._limit()))
         return rows
 
     def _limit(self) -> float:
-        """Return the bound up to which a row may lead to something that is wanted."""
+        """Return the largest bound of a row that is still worth expanding."""
         if self.best is None:
             return np.inf
         if self.all_ties:
             return self.best.distance + self.slack
-        # There are more ties than are kept, so no more are looked for: only what is better.
+        # There are more ties than are kept, so only better compositions count from now on.
         return self.best.distance - self.placing.tolerance + self.rounding
 
-    def _leaves(self, rows: Rows, window: Window) -> None:
+    def _leaves(self, rows: Compositions, window: Window) -> None:
         """Keep complete compositions that are as even as the best."""
         low, high = window
         good = (rows.players.min(axis=1) == low) & (rows.players.max(axis=1) == high)
@@ -303,10 +302,10 @@ class _Search:
         if not len(rows.players):
             return
         far = distances(rows)
-        # What is too close to the excluded distance for floats is left to exact sums.
+        # Distances too close to the excluded one for floats are decided by exact sums in `offer`.
         excluded = self._beyond(high - low) + self.placing.tolerance
         limit = float(np.min(far, where=far > excluded + self.rounding, initial=np.inf))
-        # Of a best one with another difference the distance does not matter: that counts first.
+        # The distance of the best matters only where its difference is the same.
         if self.best is not None and self.best.difference == high - low:
             limit = min(limit, self.best.distance)
         at = np.flatnonzero((far <= limit + self.slack) & (far > excluded - self.rounding))
@@ -320,7 +319,7 @@ class _Search:
         return self.above.distance if difference == self.above.difference else -np.inf
 
     def offer(self, compositions: Sequence[tuple[int, ...]]) -> None:
-        """Take compositions among the best, if they are."""
+        """Keep compositions that are among the best."""
         placing = self.placing
         tolerance = placing.tolerance
         for one in compositions:
@@ -346,7 +345,7 @@ class _Search:
         )
 
     def solution(self, bound: Evenness, *, proved: bool) -> Solution:
-        """Return what was found; of compositions that came twice one."""
+        """Return what was found, each composition once."""
         ties = dict.fromkeys(team_of for _, team_of in sorted(self.ties))
         return Solution(
             evenness=self.best,

@@ -1,17 +1,14 @@
-"""Permutation: parties in every order, each to the team where it does the least harm.
+"""Permutation: parties in every order, each to the team where teams stay most even.
 
-Source: [MR]_ "Permutation"; READINGS D2, D4, D9. Sequences come from swapping: at place k every
-later party is swapped there, from the party already there to the last.
+Source: [MR]_ "Permutation"; READINGS D2, D4, D8, D9. Sequences come from swapping: place k is
+swapped with every later place in turn, from k itself to the last.
 
-The search merges equal states. Which team a party goes to depends on nothing but the composition
-it finds, so what may follow does not depend on the order of what came before. The sequences are
-gone through backwards, and a composition that was met before is not gone into again: whatever it
-leads to was found already, by a sequence that comes later in the document's order, and the last of
-the best is wanted. Where compositions worth reaching are known, others are not gone into either.
-
-Teams that are filled party by party, each going where it does the least harm.
-
-Source: [MR]_ "Permutation"; READINGS D2, D8.
+The search merges equal states. Which team a party goes to depends only on the composition it finds,
+so the continuations do not depend on the order of the parties before. The search takes the
+sequences backwards and skips a composition that it has already met: whatever the composition leads
+to has already been found, by a sequence that comes later in the document's order, and the last of
+the best sequences is wanted. Where the compositions worth reaching are known, the search skips all
+others as well.
 """
 
 from __future__ import annotations
@@ -26,27 +23,27 @@ from equipoise.teams.parties.placing import Evenness, Placing, distance
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A sequence, the team of every party (by its number, not its place), and how even that is."""
+    """A sequence, the team of every party (by its number), and how even the teams are."""
 
     order: tuple[int, ...]
     team_of: tuple[int, ...]
     evenness: Evenness
 
 
-class Board:
-    """Teams that are being filled, one party after the other."""
+class PartialComposition:
+    """Teams that parties are added to, one after the other."""
 
     def __init__(self, placing: Placing) -> None:
         self.placing = placing
         self.counts = list(placing.counts)
         self.sums = list(placing.sums)
-        # Of empty teams the mean does not count.
+        # The mean of an empty team does not count.
         self.means = [
             placing.mean(count, total) if count else 0.0
             for count, total in zip(self.counts, self.sums, strict=True)
         ]
         self.team_of = [-1] * placing.parties
-        # Parties of every team, as masks; a team that has members already is marked by a bit more.
+        # Parties of every team, as bit masks; one more bit marks a team that already has members.
         self.inside = [
             1 << (placing.parties + team) if count else 0
             for team, count in enumerate(placing.counts)
@@ -72,10 +69,10 @@ class Board:
         return best
 
     def _least_difference(self, size: int) -> list[int]:
-        """Return the teams with room where the member counts differ least; of empty teams one."""
+        """Return the teams with room where the member counts differ least; only one empty team."""
         counts = self.counts
         most, least = max(counts), min(counts)
-        # Where the smallest team is alone, the next smallest counts once it is filled.
+        # If only one team is smallest, the second smallest size counts once that team is filled.
         second = least
         if counts.count(least) == 1:
             second = min((count for count in counts if count != least), default=most + size)
@@ -133,44 +130,44 @@ class Board:
         return Evenness(max(counts) - min(counts), distance(means))
 
     def outcome(self) -> Placed:
-        """Return the sequence that was placed, and what came of it."""
+        """Return the sequence that was placed and the teams it led to."""
         return Placed(tuple(self.order), tuple(self.team_of), self.evenness())
 
 
 @dataclass(frozen=True, slots=True)
-class Stranded:
-    """Sequences that begin alike and leave a party without room: how many; 0: it ended early."""
+class NoPlace:
+    """Number of sequences that begin alike and leave a party without a place; 0: limit reached."""
 
     sequences: int
 
 
-def sequences(placing: Placing, most_chosen: int) -> Iterator[Placed | Stranded]:
+def sequences(placing: Placing, most_chosen: int) -> Iterator[Placed | NoPlace]:
     """Yield the outcome of every sequence, in the document's order.
 
     Sequences with the same beginning are placed together. One that leaves a team below its minimum
-    is stranded too.
+    counts as `NoPlace` too.
 
-    most_chosen : placements until it ends
+    most_chosen : limit of placements
     """
-    board = Board(placing)
-    board.most_chosen = most_chosen
-    for left in _walk(board, backwards=False, enter=lambda party, team: True):
+    partial = PartialComposition(placing)
+    partial.most_chosen = most_chosen
+    for left in _all_sequences(partial, backwards=False, enter=lambda party, team: True):
         if left >= 0:
-            yield Stranded(math.factorial(left))
-        elif placing.allowed(board.counts):
-            yield board.outcome()
+            yield NoPlace(math.factorial(left))
+        elif placing.allowed(partial.counts):
+            yield partial.outcome()
         else:
-            yield Stranded(1)
-    if board.chosen >= most_chosen:
-        yield Stranded(0)
+            yield NoPlace(1)
+    if partial.chosen >= most_chosen:
+        yield NoPlace(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A composition worth reaching.
 
-    evenness : of it; mates : for every party a mask of those of its team, itself included; bits
-        from K on are teams that have members already
+    mates : for every party the bit mask of its team's parties, itself included; bits from K on
+        stand for teams that already have members
     """
 
     evenness: Evenness
@@ -179,11 +176,11 @@ class Target:
 
 @dataclass(slots=True)
 class Found:
-    """What a search found.
+    """Result of a search.
 
     placed : the last of the best sequences, None where no sequence places everyone as allowed
-    complete : all sequences were looked at or cannot be better
-    chosen : placements that were tried; finished : sequences that were gone to their end
+    complete : all other sequences are proved not to be better
+    chosen : placements tried; finished : sequences completed
     """
 
     placed: Placed | None
@@ -201,31 +198,31 @@ def search(
 ) -> Found:
     """Return the last of the best sequences in the document's order.
 
-    most_chosen : placements to try
-    targets : only these compositions are looked for; None: all
-    least : no composition is more even
+    most_chosen : limit of placements
+    targets : the compositions to search for; None: all
+    least : a bound: no composition is more even
     """
-    hunt = _Hunt(placing, targets, least)
-    board = hunt.board
-    board.most_chosen = most_chosen
+    backward = _BackwardSearch(placing, targets, least)
+    partial = backward.partial
+    partial.most_chosen = most_chosen
     finished = 0
-    for left in _walk(board, backwards=True, enter=hunt.enter):
+    for left in _all_sequences(partial, backwards=True, enter=backward.enter):
         finished += left < 0
-        if left < 0 and placing.allowed(board.counts):
-            hunt.record(board.outcome())
-            if hunt.over:
+        if left < 0 and placing.allowed(partial.counts):
+            backward.record(partial.outcome())
+            if backward.over:
                 break
-    complete = hunt.over or board.chosen < most_chosen
-    return Found(hunt.last_of_best(), complete, board.chosen, finished)
+    complete = backward.over or partial.chosen < most_chosen
+    return Found(backward.last_of_best(), complete, partial.chosen, finished)
 
 
-class _Hunt:
-    """What was found on the way back through the sequences, and where not to look again."""
+class _BackwardSearch:
+    """The best outcomes of a search backwards, and the compositions already met."""
 
     def __init__(
         self, placing: Placing, targets: Sequence[Target] | None, least: Evenness | None
     ) -> None:
-        self.board = Board(placing)
+        self.partial = PartialComposition(placing)
         self.tolerance = placing.tolerance
         self.targets = targets
         self.least = least
@@ -234,8 +231,8 @@ class _Hunt:
         self._seen: set[tuple[int, ...]] = set()
 
     def enter(self, party: int, team: int) -> bool:
-        """Return whether to go on with a party in a team."""
-        inside = self.board.inside
+        """Return whether to continue with a party in a team."""
+        inside = self.partial.inside
         content = inside[team] | 1 << party
         key = (*inside[:team], content, *inside[team + 1 :])
         if key in self._seen:
@@ -246,7 +243,7 @@ class _Hunt:
         placed = content
         for mask in inside:
             placed |= mask
-        # The party's mates who are placed are those in this team, and nobody else.
+        # The placed mates of the party must be exactly the parties of this team.
         return any(target.mates[party] & placed == content for target in self.targets)
 
     def record(self, placed: Placed) -> None:
@@ -262,7 +259,7 @@ class _Hunt:
             self.over = placed.evenness <= self.least
 
     def last_of_best(self) -> Placed | None:
-        """Return the first record, from behind, that is as even as the best within tolerance."""
+        """Return the first record that is as even as the best, within tolerance."""
         if not self.records:
             return None
         best = self.records[-1].evenness
@@ -274,40 +271,43 @@ class _Hunt:
         )
 
 
-def _walk(board: Board, *, backwards: bool, enter: Callable[[int, int], bool]) -> Iterator[int]:
-    """Go through all sequences; yield -1 at the end of each.
+def _all_sequences(
+    partial: PartialComposition, *, backwards: bool, enter: Callable[[int, int], bool]
+) -> Iterator[int]:
+    """Place all sequences in turn; yield -1 at the end of each.
 
-    Where a party has no room, yield the number of parties that were left: nothing follows. It ends
-    after the placements that the board allows.
-    enter : asked for a party and its team; False passes over every sequence that begins so
+    Where a party has no place, yield the number of parties after it and skip all sequences that
+    begin alike. The walk ends after `partial.most_chosen` placements.
+
+    enter : called with a party and its team; False skips every sequence that begins alike
     """
-    order = board.order
+    order = partial.order
     count = len(order)
     step = -1 if backwards else 1
     at = [0] * count
     depth = 0
     at[0] = count - 1 if backwards else 0
-    while board.chosen < board.most_chosen:
+    while partial.chosen < partial.most_chosen:
         here = at[depth]
         if not depth <= here < count:
             if depth == 0:
                 return
             depth -= 1
-            board.take(order[depth])
+            partial.take(order[depth])
             here = at[depth]
         else:
             order[depth], order[here] = order[here], order[depth]
             party = order[depth]
-            team = board.choose(party)
+            team = partial.choose(party)
             if team < 0:
                 yield count - depth - 1
             elif enter(party, team):
-                board.put(party, team)
+                partial.put(party, team)
                 if depth + 1 < count:
                     depth += 1
                     at[depth] = count - 1 if backwards else depth
                     continue
                 yield -1
-                board.take(party)
+                partial.take(party)
         order[depth], order[here] = order[here], order[depth]
         at[depth] += step

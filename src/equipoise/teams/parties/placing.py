@@ -1,12 +1,11 @@
 """Parties and teams as numbers, and how even teams are.
 
-Source: [MR]_, READINGS D1, D2, D8. Attributes are kept as whole numbers over a common power of two,
-so that sums are exact: a composition has the same distance in whatever order it came about, and
-equal compositions can be merged.
+Source: [MR]_, READINGS D1, D2, D5, D7, D8. Attributes are kept as whole numbers over a common power
+of two, so sums are exact: a composition has the same distance whatever order led to it, and equal
+compositions can be merged.
 
-A request as numbers: what every player counts, and the numbers of teams to try.
-
-Source: READINGS D5, D7, D8.
+`Matched` is a request with the value of every player. `Placing` is the same for one number of
+teams.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from equipoise.data.rebalancing import (
     Rule,
 )
 
-#: Distances this close are equal (READINGS D1), for attributes up to a million. A mean of larger
-#: ones has fewer digits, so there it grows with them.
+#: Distances this close are equal (READINGS D1), for attributes up to a million. For larger
+#: attributes the tolerance grows with them, as their means have fewer digits.
 TOLERANCE, MILLION = 1e-9, 1e6
 
 
 class Evenness(NamedTuple):
-    """What is made small: first the difference of member counts, then the distance."""
+    """What is minimised: first the difference of member counts, then the distance."""
 
     difference: int
     distance: float
@@ -39,14 +38,14 @@ class Evenness(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placing:
-    """K parties and T teams, some of which may have members already.
+    """K parties and T teams, some of which may already have members.
 
     sizes : players of every party, in the order of arrival
     totals : sum of their attributes, times 2^shift
-    counts, sums : the same of the members that every team has already
-    capacity, minimum : players of a team
+    counts, sums : the same for the members that every team already has
+    capacity, minimum : most and fewest players of a team
     shift : see totals
-    tolerance : of distances
+    tolerance : distances this close are equal
     by_size : no attribute counts; a party's total for the greedy method is its size
     """
 
@@ -76,7 +75,7 @@ class Placing:
         return sum(self.sizes) + sum(self.counts)
 
     def mean(self, count: int, total: int) -> float:
-        """Return the mean attribute of a team, rounded once; the team has somebody."""
+        """Return the mean attribute of a team, rounded once; the team has a player."""
         return total / (count << self.shift)
 
     def number(self, total: int) -> float:
@@ -84,7 +83,7 @@ class Placing:
         return total / (1 << self.shift)
 
     def weight(self, party: int) -> int:
-        """Return what the greedy method goes by."""
+        """Return the total of a party by which the greedy method orders."""
         return self.sizes[party] if self.by_size else self.totals[party]
 
     def evenness(self, counts: Sequence[int], sums: Sequence[int]) -> Evenness:
@@ -95,7 +94,7 @@ class Placing:
         return Evenness(max(counts) - min(counts), distance(means))
 
     def evenness_of(self, team_of: Sequence[int]) -> Evenness:
-        """Return how even teams are that the parties are placed in."""
+        """Return how even teams are once the parties are placed."""
         counts, sums = list(self.counts), list(self.sums)
         for party, team in enumerate(team_of):
             counts[team] += self.sizes[party]
@@ -103,7 +102,7 @@ class Placing:
         return self.evenness(counts, sums)
 
     def named(self, team_of: Sequence[int]) -> tuple[int, ...]:
-        """Return the same composition, in which teams without members are taken in their order."""
+        """Return the same composition, with empty teams renumbered by first use."""
         free = [team for team, count in enumerate(self.counts) if count == 0]
         name: dict[int, int] = {}
         for team in team_of:
@@ -138,14 +137,14 @@ def whole(values: Sequence[Sequence[float]]) -> tuple[list[int], int]:
 
 
 def tolerance_of(values: Iterable[float]) -> float:
-    """Return how close distances are equal."""
+    """Return the tolerance within which distances are equal."""
     return TOLERANCE * max(1.0, max((abs(value) for value in values), default=0.0) / MILLION)
 
 
 class Matched:
-    """A request with every player's value: the attributes by which teams are made alike.
+    """A request with every player's value: what the teams are compared by.
 
-    One attribute counts as it is; several are each divided by their `max` and added.
+    A single attribute counts as it is; several are each divided by their `max` and added.
     """
 
     def __init__(self, request: RebalanceRequest) -> None:
@@ -174,7 +173,7 @@ class Matched:
         return float(self.request.default_attributes[name] if value is None else value)
 
     def value(self, player: MatchedPlayer) -> float:
-        """Return what a player counts."""
+        """Return the value of a player."""
         if len(self.rules) == 1:
             return self.attribute(player, self.rules[0].attribute)
         return math.fsum(
@@ -214,7 +213,7 @@ class Matched:
         return tuple(tuple(team) for team in found)
 
     def distance_of(self, rule: Rule, team_of: tuple[int, ...], count: int) -> float:
-        """Return the distance of one attribute as it came."""
+        """Return the distance of the teams in one attribute, not divided by its `max`."""
         teams: list[list[float]] = [[] for _ in range(count)]
         placed = [*zip(self.parties, team_of, strict=True)]
         placed += [
@@ -231,7 +230,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Players who have no value of an attribute, and what they count instead."""
+    """Number of players without a value of an attribute, and the default they get."""
 
     attribute: str
     players: int
@@ -239,7 +238,7 @@ class Missing:
 
 
 def missing_of(request: RebalanceRequest) -> list[Missing]:
-    """Return attributes that some players lack."""
+    """Return the attributes that some players lack."""
     found = []
     for rule in request.ruleset.rules:
         count = sum(

@@ -1,13 +1,11 @@
-"""Matched parties into even teams, by the method of the ruleset.
+"""Rebalance: matched parties into even teams, by the method of the ruleset.
 
-Source: [MR]_, the document on rebalancing in matchmaking; READINGS D for what it leaves open.
+Source: [MR]_, the document on rebalancing in matchmaking; READINGS D for what it leaves open, D5 to
+D8 for the choice of the method.
 Departures: sequences that lead to the same state are merged (D9), so permutation and combination
 find the document's answer without listing every sequence; `optimal` is a method of our own. A
-session may stay below player_min_number where too few parties came to fill it: it runs already.
-
-Which method a ruleset asks for, why, and what else there is to know, in sentences.
-
-Source: [MR]_; READINGS D5 to D8.
+session may stay below player_min_number where too few parties arrive to fill it, as it is already
+running.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from equipoise.data.rebalancing import (
     Step,
 )
 from equipoise.errors import ConvergenceError, InvalidDataError, Problem, require
-from equipoise.teams.parties.methods import Effort, Listing, Outcome, Table, listing
+from equipoise.teams.parties.methods import Effort, Listing, Methods, Outcome, listing
 from equipoise.teams.parties.permutation import Placed
 from equipoise.teams.parties.placing import Matched, missing_of
 from equipoise.wording import counted
@@ -39,7 +37,7 @@ COMBINED = 12
 
 
 def chosen_method(request: RebalanceRequest) -> tuple[Method, str]:
-    """Return the method that a request asks for, and why."""
+    """Return the method for a request, and the reason."""
     rules = request.ruleset
     if not rules.rebalance_enable:
         return "vertical", (
@@ -48,42 +46,44 @@ def chosen_method(request: RebalanceRequest) -> tuple[Method, str]:
         )
     if request.backfill:
         members = sum(len(party.players) for team in request.session for party in team)
-        return "permutation", f"a session of {_players(members)} is filled"
+        return "permutation", f"a session of {counted(members, 'player')} is filled"
     if not rules.strict:
         name = "min_number" if rules.min_number != rules.max_number else "player_min_number"
         low, high = getattr(rules, name), getattr(rules, name.replace("min", "max"))
         return "permutation", (
             f"the ruleset is loose: {name} is {low}, {name.replace('min', 'max')} is {high}"
         )
-    strict = f"the ruleset is strict, {rules.max_number} x {_players(rules.player_max_number)}"
+    strict = (
+        f"the ruleset is strict, {rules.max_number} x {counted(rules.player_max_number, 'player')}"
+    )
     if rules.places <= COMBINED:
         return "combination", f"{strict}: {rules.places} in all, not more than {COMBINED}"
     return "greedy", f"{strict}: {rules.places} in all, more than {COMBINED}"
 
 
 def why_not(method: Method, outcome: Outcome, matched: Matched) -> str:
-    """Return why a method came to nothing, as a half sentence."""
-    if outcome.stranded is not None:
-        return f"{method} leaves no place for {matched.name(outcome.stranded)}"
+    """Return why a method found no teams, as a clause."""
+    if outcome.without_place is not None:
+        return f"{method} finds no place for {matched.name(outcome.without_place)}"
     if outcome.impossible:
-        return f"{method} finds a place for everyone in no sequence"
+        return f"{method} finds no sequence that places everyone"
     if method == "greedy":
         return "greedy leaves a team below player_min_number"
     return f"{method} has too many sequences for so many parties and teams"
 
 
 def notes_of(matched: Matched, outcome: Outcome, teams: int, below: bool) -> Iterator[str]:
-    """Yield what there is to know about teams that were made.
+    """Yield notes on the teams.
 
-    below : player_min_number was given up, as a session may have too few players
+    below : player_min_number was not enforced, as a session may have too few players
     """
     rules = matched.request.ruleset
     yield from matched.request.notes
     yield from _attribute_notes(matched.request)
     if teams < rules.max_number and not below:
         yield (
-            f"{teams} of at most {counted(rules.max_number, 'team')}: of more, not all would have "
-            f"{_range(rules.player_min_number, rules.player_max_number)} players"
+            f"{teams} of at most {counted(rules.max_number, 'team')}: with more teams, "
+            f"not all would have {_range(rules.player_min_number, rules.player_max_number)} players"
         )
     assert outcome.team_of is not None
     if below:
@@ -92,15 +92,15 @@ def notes_of(matched: Matched, outcome: Outcome, teams: int, below: bool) -> Ite
         far = matched.distance_of(rule, outcome.team_of, teams)
         if rule.reference is not None and far > rule.reference + matched.tolerance:
             yield (
-                f"the teams' {rule.attribute} is {far:.2f} apart, beyond the reference of "
-                f"{rule.reference:g}"
+                f"the distance of the teams in {rule.attribute} is {far:.2f}, more than the "
+                f"reference of {rule.reference:g}"
             )
     if outcome.truncated:
-        yield "not all sequences were looked at: there may be more even teams"
+        yield "not all sequences were compared: more even teams may exist"
 
 
 def _attribute_notes(request: RebalanceRequest) -> Iterator[str]:
-    """Yield what counts, and what stands in or is left aside."""
+    """Yield notes on the attributes that count, on default values, and on unused attributes."""
     rules = request.ruleset.rules
     if not rules:
         yield "no matching rule: only the number of members counts, and the distance is 0"
@@ -109,11 +109,11 @@ def _attribute_notes(request: RebalanceRequest) -> Iterator[str]:
             rule.attribute if rule.max is None else f"{rule.attribute} / {rule.max:g}"
             for rule in rules
         )
-        yield f"the distance is of the sum of {parts}"
+        yield f"the distance is computed from the sum of {parts}"
     for one in missing_of(request):
         yield (
-            f"{_players(one.players)} without {one.attribute} count {one.default:g}, "
-            "of default_attributes"
+            f"{counted(one.players, 'player')} without {one.attribute}: the default of "
+            f"{one.default:g} from default_attributes counts"
         )
     if unused := _unused(request):
         yield f"attributes without a matching rule do not count: {', '.join(unused)}"
@@ -134,19 +134,19 @@ def _below_minimum(matched: Matched, team_of: tuple[int, ...], teams: int) -> It
 
 
 def listing_notes(listing: Listing, most: int) -> Iterator[str]:
-    """Yield what there is to know about a list of sequences."""
-    if listing.stranded:
+    """Yield notes on a list of sequences."""
+    if listing.without_place:
         yield (
-            f"{counted(listing.stranded, 'sequence leaves', 'sequences leave')} somebody without "
-            "a place, or a team below its minimum, and "
-            f"{'is' if listing.stranded == 1 else 'are'} not listed"
+            f"{counted(listing.without_place, 'sequence leaves', 'sequences leave')} a party "
+            "without a place, or a team below its minimum, and "
+            f"{'is' if listing.without_place == 1 else 'are'} not listed"
         )
     if not listing.complete:
         yield f"the list ends after {most:,} sequences: there are more"
 
 
 def sizes_in_words(matched: Matched) -> str:
-    """Return the sizes of parties and what there is for them."""
+    """Return the sizes of the parties, and the teams of the ruleset, in words."""
     found = sorted(Counter(matched.sizes).items(), reverse=True)
     parties = ", ".join(f"{number} x {size}" for size, number in found)
     rules = matched.request.ruleset
@@ -157,7 +157,7 @@ def sizes_in_words(matched: Matched) -> str:
 
 
 def _unused(request: RebalanceRequest) -> list[str]:
-    """Return names of attributes that no rule names."""
+    """Return the attributes that no rule names, at most 20."""
     known = {rule.attribute for rule in request.ruleset.rules}
     found = {
         str(name)
@@ -172,19 +172,15 @@ def _range(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def _players(number: int) -> str:
-    return f"{number} player{'s'[: number != 1]}"
-
-
-#: Partial compositions that branch and bound looks at: of its own, and for another method.
+#: Partial compositions that branch and bound expands: as the method, and beside another method.
 NODES, NODES_BESIDE = 1_000_000, 100_000
-#: Sequences that are listed, at most (READINGS D9).
+#: Sequences listed, at most (READINGS D9).
 MAX_SEQUENCES = 100_000
-#: Parties up to which the optimum is searched for beside a method that does not need it.
+#: Number of parties up to which methods that do not need the optimum get it as well.
 _COMPARED = 14
-#: Numbers of teams that are tried.
+#: Numbers of teams to try, at most.
 MOST_TEAM_COUNTS = 64
-#: What is used where a method cannot place everyone (READINGS D6).
+#: The methods to use next where a method cannot place everyone (READINGS D6).
 _NEXT: dict[Method, tuple[Method, ...]] = {
     "permutation": ("greedy", "combination"),
     "greedy": ("combination",),
@@ -201,22 +197,22 @@ def rebalance(
     nodes: int | None = None,
     time_limit: float | None = None,
 ) -> Rebalance:
-    """Return parties arranged into teams as the ruleset asks for [MR]_.
+    """Return parties arranged into teams by the ruleset [MR]_.
 
-    Parties stay whole, members of a session stay where they are. Least is, first, the difference
-    of member counts, then the distance of the teams' mean attributes from their mean.
+    Parties stay together, and members of a session stay in their teams. The difference of member
+    counts is minimised first, then the distance of the teams' mean attributes from their mean.
 
     method : "permutation", "combination", "greedy", "optimal" or "vertical"; None: as the ruleset
         says (READINGS D5)
     candidates : whether to list every sequence in the document's order
-    max_sequences : that are listed, from 1 to 1,000,000
-    nodes : partial compositions that branch and bound may look at; None: a million for "optimal",
-        a tenth of it for other methods
-    time_limit : seconds after which a search ends with what it has; None: only its steps count, so
-        that the same request always gets the same answer
+    max_sequences : number of sequences to list, from 1 to 1,000,000
+    nodes : partial compositions that branch and bound may expand; None: a million for "optimal",
+        a tenth of that for other methods
+    time_limit : seconds after which a search ends with what it has; None: only its steps are
+        limited, so the same request always gets the same answer
     Raises : InvalidParameterError   an argument is out of its range
     Raises : InvalidDataError        the parties fit into no teams that the ruleset allows
-    Raises : ConvergenceError        no teams were found, though some may exist
+    Raises : ConvergenceError        no teams were found, though they may exist
     """
     kind = type(request).__name__
     require(isinstance(request, RebalanceRequest), "request", "a RebalanceRequest", kind)
@@ -227,7 +223,7 @@ def rebalance(
     require(time_limit is None or time_limit >= 0, "time_limit", "at least 0 seconds", time_limit)
     chosen, reason = chosen_method(request)
     if method is not None:
-        chosen, reason = method, "asked for"
+        chosen, reason = method, "requested"
     if nodes is None:
         nodes = NODES if chosen == "optimal" else NODES_BESIDE
     effort = Effort(nodes=nodes, in_time=_clock(time_limit))
@@ -244,37 +240,40 @@ def _clock(limit: float | None) -> Callable[[], bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """What was arranged: by which method, into how many teams, and what failed before."""
+class _Arrangement:
+    """The teams found, the method that found them, and why earlier methods failed.
+
+    below : player_min_number was not enforced
+    """
 
     method: Method
     outcome: Outcome
-    table: Table
+    methods: Methods
     failed: tuple[str, ...]
     below: bool
 
 
-def _arranged(matched: Matched, chosen: Method, effort: Effort) -> _Made:
+def _arranged(matched: Matched, chosen: Method, effort: Effort) -> _Arrangement:
     """Return the first arrangement, by method and then by number of teams (READINGS D6, D8)."""
-    tables: dict[tuple[int, int], Table] = {}
+    tried: dict[tuple[int, int], Methods] = {}
     proved = True
     methods = (chosen, *_NEXT.get(chosen, ()))
-    for teams_and_minimum in _frames(matched):
+    for teams_and_minimum in _team_numbers(matched):
         failed: list[str] = []
         for method in methods:
             why = ""
             for teams, minimum in teams_and_minimum:
                 key = (teams, minimum)
-                if key not in tables:
+                if key not in tried:
                     placing = matched.placing(teams, minimum)
-                    tables[key] = Table(placing, effort.shared(len(tables) + 1))
-                outcome: Outcome = getattr(tables[key], method)()
+                    tried[key] = Methods(placing, effort.shared(len(tried) + 1))
+                outcome: Outcome = getattr(tried[key], method)()
                 if outcome.team_of is not None:
                     below = minimum < matched.request.ruleset.player_min_number
-                    return _Made(method, outcome, tables[key], tuple(failed), below)
+                    return _Arrangement(method, outcome, tried[key], tuple(failed), below)
                 why = why or why_not(method, outcome, matched)
                 if method == methods[-1]:
-                    # The last one looks at all arrangements that there are.
+                    # The last method considers all arrangements that exist.
                     proved = proved and outcome.impossible
             failed.append(why)
     if not proved:
@@ -284,10 +283,11 @@ def _arranged(matched: Matched, chosen: Method, effort: Effort) -> _Made:
     raise InvalidDataError([Problem("", None, "parties", ARRANGED, got)], summary)
 
 
-def _frames(matched: Matched) -> Iterator[list[tuple[int, int]]]:
-    """Yield numbers of teams and the least players of each: as the ruleset says, then for sessions.
+def _team_numbers(matched: Matched) -> Iterator[list[tuple[int, int]]]:
+    """Yield lists of (number of teams, least players of each) to try, in this order.
 
-    A session to which too few come is filled without a minimum, in as few teams as may be.
+    The second list is for sessions to which too few players come: they are filled without a
+    minimum, in as few teams as possible.
     """
     minimum = matched.request.ruleset.player_min_number
     counts = list(matched.team_counts())[:MOST_TEAM_COUNTS]
@@ -296,8 +296,8 @@ def _frames(matched: Matched) -> Iterator[list[tuple[int, int]]]:
         yield [(teams, 0) for teams in reversed(counts)]
 
 
-def _answer(matched: Matched, made: _Made, reason: str, most: int) -> Rebalance:
-    outcome, placing = made.outcome, made.table.placing
+def _answer(matched: Matched, made: _Arrangement, reason: str, most: int) -> Rebalance:
+    outcome, placing = made.outcome, made.methods.placing
     assert outcome.team_of is not None
     reason = "; ".join([reason, *made.failed, *([f"{made.method} does"] if made.failed else [])])
     notes = list(notes_of(matched, outcome, placing.teams, made.below))
@@ -310,7 +310,7 @@ def _answer(matched: Matched, made: _Made, reason: str, most: int) -> Rebalance:
         notes += listing_notes(found, most)
         truncated = truncated or not found.complete
         if not found.complete:
-            sequences = len(found.placed) + found.stranded
+            sequences = len(found.placed) + found.without_place
     return Rebalance(
         method=made.method,
         reason=reason,
@@ -333,11 +333,11 @@ def _candidate(matched: Matched, placed: Placed, teams: int) -> Candidate:
     )
 
 
-def _optimum(made: _Made) -> Optimum | None:
-    """Return the best there is, where it is known or soon found."""
+def _optimum(made: _Arrangement) -> Optimum | None:
+    """Return the optimum where it is known or soon found."""
     solution = made.outcome.solution
-    if solution is None and made.table.placing.parties <= _COMPARED:
-        solution = made.table.solution
+    if solution is None and made.methods.placing.parties <= _COMPARED:
+        solution = made.methods.solution
     if solution is None or solution.evenness is None:
         return None
     return Optimum(
@@ -349,8 +349,8 @@ def _optimum(made: _Made) -> Optimum | None:
     )
 
 
-def _steps(matched: Matched, made: _Made) -> tuple[Step, ...]:
-    placing = made.table.placing
+def _steps(matched: Matched, made: _Arrangement) -> tuple[Step, ...]:
+    placing = made.methods.placing
     number = float if placing.by_size else placing.number
     return tuple(
         Step(

@@ -1,18 +1,17 @@
-"""What ratings a player's plan leads to: with the others frozen, or with everything replayed.
+"""Plans, the places that a player's team might have taken, and the ratings they lead to.
 
-A plan has a number for every match considered: 0 is the place that was taken, more is worse.
+A plan has a number for every match considered: 0 is the actual place, higher numbers are worse
+places.
 
-Frozen (READINGS B13): before every match the other players are put back to the state they had
-there in the honest history, and they finish in the order in which they did. Only the player's own
-state goes on. Each match is a history of its own, which the system's `run` rates like any other, so
-nothing is approximated. What a pool shares (statistics of roles) stays as it was, too.
+Others frozen (READINGS B13): before every match the other players get the state that they had there
+in the honest history, and they finish in the same order. Only the player's own state continues.
+Each match is a history of its own, which the system's `run` rates like any other, so nothing is
+approximated. What a pool shares (statistics of roles) also stays as it was.
 
-Replayed: the whole history is rated with the altered ranks, and everyone's ratings respond.
+Others replayed: the complete history is rated with the altered ranks, and all ratings respond.
 
-Some systems can be driven until they find no rating, or none that float64 holds. The ratings of a
-plan are NaN from there on.
-
-The places that a team might have taken in a match: where it came, and worse ones.
+Some systems can be driven until they find no rating, or none that fits into float64. From there on,
+the ratings of the plan are NaN.
 """
 
 from __future__ import annotations
@@ -31,12 +30,13 @@ from equipoise.rating.replay import pieces
 from equipoise.rating.state import Runs, State
 from equipoise.rating.system import Capabilities, RatingSystem
 
-#: Up to so many worse places all are options; of more, so many spread evenly, the last among them.
+#: Up to the first number of worse places, all are options; of more, the second number is chosen,
+#: evenly spread, including the last place.
 _ALL_UP_TO, _SPREAD = 6, 3
 
 
 class Placements(NamedTuple):
-    """Options of one participation, from where it came (0) on to the last place.
+    """Options of one participation, from the actual place (0) to the last place.
 
     row : of the player in the match
     ranks : for each option the ranks of all n participations, dense from 0, each of shape (n,)
@@ -53,7 +53,7 @@ def placements(match: History, row: int, capabilities: Capabilities) -> Placemen
     """Return the options that a player's team has in a history of one match.
 
     The other teams keep their order. A tie is an option where the system rates ties, unless all
-    teams would tie and the match would not be rated (READINGS B7): who throws it still takes part.
+    teams would tie and the match would not be rated (READINGS B7).
     """
     own = match.team == match.team[row]
     _, first = np.unique(match.team[~own], return_index=True)
@@ -74,10 +74,11 @@ def placements(match: History, row: int, capabilities: Capabilities) -> Placemen
 
 
 def worse_spots(others: Ints, rank: int, *, ties: bool) -> Ints:
-    """Return all spots below one's own, better ones first; shape (options,).
+    """Return all spots below the team's own, better ones first; shape (options,).
 
-    A spot is twice a rank: even ones tie with the others of that rank, odd ones lie below them.
-    others : distinct ranks of the other teams in rising order; rank : one's own
+    A spot is twice a rank: an even one ties with the teams of that rank, an odd one is below them.
+
+    others : distinct ranks of the other teams in rising order; rank : the team's own
     """
     below = others[others > rank]
     just_below_ties = [2 * rank + 1] if rank in others else []
@@ -87,22 +88,22 @@ def worse_spots(others: Ints, rank: int, *, ties: bool) -> Ints:
 
 
 def _with_spot(rank: Ints, own: Flags, spot: int) -> Ints:
-    """Return the ranks with one's own team in a spot, dense from 0."""
+    """Return the ranks with the player's own team in a spot, dense from 0."""
     moved = np.where(own, spot, 2 * rank)
     return np.unique(moved, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
 
 Plan: TypeAlias = tuple[int, ...]
 
-#: States of the player that are kept, after the beginnings of plans that were tried.
+#: Number of states of the player that are kept, after beginnings of plans.
 _KEPT = 20_000
 
 
-class Course(Protocol):
-    """What a search asks of a player's matches.
+class PlanRater(Protocol):
+    """Rates the plans of one player.
 
-    options : number of places to choose from in each of them, at least 1
-    before : rating before the first of them
+    options : number of places to choose from in each match, at least 1
+    before : rating before the first match
     """
 
     options: Sequence[int]
@@ -111,12 +112,12 @@ class Course(Protocol):
     def ratings(self, plan: Plan) -> Floats:
         """Return the ratings after each match of a plan, or of its beginning.
 
-        Raises : ConvergenceError where nothing is thrown
+        Raises : ConvergenceError in a plan that throws nothing
         """
         ...
 
 
-class Entered(NamedTuple):
+class PlayerMatches(NamedTuple):
     """The matches of a player that are considered, in order.
 
     player : row of the history
@@ -129,10 +130,10 @@ class Entered(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """A match as everyone came to it.
+class MatchSnapshot:
+    """A match with the states of its players before it.
 
-    match : a history of it alone, whose players are numbered as its participations
+    match : a history of this match only, whose players are numbered like its participations
     before : their states, with room for this match
     """
 
@@ -140,8 +141,8 @@ class Field:
     before: State
 
     @classmethod
-    def of(cls, history: History, match: int, state: State) -> Field:
-        """Return a match before which a whole pool has this state."""
+    def of(cls, history: History, match: int, state: State) -> MatchSnapshot:
+        """Return the snapshot of a match before which the pool has this state."""
         whole = history.slice(match, match + 1)
         players = whole.player
         before = state.take(players)
@@ -154,17 +155,17 @@ class Field:
     def play(
         self, system: RatingSystem, row: int, own: State, ranks: Ints, workers: Workers
     ) -> State:
-        """Return a player's state after this match, who came to it with the state `own`."""
-        entered = _memory(self.before)
-        shared = entered.shared
-        entered.put(np.array([row]), own)
-        entered.shared = shared
-        system.run(entered, replace(self.match, rank=ranks), 0, 1, None, workers)
-        return entered.take(np.array([row]))
+        """Return a player's state after this match, from the state `own` before it."""
+        considered = _memory(self.before)
+        shared = considered.shared
+        considered.put(np.array([row]), own)
+        considered.shared = shared
+        system.run(considered, replace(self.match, rank=ranks), 0, 1, None, workers)
+        return considered.take(np.array([row]))
 
 
 def _memory(state: State) -> State:
-    """Return a copy of a state as it lies in memory, room included; faster than `State.copy`."""
+    """Return a copy of a state with its reserved memory; faster than `State.copy`."""
     runs = state.runs
     if runs is not None:
         runs = Runs(runs.spans.copy(), runs.values.copy(), runs.fields, runs.used)
@@ -172,19 +173,23 @@ def _memory(state: State) -> State:
     return State(state.initial, state.table.copy(), runs, shared)
 
 
-class FrozenCourse:
-    """Plans of a player while all others are put back before every match."""
+class FrozenRater:
+    """Rates plans of a player while all others are reset to their honest states."""
 
     def __init__(
-        self, system: RatingSystem, entered: Entered, fields: Sequence[Field], workers: Workers
+        self,
+        system: RatingSystem,
+        considered: PlayerMatches,
+        snapshots: Sequence[MatchSnapshot],
+        workers: Workers,
     ) -> None:
-        self._system, self._fields, self._workers = system, fields, workers
+        self._system, self._snapshots, self._workers = system, snapshots, workers
         self.placements = [
-            placements(field.match, row, system.capabilities)
-            for field, row in zip(fields, entered.row.tolist(), strict=True)
+            placements(snapshot.match, row, system.capabilities)
+            for snapshot, row in zip(snapshots, considered.row.tolist(), strict=True)
         ]
         self.options: Sequence[int] = [len(one.ranks) for one in self.placements]
-        start = fields[0].before.take(entered.row[:1])
+        start = snapshots[0].before.take(considered.row[:1])
         self.before = _rating(system, start, 0)
         self._start = _Kept(start, np.zeros(0))
         self._kept: dict[Plan, _Kept] = {}
@@ -197,7 +202,9 @@ class FrozenCourse:
             place = self.placements[n]
             ranks = place.ranks[plan[n]]
             try:
-                own = self._fields[n].play(self._system, place.row, now.own, ranks, self._workers)
+                own = self._snapshots[n].play(
+                    self._system, place.row, now.own, ranks, self._workers
+                )
             except ConvergenceError:
                 if not any(plan):
                     raise
@@ -216,39 +223,39 @@ class _Kept(NamedTuple):
     ratings: Floats
 
 
-class ReplayedCourse:
-    """Plans of a player while everything after the first match considered is rated anew."""
+class ReplayedRater:
+    """Rates plans of a player by replaying everything from the first match considered."""
 
     def __init__(
         self,
         system: RatingSystem,
         history: History,
-        entered: Entered,
+        considered: PlayerMatches,
         start: State,
         places: Sequence[Placements],
         workers: Workers,
     ) -> None:
         """`start` is the state of the pool before the first of the matches."""
-        first, last = int(entered.match[0]), int(entered.match[-1])
+        first, last = int(considered.match[0]), int(considered.match[-1])
         self._system, self._start, self._workers = system, start, workers
         self._later = history.slice(first, last + 1)
-        self._entered = entered._replace(match=entered.match - first)
+        self._considered = considered._replace(match=considered.match - first)
         self._placements = places
-        self.before = _rating(system, start, entered.player)
+        self.before = _rating(system, start, considered.player)
         self.options: Sequence[int] = [len(one.ranks) for one in places]
 
     def ratings(self, plan: Plan) -> Floats:
         """Return the ratings after each match of a plan, or of its beginning."""
-        later, entered, state = self._altered(plan), self._entered, self._start.copy()
+        later, considered, state = self._altered(plan), self._considered, self._start.copy()
         found, done = np.zeros(0), 0
-        for match in entered.match[: len(plan)].tolist():
+        for match in considered.match[: len(plan)].tolist():
             try:
                 self._system.run(state, later, done, match + 1, None, self._workers)
             except ConvergenceError:
                 if not any(plan):
                     raise
                 return _without_rest(found, plan)
-            found = np.append(found, _rating(self._system, state, entered.player))
+            found = np.append(found, _rating(self._system, state, considered.player))
             done = match + 1
         return found
 
@@ -256,52 +263,52 @@ class ReplayedCourse:
         """Return the matches with the ranks of a plan."""
         rank = self._later.rank.copy()
         for place, match, option in zip(
-            self._placements, self._entered.match.tolist(), plan, strict=False
+            self._placements, self._considered.match.tolist(), plan, strict=False
         ):
             low, high = self._later.offsets[match : match + 2]
             rank[low:high] = place.ranks[option]
         return replace(self._later, rank=rank)
 
 
-class Walk(NamedTuple):
-    """What a replay of the honest history leaves behind.
+class HonestReplay(NamedTuple):
+    """States from a replay of the honest history.
 
-    fields : the matches asked for, as everyone came to them
-    states : of the pool before the matches asked for
+    snapshots : the requested matches with their players' states
+    states : states of the pool before the requested matches
     """
 
-    fields: dict[int, Field]
+    snapshots: dict[int, MatchSnapshot]
     states: dict[int, State]
 
 
-def walk(
+def replay_honestly(
     system: RatingSystem,
     history: History,
-    fields: set[int],
+    snapshots: set[int],
     states: set[int],
     workers: Workers,
-) -> Walk:
-    """Rate the honest history as far as needed and keep what plans begin from.
+) -> HonestReplay:
+    """Rate the honest history as far as needed and keep the states that plans start from.
 
-    fields, states : numbers of matches
+    snapshots, states : numbers of matches
     """
-    found, state, done = Walk({}, {}), system.initial(history.players), 0
-    for match in sorted(fields | states):
+    found, state, done = HonestReplay({}, {}), system.initial(history.players), 0
+    for match in sorted(snapshots | states):
         for low, high in pieces(history, done, match):
             system.run(state, history, low, high, None, workers)
         done = match
-        if match in fields:
-            found.fields[match] = Field.of(history, match, state)
+        if match in snapshots:
+            found.snapshots[match] = MatchSnapshot.of(history, match, state)
         if match in states:
             found.states[match] = state.copy()
     return found
 
 
 def _without_rest(ratings: Floats, plan: Plan) -> Floats:
-    """Return the ratings that were found, then NaN for the other matches of the plan."""
+    """Return the ratings, followed by NaN for the other matches of the plan."""
     return np.append(ratings, np.full(len(plan) - len(ratings), np.nan))
 
 
 def _rating(system: RatingSystem, state: State, row: int) -> float:
-    """Return a player's rating as of the last match."""
+    """Return a player's rating after the last match."""
     return float(system.at(state, np.array([row]), None)["rating"][0])
