@@ -103,10 +103,9 @@ def test_decisions_are_numbered_one_by_one() -> None:
         assert path.read_text(encoding="utf-8").startswith(f"# {number}. ")
 
 
-#: Files of `formats` that read games; the others read histories, lobbies and tables of any kind.
-READERS_OF_GAMES = re.compile(
-    r"(cross|duels|game|likely_doubles|mirrors|pair_tables|pgn|results|synonyms|trf)\w*\.py"
-)
+#: Files and folders of `formats` that read games; the others read histories, lobbies and tables of
+#: any kind.
+READERS_OF_GAMES = re.compile(r"((games|pgn)/.*|likely_doubles|synonyms|trf)\.py")
 
 
 def rules_in(path: Path) -> set[str]:
@@ -126,10 +125,11 @@ def rules_in(path: Path) -> set[str]:
 def rules_of_readers(*, games: bool) -> list[str]:
     """Return the rules of the readers of games, or of the others."""
     package = ROOT / "src" / "equipoise"
+    formats = package / "formats"
     files = [
         path
-        for path in (package / "formats").glob("*.py")
-        if bool(READERS_OF_GAMES.fullmatch(path.name)) == games
+        for path in formats.rglob("*.py")
+        if bool(READERS_OF_GAMES.fullmatch(path.relative_to(formats).as_posix())) == games
     ]
     if games:
         files.append(package / "data" / "games.py")

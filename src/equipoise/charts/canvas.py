@@ -1,4 +1,4 @@
-"""A chart of letters: lines in braille dots, areas, words, and axes around them."""
+"""Charts of text for a terminal: lines in braille dots, areas, words, and axes around them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A player's ratings as they were and by a plan, side by side for several systems, as a figure.
+"""A player's ratings as played and by a plan of thrown matches, as a figure and as text.
 
-A player's ratings as they were and by a plan, in letters.
+The figure compares several systems side by side; the text shows one.
 """
 
 from __future__ import annotations

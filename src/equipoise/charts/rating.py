@@ -1,8 +1,7 @@
-"""The ratings of a player through a history, as a chart shows them.
+"""Ratings over time, as a figure and as text for a terminal.
 
-Ratings over time as a figure: a line a player, its band, and performances as dots.
-
-Ratings over time in letters, for a terminal or a pipe.
+`rating_series` is what both show of one player: a line, the band of the deviation, and the
+performances as dots.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
         where = f" of {table.name}" if table.name else ""
         raise NotFoundError(
             f"not among the {counted(len(row_of), 'rated player')}{where}: {', '.join(missing)}. "
-            "A table does not say what newcomers begin with; a saved state does (--state)"
+            "A table of ratings does not say how newcomers start; a saved state does (--state)"
         )
     twice = dict.fromkeys(one for one in players if list(players).count(one) > 1)
     if twice:
@@ -94,7 +94,7 @@ def _opened(source: object, format: str | None) -> Table:
     try:
         return _json_table(Path(name).read_bytes(), name)
     except OSError as error:
-        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+        refuse(name, "must be a readable file", error.strerror or type(error).__name__)
 
 
 def _json_table(data: bytes, name: str) -> Table:

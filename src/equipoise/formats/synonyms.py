@@ -29,7 +29,7 @@ from equipoise.formats.tables.columns import required_ids, whole_numbers
 Synonyms: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any]
 
 COLUMNS = "must have the columns name and same_as"
-OTHER_NAME = "must be another name than the first"
+OTHER_NAME = "must differ from the first name"
 CIRCLE = "must not lead back to itself"
 NAMES = "must be an object of names: name -> the name it stands for"
 
@@ -103,7 +103,7 @@ def _json_entries(path: Path) -> list[_Entry]:
         # Pairs, as an object would keep only the last of two equal names.
         document = json.loads(path.read_bytes(), object_pairs_hook=_Pairs)
     except OSError as error:
-        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+        refuse(name, "must be a readable file", error.strerror or type(error).__name__)
     except (ValueError, RecursionError) as error:
         refuse(name, "must be JSON", str(error))
     if not isinstance(document, _Pairs):

@@ -163,7 +163,7 @@ class Findings:
 
     def _add_alike(self, at: Ints, name: str, rule: str, got: list[str]) -> None:
         if len(at) > LISTED_ALIKE and len(at) == len(self.rows):
-            at, got = at[:1], [f"{got[0]}, and alike on all {len(got):,} rows"]
+            at, got = at[:1], [f"{got[0]}, and the same on all {len(got):,} rows"]
         self.add(at, name, rule, got)
 
     def _add_broken(self) -> None:

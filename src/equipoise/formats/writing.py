@@ -1,6 +1,7 @@
-"""Tables and histories -> files, whole or not at all.
+"""Write tables and histories to files and streams; a file appears complete or not at all.
 
-Tables that come piece by piece -> files and streams, without ever holding the whole.
+`write_table` and `write_history` write a table in memory. `write_pieces` writes a table that comes
+piece by piece and never holds all of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Steps that every table of games shares: which rows are asked for, who plays, ratings, places.
+"""The steps that lists of games and tables of pairs share, from rows to columns of games.
 
-What the rows of a table of games add up to, handed over as columns of games.
-
-Results as tables of games write them -> points of the first side, or why it is no game.
+`choose_rows` applies the filters, `read_players` and `read_ratings` read who plays,
+`read_single_results` and `read_draws` read results, and `to_game_columns` puts them together.
 """
 
 from __future__ import annotations
@@ -437,7 +436,7 @@ def read_draws(rows: GameRows, points: Floats, games: Floats) -> Floats | None:
     return draws
 
 
-def hand_over(
+def to_game_columns(
     rows: GameRows,
     players: Players,
     totals: Totals,

@@ -1,7 +1,4 @@
-"""One column of a table -> typed values, and masks of the rows whose value is not allowed.
-
-The columns of a table under the names asked for.
-"""
+"""Read single columns of a table into typed values and faults, and arrange columns by name."""
 
 from __future__ import annotations
 
@@ -322,7 +319,7 @@ def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple
             "lower_score_is_better (--lower-score-is-better) needs a score column that decides "
             f"the places; here {'rank' if 'rank' in frame.columns else 'winner'} decides them"
         )
-    notes = [f"column {name!r} of the file is hidden by the renamed one" for name in hidden]
+    notes = [f"column {name!r} of the file is replaced by the renamed one" for name in hidden]
     if "" in table.frame.columns:
         notes.append("a column without a name is left out")
     if by_score:
@@ -361,7 +358,7 @@ def _column_problems(frame: pl.DataFrame, name: str, options: Options) -> list[P
             got += ", of which score is a statistic (--stat)"
         problems.append(Problem(name, None, "rank", PLACES, got))
     if len(deciding) == 2:
-        rule = "must not stand beside rank: one of the two decides a match"
+        rule = "cannot be combined with rank: only one of the two can decide a match"
         problems.append(Problem(name, None, "winner", rule, "both columns"))
     if not len(frame):
         problems.append(Problem(name, None, "", "must have at least one row", "none"))
