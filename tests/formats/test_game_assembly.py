@@ -170,7 +170,7 @@ def round_robin(players: int) -> list[tuple[str, str]]:
     [
         (round_robin(6), None),
         (round_robin(6) * 2, None),
-        ([*round_robin(6), ("p1", "p0")], "most pairings occur once, .* often occur: p0 - p1"),
+        ([*round_robin(6), ("p1", "p0")], "most pairings occur once, .* occur more often: p0 - p1"),
         ([*round_robin(6) * 2, ("p1", "p0")], "most pairings occur twice, .*: p0 - p1"),
         # One game too many where another one is missing: a name that was mistaken.
         ([*round_robin(6)[:-1], ("p1", "p0")], "most pairings occur once, .*: p0 - p1"),

@@ -197,7 +197,7 @@ def test_there_is_a_chart_of_everything() -> None:
         f"{name} by earlier matches of the player"
         for name in ("Pair inversion, %", "Rank deviation, %", "Log loss", "Brier score")
     ]
-    assert "of one kind: 2 players or teams" in words(part(page, "slices"))
+    assert "in one group: 2 players or teams" in words(part(page, "slices"))
 
 
 def test_metrics_of_the_top_are_shown_where_they_differ() -> None:

@@ -323,12 +323,8 @@ def _panel_rows(
         x, y = frame.x(line.positions()), (line.value - low) / (high - low)
         if fine:
             canvas.line(x, y, _colour(line))
-            continue
-        reach = 0.5 / canvas.columns
-        middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
-        within = middles[(middles >= x[0] - reach) & (middles <= x[-1] + reach)]
-        for across, up in zip(within.tolist(), np.interp(within, x, y).tolist(), strict=True):
-            canvas.write(across, up, _letter(line), _colour(line))
+        else:
+            canvas.letters(x, y, _letter(line), _colour(line))
     ends = np.array([(line.value[-1] - low) / (high - low) for line in panel.lines])
     drawn = _with_labels(canvas.spans(), panel, ends * height)
     ticks, names = _ticks(panel, height)

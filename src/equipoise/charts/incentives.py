@@ -182,10 +182,8 @@ def incentive_rows(
         y = (lines[number] - low) / (high - low)
         if glyphs.braille and coloured:
             canvas.line(place, y, COLOURS[number])
-            continue
-        within = (np.arange(canvas.columns) + 0.5) / canvas.columns
-        for across, up in zip(within.tolist(), np.interp(within, place, y).tolist(), strict=True):
-            canvas.write(across, up, "AB"[number], COLOURS[number])
+        else:
+            canvas.letters(place, y, "AB"[number], COLOURS[number])
     width = indent - 2
     padded = [f"{name:>{width}}" for name in names]
     chart = with_heights(canvas.spans(), padded, (ticks - low) / (high - low), glyphs)

@@ -466,12 +466,8 @@ def _paint_line(
     x, y = scale.x(positions(place)), scale.y(rating)
     if fine:
         canvas.line(x, y, _colour(number))
-        return
-    middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
-    reach = 0.5 / canvas.columns
-    within = middles[(middles >= x[0] - reach) & (middles <= x[-1] + reach)]
-    for across, up in zip(within.tolist(), np.interp(within, x, y).tolist(), strict=True):
-        canvas.write(across, up, _letter(number), _colour(number))
+    else:
+        canvas.letters(x, y, _letter(number), _colour(number))
 
 
 def _with_labels(

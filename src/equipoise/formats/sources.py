@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.contests.files import read_contest_directory, read_contest_file
-from equipoise.formats.table import NO_FILE, Table, refuse
+from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 from equipoise.formats.tables.delimited import read_delimited
 from equipoise.formats.tables.frames import (
     ARROW_MAGIC,
@@ -118,7 +118,7 @@ def _open_path(path: Path, format: str | None) -> Table:
             return read_arrow(path, name)
         return open_bytes(path.read_bytes(), name, chosen)
     except OSError as error:
-        refuse(name, "must be a readable file", error.strerror or type(error).__name__)
+        refuse_unreadable(name, error)
 
 
 def _open_stream(stream: Any, format: str | None) -> Table:

@@ -29,7 +29,7 @@ from equipoise.data.times import (
     compact_days,
 )
 from equipoise.errors import InvalidParameterError, require
-from equipoise.formats.table import Fault
+from equipoise.formats.findings import Fault
 
 #: Formats of time that have a name; any other is a pattern of strptime.
 NAMED_FORMATS = ("iso", "s", "ms", "us", "excel")

@@ -119,9 +119,13 @@ def _encode(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
 
 
 def _write_gzip(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    # Neither name nor time inside: the same table gives the same bytes.
-    with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as compressed:
+    with _gzipped(file) as compressed:
         frame.write_csv(cast(IO[bytes], compressed))
+
+
+def _gzipped(file: IO[bytes]) -> gzip.GzipFile:
+    # Neither name nor time inside: the same table gives the same bytes.
+    return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
 
 
 #: Rows written together: enough for Parquet to pack them well, some megabytes in memory.
@@ -164,8 +168,7 @@ def _write(pieces: Iterable[pl.DataFrame], file: IO[bytes], kind: str, rows: int
     if kind == "parquet":
         return _write_parquet(tables, cast(pl.DataFrame, first).schema, file, rows)
     if kind == "csv.gz":
-        # Neither name nor time inside: the same table gives the same bytes.
-        with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as compressed:
+        with _gzipped(file) as compressed:
             return _write_text(tables, cast(IO[bytes], compressed), "csv")
     return _write_text(tables, file, kind)
 

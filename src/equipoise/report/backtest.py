@@ -30,7 +30,6 @@ from equipoise.report.backtest_words import (
     Metric,
     against_baseline,
     by_experience,
-    counted,
     for_whom,
     lead,
     scoring,
@@ -46,6 +45,7 @@ from equipoise.report.document import (
     paragraph,
     table,
 )
+from equipoise.wording import counted
 
 
 def numbered(found: Backtest) -> dict[str, int]:

@@ -25,11 +25,11 @@ from equipoise.report.backtest_words import (
     METRIC,
     NOTHING,
     Metric,
-    counted,
     enumerated,
     shown_metrics,
 )
 from equipoise.report.document import Cell, Filling, Group, grouped_table, listed, table
+from equipoise.wording import counted
 
 _TO = "\N{EN DASH}"
 #: Metrics of which there are slices.

@@ -22,6 +22,7 @@ from equipoise.data.backtest import (
 )
 from equipoise.evaluate.standings import UNKNOWN, Standing, standings
 from equipoise.report.document import given
+from equipoise.wording import counted
 
 #: What stands where there is no number.
 NOTHING = "\N{EN DASH}"
@@ -140,11 +141,6 @@ def shown_metrics(found: Backtest) -> list[Metric]:
 
 
 _SPACE = "\N{NO-BREAK SPACE}"
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def enumerated(labels: Sequence[str]) -> Markup:

@@ -35,7 +35,7 @@ from equipoise.formats.sources import (
     open_source,
     read_stream,
 )
-from equipoise.formats.table import NO_FILE, Table, refuse
+from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
 from equipoise.formats.trf import read_trf
@@ -228,7 +228,7 @@ def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
             return _read_bytes(path.read_bytes(), name, format, options)
         return read_document(open_document(path, format), format, options)
     except OSError as error:
-        refuse(name, "must be a readable file", error.strerror or type(error).__name__)
+        refuse_unreadable(name, error)
 
 
 def _told(path: Path) -> str | None:

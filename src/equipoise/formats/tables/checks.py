@@ -17,9 +17,10 @@ from equipoise.data.history import (
     TOO_HEAVY,
     TOO_LARGE,
 )
+from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.options import Options
 from equipoise.formats.synonyms import merge_ids
-from equipoise.formats.table import Fault, Findings, shown
+from equipoise.formats.table import shown
 from equipoise.formats.tables.columns import (
     faults_of,
     mask,

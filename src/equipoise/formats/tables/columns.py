@@ -11,8 +11,9 @@ import polars as pl
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import AT_HOME, NOT_AT_HOME, TRUTH
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.findings import Fault, faulty_rows
 from equipoise.formats.options import Options
-from equipoise.formats.table import Fault, Table
+from equipoise.formats.table import Table
 
 IDENTIFIER = "must be text or a whole number"
 NOT_EMPTY = "must not be empty"
@@ -95,9 +96,7 @@ def required_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fau
     ids, faults = read_ids(column, untyped)
     if ids.null_count() == 0:
         return ids, faults
-    empty = mask(ids.is_null())
-    for fault in faults:
-        empty &= ~fault.rows
+    empty = mask(ids.is_null()) & ~faulty_rows(faults, len(ids))
     return ids, (*faults, *faults_of((empty, NOT_EMPTY)))
 
 
@@ -156,9 +155,7 @@ def read_scores(column: pl.Series, *, lower_is_better: bool) -> tuple[Ints, tupl
     numbers = read_numbers(column)
     faults = numbers.faults
     if numbers.absent is not None:
-        told = np.zeros(len(column), dtype=bool)
-        for fault in faults:
-            told |= fault.rows
+        told = faulty_rows(faults, len(column))
         faults = (*faults, *faults_of((numbers.absent & ~told, NUMBER)))
     exact = _as_text(column)
     if exact.dtype == pl.String:

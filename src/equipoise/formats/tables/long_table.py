@@ -14,10 +14,11 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, Problem
+from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.columns import describe_strangers
 from equipoise.formats.options import CANONICAL, Options, SkipBad
 from equipoise.formats.synonyms import strangers
-from equipoise.formats.table import Fault, Findings, Table
+from equipoise.formats.table import Table
 from equipoise.formats.tables.checks import (
     Rows,
     check_matches,
