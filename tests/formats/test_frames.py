@@ -181,7 +181,7 @@ def test_binary_files_that_are_cut_off_or_something_else_are_told(tmp_path):
         (content[:100], "must be a complete Parquet file"),
         (b"match,player\n1,2\n", "must be a Parquet file"),
         (b"", "must be a Parquet file"),
-        (b"PAR1" + b"\1" * 40 + b"PAR1", "must be a Parquet file that can be read"),
+        (b"PAR1" + b"\1" * 40 + b"PAR1", "must be a readable Parquet file"),
     ):
         path.write_bytes(bad)
         (problem,) = scan_history(path).problems
@@ -191,7 +191,7 @@ def test_binary_files_that_are_cut_off_or_something_else_are_told(tmp_path):
     for bad in (arrow.read_bytes()[:-30], b"match,player\n", b""):
         arrow.write_bytes(bad)
         (problem,) = scan_history(arrow).problems
-        assert problem.rule == "must be an Arrow file that can be read"
+        assert problem.rule == "must be a readable Arrow file"
 
 
 def test_rows_of_binary_files_count_from_one(tmp_path):

@@ -182,8 +182,7 @@ def read_arrow(source: Path | bytes, name: str) -> Table:
 
 def _unreadable(name: str, what: Literal["Parquet", "Arrow"], error: BaseException) -> NoReturn:
     reason = str(error).strip().splitlines() or [type(error).__name__]
-    article = "a" if what == "Parquet" else "an"
-    refuse(name, f"must be {article} {what} file that can be read", reason[0])
+    refuse(name, f"must be a readable {what} file", reason[0])
 
 
 def _readable(source: Path | bytes) -> Path | io.BytesIO:
