@@ -176,7 +176,7 @@ def test_no_numba_is_loaded() -> None:
         ([EXAMPLE, "--compare", "--all"], 2, "--compare stands without"),
         ([EXAMPLE, "--max-sequences", "0"], 2, "max-sequences"),
         ([EXAMPLE, "--output", "teams.doc"], 2, ".parquet"),
-        (["nowhere.json"], 1, "nowhere.json: must be a file that can be read"),
+        (["nowhere.json"], 1, "nowhere.json: must be a readable file"),
     ],
 )
 def test_wrong_usage_is_explained(

@@ -94,7 +94,7 @@ def test_entries_that_are_not_as_they_must_are_told(saved):
     triple = "must be a list of player, lowest and highest rank"
     whole = "must be a whole number from 0"
     assert told(problems) == [
-        (2, "rank", "must be a lowest rank that is not above the highest", "2 and 1"),
+        (2, "rank", "must have a lowest rank that is not above the highest", "2 and 1"),
         (3, "standings", triple, "['c', 1]"),
         (4, "standings", triple, "7"),
         (5, "rank", whole, "'x'"),
@@ -124,9 +124,9 @@ def test_bad_documents_are_told_together(saved):
     problems = scan_history(path).problems
     assert [one.file[-6:] for one in problems] == ["b.json", "c.json", "d.json", "e.json"]
     assert [one.rule for one in problems] == [
-        "must be whole JSON",
+        "must be complete JSON",
         "must be JSON",
-        "must be a contest, or an answer of Codeforces, DMOJ or AtCoder",
+        "must be a contest, or a response of Codeforces, DMOJ or AtCoder",
         "must be a list",
     ]
 
@@ -166,7 +166,7 @@ def test_an_archive_must_be_whole(saved, tmp_path):
     for content in (archive.read_bytes()[:-30], b"hello", b"PK\x03\x04"):
         archive.write_bytes(content)
         (problem,) = scan_history(archive).problems
-        assert problem.rule == "must be a whole zip archive that can be read"
+        assert problem.rule == "must be a complete, readable zip archive"
 
 
 CHANGES = {
@@ -388,7 +388,7 @@ def test_standings_without_anybody_rated_are_told(saved):
     """There is nothing to rate."""
     entries = [contestant("a", 1, rated=False)]
     (problem,) = scan_history(saved(x={"StandingsData": entries})).problems
-    assert problem.rule == "must have at least one participant who is rated"
+    assert problem.rule == "must have at least one rated participant"
 
 
 def test_an_archive_of_platform_answers_is_told_by_its_content(tmp_path):

@@ -163,7 +163,7 @@ def test_two_sides_that_differ_are_a_problem_that_names_both(mine: str, theirs: 
     """
     text = f"player,ann,bob,cyd\nann,X,{mine},1\nbob,{theirs},X,1\ncyd,0,0,X\n"
     columns = read(text)
-    rule = "must fit what the row of the opponent says"
+    rule = "must agree with the opponent's row"
     got = f"{mine!r}, while line 3, column 'ann' has {theirs!r}"
     assert told(columns.problems) == [(2, "bob", rule, got)]
     assert [game[:2] for game in games_of(columns)] == [("ann", "cyd"), ("bob", "cyd")]
@@ -194,7 +194,7 @@ def test_ratings_numbers_and_other_columns() -> None:
     assert columns.problems == ()
     assert columns.notes == (
         "columns are separated by ';', not by a comma",
-        "columns that are of no player were skipped: 'Place'",
+        "columns that belong to no player were skipped: 'Place'",
     )
     assert games_of(columns) == [
         ("ann", "bob", 1.0, 1.0),
@@ -249,11 +249,11 @@ def test_draws_are_not_known_where_only_points_are_told() -> None:
         ),
         (
             "player,ann,bob,2\nann,X,1,1\nbob,0,X,\n",
-            [(None, "2", "must be the only column of a player", "'bob' and '2' for 'bob'")],
+            [(None, "2", "must be the only column of its player", "'bob' and '2' for 'bob'")],
         ),
         (
             "player,1,2\nann,X,1\nann,0,X\n",
-            [(3, "player", "must be the name of one player only", "'ann'")],
+            [(3, "player", "must be the name of only one player", "'ann'")],
         ),
         ("player,1,2\nann,X,1\n,0,X\n", [(3, "player", "must not be empty", "nothing")]),
         (
@@ -262,7 +262,7 @@ def test_draws_are_not_known_where_only_points_are_told() -> None:
         ),
         (
             "player,1,2\nann,X,1\nbob,0,X,5\n",
-            [(3, "", "must have 3 fields as the header has", "4: 'bob,0,X,5'")],
+            [(3, "", "must have 3 fields like the header", "4: 'bob,0,X,5'")],
         ),
     ],
 )

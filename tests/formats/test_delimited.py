@@ -121,7 +121,7 @@ def test_ragged_rows_are_told(written, row, count):
     """Too few and too many fields."""
     (problem,) = scan_history(written(f"{GOOD}{row}\n")).problems
     assert (problem.line, problem.field) == (4, "")
-    assert problem.rule == "must have 3 fields as the header has"
+    assert problem.rule == "must have 3 fields like the header"
     assert problem.got.startswith(f"{count}: ")
 
 
@@ -140,14 +140,19 @@ def test_text_after_a_closing_quote_is_told(written):
 def test_an_open_quote_is_told_where_it_opens(written):
     """The rest of the file would be one field."""
     assert told(scan_history(written(f'{GOOD}1,"c,1\n2,d,0\n')).problems) == [
-        (4, "", "must close every quotation mark", "one that is open at the end of the file")
+        (
+            4,
+            "",
+            "must close all quotation marks",
+            "a quotation mark that is open at the end of the file",
+        )
     ]
 
 
 def test_column_names_must_be_different(written):
     """Two columns of one name could contradict each other."""
     problems = scan_history(written("match,player,rank,rank,x,x\n1,a,0,1,2,3\n")).problems
-    rule = "must be the name of one column only"
+    rule = "must be the name of only one column"
     assert told(problems) == [(1, "rank", rule, "2 columns"), (1, "x", rule, "2 columns")]
 
 
@@ -195,10 +200,10 @@ def test_a_gzip_file_must_be_one_and_whole(written):
     assert read_history(written(gzip.compress(GOOD.encode()), "t.csv.gz")).matches == 1
     for cut in (20, len(packed) // 2, len(packed) - 1):
         (problem,) = scan_history(written(packed[:cut], "t.csv.gz")).problems
-        assert problem.rule == "must be a whole gzip file"
+        assert problem.rule == "must be a complete gzip file"
     damaged = packed[:-6] + b"\0" + packed[-5:]
     (problem,) = scan_history(written(damaged, "t.csv.gz")).problems
-    assert problem.rule == "must be a gzip file that can be read"
+    assert problem.rule == "must be a readable gzip file"
     (problem,) = scan_history(written(GOOD, "t.csv.gz")).problems
     assert (problem.rule, problem.got) == ("must be a gzip file", "text")
 
@@ -259,4 +264,4 @@ def test_an_unreadable_file_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     (problem,) = scan_history(path).problems
-    assert (problem.rule, problem.got) == ("must be a file that can be read", "Permission denied")
+    assert (problem.rule, problem.got) == ("must be a readable file", "Permission denied")

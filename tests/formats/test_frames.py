@@ -139,7 +139,7 @@ def test_columns_of_one_name_are_told():
 def test_a_query_that_fails_is_told():
     """A lazy frame is a source that may be bad."""
     (problem,) = scan_history(pl.LazyFrame({"a": [1]}).select("b")).problems
-    assert problem.rule == "must be a table that can be read"
+    assert problem.rule == "must be a readable table"
 
 
 @pytest.mark.parametrize(
@@ -177,11 +177,11 @@ def test_binary_files_that_are_cut_off_or_something_else_are_told(tmp_path):
     pl.DataFrame(TABLE).write_parquet(path)
     content = path.read_bytes()
     for bad, rule in (
-        (content[:-10], "must be a whole Parquet file"),
-        (content[:100], "must be a whole Parquet file"),
+        (content[:-10], "must be a complete Parquet file"),
+        (content[:100], "must be a complete Parquet file"),
         (b"match,player\n1,2\n", "must be a Parquet file"),
         (b"", "must be a Parquet file"),
-        (b"PAR1" + b"\1" * 40 + b"PAR1", "must be a Parquet file that can be read"),
+        (b"PAR1" + b"\1" * 40 + b"PAR1", "must be a readable Parquet file"),
     ):
         path.write_bytes(bad)
         (problem,) = scan_history(path).problems
@@ -191,7 +191,7 @@ def test_binary_files_that_are_cut_off_or_something_else_are_told(tmp_path):
     for bad in (arrow.read_bytes()[:-30], b"match,player\n", b""):
         arrow.write_bytes(bad)
         (problem,) = scan_history(arrow).problems
-        assert problem.rule == "must be an Arrow file that can be read"
+        assert problem.rule == "must be a readable Arrow file"
 
 
 def test_rows_of_binary_files_count_from_one(tmp_path):

@@ -112,7 +112,7 @@ def test_synonyms_of_nobody_are_noted() -> None:
     found = columns(["a"], ["b"], [1])
     reading = assemble_games(found, synonyms={f"x{at}": "y" for at in range(6)})
     assert reading.notes == (
-        "names of the synonyms that do not occur: 'x0', 'x1', 'x2', 'x3' and 2 more",
+        "names in the synonyms that do not occur: 'x0', 'x1', 'x2', 'x3' and 2 more",
     )
 
 
@@ -136,7 +136,7 @@ def test_the_first_rating_is_the_initial_one_and_others_are_noted() -> None:
     np.testing.assert_array_equal(games.white_rating, [1500.0, 1400.0, 1510.0])
     np.testing.assert_array_equal(games.black_rating, [1405.0, 1500.0, np.nan])
     assert reading.notes == (
-        "ratings differ between games, and the first counts as the initial one: "
+        "ratings differ between games; the first one is the initial rating: "
         "a (1500, 1510), b (1405, 1400)",
     )
 
@@ -170,7 +170,7 @@ def round_robin(players: int) -> list[tuple[str, str]]:
     [
         (round_robin(6), None),
         (round_robin(6) * 2, None),
-        ([*round_robin(6), ("p1", "p0")], "most pairings occur once, .* often occur: p0 - p1"),
+        ([*round_robin(6), ("p1", "p0")], "most pairings occur once, .* occur more often: p0 - p1"),
         ([*round_robin(6) * 2, ("p1", "p0")], "most pairings occur twice, .*: p0 - p1"),
         # One game too many where another one is missing: a name that was mistaken.
         ([*round_robin(6)[:-1], ("p1", "p0")], "most pairings occur once, .*: p0 - p1"),

@@ -126,10 +126,10 @@ def test_columns_can_be_renamed() -> None:
 
 def test_of_two_columns_for_one_meaning_none_is_guessed() -> None:
     assert problems("White,white,black,result\na,a,b,1-0\n") == [
-        "None White: must be the name of one column only; White, white"
+        "None White: must be the name of only one column; White, white"
     ]
     assert problems("white,black,result,points\na,b,1-0,1\n") == [
-        "None points: must not stand beside result: one of the two decides a game; "
+        "None points: cannot be combined with result: only one of the two can decide a game; "
         "points and result"
     ]
     # A renamed column is the one that was meant.
@@ -282,7 +282,7 @@ def test_games_can_be_chosen_by_time() -> None:
 def test_rows_that_cannot_be_taken_apart_are_told_whatever_is_asked_for() -> None:
     text = "white,black,result,event\na,b,1-0,Cup\na,b\n"
     assert problems(text, where={"event": "Cup"}) == [
-        "3 : must have 4 fields as the header has; 2: 'a,b'"
+        "3 : must have 4 fields like the header; 2: 'a,b'"
     ]
 
 

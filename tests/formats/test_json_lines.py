@@ -82,7 +82,7 @@ def test_a_file_that_is_cut_off_is_told(scan):
     """The last line ends within an object."""
     for content, name in ((LINES[:-20], "t.jsonl"), (json.dumps(ROWS)[:-20], "t.json")):
         (problem,) = scan(content, name).problems
-        assert problem.rule.startswith("must be whole")
+        assert problem.rule.startswith("must be complete")
     assert scan(LINES[:-20], skip_bad="rows").history is None
 
 

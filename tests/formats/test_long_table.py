@@ -324,7 +324,10 @@ def test_a_score_that_is_a_statistic_makes_no_places():
 def test_rank_and_winner_exclude_each_other(problems_of):
     """Two columns that decide a match could contradict each other."""
     (problem,) = problems_of("match,player,rank,winner\n1,a,0,a\n")
-    assert problem[1:3] == ("winner", "must not stand beside rank: one of the two decides a match")
+    assert problem[1:3] == (
+        "winner",
+        "cannot be combined with rank: only one of the two can decide a match",
+    )
 
 
 @pytest.mark.parametrize("text", ["match,player,rank\n", "match,player,rank\n\n\n"])
@@ -396,7 +399,7 @@ def test_a_team_has_one_rank(problems_of):
 
 def test_a_team_may_not_be_missing_where_others_have_one(problems_of):
     """An empty team beside named ones is a bad row."""
-    rule = "must not be empty where other rows of the match have a team"
+    rule = "must not be empty if other rows of the match have a team"
     assert problems_of("match,player,team,rank\n1,a,X,0\n1,b,,1\n2,a,,0\n2,b,,1\n") == [
         (3, "team", rule, "nothing")
     ]
@@ -453,7 +456,7 @@ def test_scattered_rows_without_times_are_an_error(problems_of):
     """Without times nothing tells whether an id was used twice."""
     (problem,) = problems_of("match,player,rank\n1,a,0\n2,a,0\n1,b,1\n3,a,0\n")
     assert problem[:2] == (4, "match")
-    assert problem[2].startswith("must be adjacent rows where there are no times")
+    assert problem[2].startswith("must be on adjacent rows where there are no times")
 
 
 def test_scattered_rows_of_different_times_are_an_error(problems_of):
@@ -468,7 +471,7 @@ def test_rules_of_a_winner(problems_of):
         "match,player,team,winner\n1,a,X,Z\n1,b,Y,Z\n2,a,X,X\n3,a,X,X\n3,b,Y,X\n3,c,Z,X\n"
         "4,a,X,X\n4,b,Y,Y\n5,a,X,Y\n"
     )
-    two_teams = "must have two teams where a winner is given"
+    two_teams = "must have exactly two teams if a winner is given"
     names_none = "must name one of the match's teams, or be empty for a draw"
     assert problems_of(text) == [
         (2, "winner", names_none, "'Z', not 'X' and 'Y'"),
@@ -492,7 +495,7 @@ def test_the_same_mistake_on_every_row_is_told_once():
         }
     )
     rule = "must be seconds since 1970, at most 100000000000 (milliseconds?)"
-    got = "1700000000000, and alike on all 300 rows"
+    got = "1700000000000, and the same on all 300 rows"
     assert told(reading.problems) == [(1, "time", rule, got)]
 
 
@@ -579,7 +582,7 @@ SAME = "must be the same on all rows of a match"
             "match,player,winner,weight\n1,a,a,heavy\n1,b,a,1\n1,c,a,1\n",
             [
                 (2, "weight", "must be a number"),
-                (2, "player", "must have two teams where a winner is given"),
+                (2, "player", "must have exactly two teams if a winner is given"),
             ],
         ),
         (

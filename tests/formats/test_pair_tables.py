@@ -52,7 +52,7 @@ def test_pairings_told_from_both_sides_count_once() -> None:
     """A square matrix: the rows of the side that comes first stay."""
     text = HEADER + "a,b,2,3\nb,a,1,3\nc,a,1,1\nb,c,1,2\na,c,0,1\nc,b,1,2\n"
     assert rows(text) == [("a", "b", 2.0, 3.0), ("c", "a", 1.0, 1.0), ("b", "c", 1.0, 2.0)]
-    assert scan(text).notes == ("every pairing is told from both sides and counts once",)
+    assert scan(text).notes == ("every pairing is listed from both sides and counts once",)
 
 
 def test_rows_of_one_direction_add_up() -> None:
@@ -60,7 +60,7 @@ def test_rows_of_one_direction_add_up() -> None:
     reading = scan(text)
     assert reading.games is not None
     assert reading.games.scored().tolist() == [3.0, 1.0, 1.0]
-    assert reading.notes == ("1 pairing has several rows in one direction, which add up",)
+    assert reading.notes == ("1 pairing has several rows in one direction, which are added up",)
 
 
 def test_rows_of_each_direction_add_up_before_they_are_compared() -> None:

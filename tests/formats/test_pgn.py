@@ -198,7 +198,7 @@ def test_a_byte_order_mark_between_games_is_passed_over():
 
 def test_half_utf_16_is_refused():
     assert refused(pgn().encode("utf-16") + b"\x00") == [
-        (None, "", "must be text in the format pgn", "bytes that are no UTF-16")
+        (None, "", "must be PGN text", "invalid UTF-16")
     ]
 
 
@@ -241,8 +241,8 @@ def test_a_result_tag_that_contradicts_the_moves_is_a_problem(result, after):
 @pytest.mark.parametrize(
     ("result", "moves", "word"),
     [
-        ("1-0", "1. e4 *", "that of the tag counts"),
-        ("*", "1. e4 1-0", "that after the moves counts"),
+        ("1-0", "1. e4 *", "the tag is used"),
+        ("*", "1. e4 1-0", "the result after the moves is used"),
         ("", "1. e4 1-0", "no tag Result"),
         ("?", "1. e4 1-0", "no tag Result"),
         ("1-0", "1. e4", "none after the moves"),
@@ -417,8 +417,8 @@ def test_problems_are_all_told_and_their_number_is_bounded():
         (b"", "must hold at least one game"),
         (b"\n\n", "must hold at least one game"),
         (b"hello, world", "must hold at least one game"),
-        (b"\x00\x01\x02", "must be text in the format pgn"),
-        (b"SQLite format 3\x00", "must be text in the format pgn"),
+        (b"\x00\x01\x02", "must be PGN text"),
+        (b"SQLite format 3\x00", "must be PGN text"),
     ],
 )
 def test_what_is_no_pgn_is_refused(data, rule):

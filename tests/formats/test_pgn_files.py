@@ -136,7 +136,7 @@ def test_unreadable_files_are_told_together_with_bad_games(tmp_path):
     (tmp_path / "3.pgn").write_text(pgn(WhiteElo="x"))
     assert problems_of(tmp_path) == [
         ("/1.pgn", "must hold at least one game"),
-        ("/2.pgn.gz", "must be a whole gzip file"),
+        ("/2.pgn.gz", "must be a complete gzip file"),
         ("/3.pgn", "must be a rating from 1 to 5000, or one of 0, - and ? for unrated"),
     ]
 

@@ -29,9 +29,9 @@ def test_raw_games_are_refused_with_every_problem():
     assert reading.history is None
     kinds = pl.Series([f"{one.field}: {one.rule}" for one in reading.problems]).value_counts()
     assert dict(kinds.iter_rows()) == {
-        "team: must have two teams where a winner is given": 218,
+        "team: must have exactly two teams if a winner is given": 218,
         "winner: must name one of the match's teams, or be empty for a draw": 40,
-        "team: must not be empty where other rows of the match have a team": 7,
+        "team: must not be empty if other rows of the match have a team": 7,
     }
     lines = [one.line for one in reading.problems if "not be empty" in one.rule]
     assert lines == [28, 40, 51, 61, 69, 11_039, 11_448]

@@ -173,7 +173,7 @@ def test_fields_without_effect_are_accepted_and_listed() -> None:
     document["ruleset"]["matching_rule"][0]["weight"] = 2
     request = read_rebalance_request(document)
     assert request.notes == (
-        "without effect on teams: ruleset.match_options, ruleset.matching_rule.weight, "
+        "no effect on teams: ruleset.match_options, ruleset.matching_rule.weight, "
         "ruleset.alliance.combination",
     )
     assert request.notes[0] in rebalance(request).notes
@@ -197,8 +197,8 @@ def test_too_few_and_too_many_players_are_told_by_the_rule() -> None:
         (b"null", must.OBJECT, "nothing"),
         (b'"\xff"', "must be text in UTF-8", "the byte 0xff"),
         (b'{"ruleset": {}, "ruleset": {}}', must.GIVEN_ONCE, "two"),
-        (b"[" * 100_000, must.DEPTH, "too many brackets"),
-        (b'{"a":' * 100_000, must.DEPTH, "too many brackets"),
+        (b"[" * 100_000, must.DEPTH, "nested too deeply"),
+        (b'{"a":' * 100_000, must.DEPTH, "nested too deeply"),
         (b"9" * 100_000, must.JSON, "integer string conversion"),
         (b" " * 32_000_001, must.SIZE, "more"),
     ],
@@ -211,10 +211,10 @@ def test_what_is_no_request_at_all_is_told(text: bytes, rule: str, got: str) -> 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     [(_, rule, got)] = problems(str(tmp_path / "nowhere.json"))
-    assert rule == "must be a file that can be read"
+    assert rule == "must be a readable file"
     assert got == "No such file or directory"
     [(_, rule, _)] = problems(tmp_path)
-    assert rule == "must be a file that can be read"
+    assert rule == "must be a readable file"
 
 
 def many_parties(count: int) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def test_json_must_be_an_object_of_names(tmp_path: Path, text: str, problem: str
 
 def test_a_file_that_is_not_there_or_not_json_is_a_problem(tmp_path: Path) -> None:
     assert "no such file or directory" in problems(tmp_path / "none.csv")[0]
-    assert "must be a file that can be read" in problems(tmp_path / "none.json")[0]
+    assert "must be a readable file" in problems(tmp_path / "none.json")[0]
     assert "must be JSON" in problems(written(tmp_path, "{", "s.json"))[0]
 
 
@@ -148,7 +148,7 @@ def test_names_of_a_history_stand_for_their_players(tmp_path: Path) -> None:
 def test_a_name_that_no_row_has_is_pointed_out(tmp_path: Path) -> None:
     table = written(tmp_path, HISTORY, "history.csv")
     reading = scan_history(table, synonyms={"dan": "bob", "BOB": "bob"})
-    assert "names of the synonyms that do not occur: 'dan'" in reading.notes
+    assert "names in the synonyms that do not occur: 'dan'" in reading.notes
 
 
 def test_two_names_of_one_player_in_a_match_are_a_problem(tmp_path: Path) -> None:

@@ -450,7 +450,7 @@ def test_times_that_no_date_can_name_are_refused(times, time_format):
         (problem,) = scan_history(table_of(stamps)).problems
     else:
         (problem,) = scan_history(table_of(times), time_format=time_format).problems
-    assert problem.rule == "must lie in the years 1 to 9999"
+    assert problem.rule == "must be in the years 1 to 9999"
 
 
 @pytest.mark.parametrize(

@@ -183,17 +183,21 @@ def test_what_is_no_game_is_counted(mine: str, theirs: str, left_out: dict[str, 
 @pytest.mark.parametrize(
     ("mine", "theirs", "problems"),
     [
-        ("   2 w 1", "   1 b 1", [(2, "fit", "'2 w 1', while line 3 has '1 b 1'")]),
-        ("   2 w 1", "   1 b =", [(2, "fit", "'2 w 1', while line 3 has '1 b ='")]),
-        ("   2 w =", "   1 b 0", [(2, "fit", "'2 w =', while line 3 has '1 b 0'")]),
-        ("   2 w W", "   1 b 0", [(2, "fit", "'2 w W', while line 3 has '1 b 0'")]),
-        ("   2 w 1", "   1 b -", [(2, "fit", "'2 w 1', while line 3 has '1 b -'")]),
-        ("   2 w +", "   1 b +", [(2, "fit", "'2 w +', while line 3 has '1 b +'")]),
-        ("   2 w 1", "   1 b  ", [(2, "fit", "'2 w 1', while line 3 has '1 b'")]),
-        ("   2 w 1", "   1 w 0", [(2, "other colour", "'2 w 1', while line 3 has '1 w 0'")]),
-        ("   2 w 1", "   1 - 0", [(2, "other colour", "'2 w 1', while line 3 has '1 - 0'")]),
-        ("   2 w 1", "0000 - Z", [(2, "named by", "'2 w 1', while line 3 has '0000 - Z'")]),
-        ("   2 w 1", "        ", [(2, "named by", "'2 w 1', while line 3 has nothing")]),
+        ("   2 w 1", "   1 b 1", [(2, "match the opponent", "'2 w 1', while line 3 has '1 b 1'")]),
+        ("   2 w 1", "   1 b =", [(2, "match the opponent", "'2 w 1', while line 3 has '1 b ='")]),
+        ("   2 w =", "   1 b 0", [(2, "match the opponent", "'2 w =', while line 3 has '1 b 0'")]),
+        ("   2 w W", "   1 b 0", [(2, "match the opponent", "'2 w W', while line 3 has '1 b 0'")]),
+        ("   2 w 1", "   1 b -", [(2, "match the opponent", "'2 w 1', while line 3 has '1 b -'")]),
+        ("   2 w +", "   1 b +", [(2, "match the opponent", "'2 w +', while line 3 has '1 b +'")]),
+        ("   2 w 1", "   1 b  ", [(2, "match the opponent", "'2 w 1', while line 3 has '1 b'")]),
+        ("   2 w 1", "   1 w 0", [(2, "opposite", "'2 w 1', while line 3 has '1 w 0'")]),
+        ("   2 w 1", "   1 - 0", [(2, "opposite", "'2 w 1', while line 3 has '1 - 0'")]),
+        (
+            "   2 w 1",
+            "0000 - Z",
+            [(2, "names this player", "'2 w 1', while line 3 has '0000 - Z'")],
+        ),
+        ("   2 w 1", "        ", [(2, "names this player", "'2 w 1', while line 3 has nothing")]),
         ("   7 w 1", "        ", [(2, "start number of a player", "'7 w 1'")]),
         ("   1 w 1", "        ", [(2, "another player", "'   1 w 1  '")]),
         ("   2 w H", "   1 b 0", [(2, "no opponent", "'   2 w H  '")]),
@@ -229,7 +233,7 @@ def test_an_opponent_who_names_somebody_else_is_a_problem_and_the_others_are_not
             player_line(3, ["   2 w 1"]),
         )
     )
-    rule = "must be named by the opponent in the same round"
+    rule = "must be an opponent who names this player in the same round"
     assert told(columns.problems) == [(2, "round 1", rule, "'2 w 1', while line 3 has '3 b 0'")]
     assert games_of(columns) == [(1, "Player 3", "Player 2", 1.0)]
 
@@ -245,7 +249,7 @@ def test_a_game_without_colours_among_others_is_a_problem() -> None:
     columns = read(
         report(player_line(1, [GAME[0], "   2 - 1"]), player_line(2, [GAME[1], "   1 - 0"]))
     )
-    rule = "must be w or b, as other games of the report have colours"
+    rule = "must be w or b because other games of the report have colours"
     assert told(columns.problems) == [(2, "round 2", rule, "'2 - 1'")]
     assert len(columns.points) == 1
 
@@ -280,7 +284,7 @@ def test_a_start_number_belongs_to_one_player() -> None:
             player_line(3, ["   1 b 0"]),
         )
     )
-    rule = "must be the start number of one player only"
+    rule = "must be the start number of only one player"
     got = "1, which line 2 has for 'Player 1'"
     assert told(columns.problems) == [(4, "start number", rule, got)]
     assert games_of(columns) == [(1, "Player 1", "Player 2", 1.0)]
@@ -423,10 +427,10 @@ def test_an_end_of_file_mark_of_old_systems_is_no_line() -> None:
         (b"\r\n \r\n", "line that begins with 001; got an empty file"),
         (b"012 Test\r", "line that begins with 001; got 1 line of other kinds"),
         ("001".encode("utf-16"), "line 1: must be text in UTF-8"),
-        (b"001 \0", "must be text in UTF-8 or in an encoding of one byte a letter; got a binary"),
+        (b"001 \0", "must be text in UTF-8 or in a single-byte encoding; got a binary"),
         (
             b"012 A\tB\n001\t1\tm\n001\t2\tm\n",
-            "line 2: must have blanks between its columns, not tabs; got tabs on 2 of 2 lines",
+            "line 2: must separate its columns with spaces, not tabs; got tabs on 2 of 2 lines",
         ),
     ],
 )

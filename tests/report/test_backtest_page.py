@@ -61,7 +61,7 @@ def test_several_may_be_best_each_by_something() -> None:
     apart = {("a", "c", name): (-1.0, 1.0) for name in ("rank_deviation", "ndcg", "log_loss")}
     found = backtest_by_hand(values, apart=apart)
     assert lead(backtest_page(report(found=found))) == (
-        "Best by rank deviation, NDCG and log loss: a and b, level; by pair inversion: a; by Brier "
+        "Best by rank deviation, NDCG and log loss: a and b, tied; by pair inversion: a; by Brier "
         "score: b. The lead over all others is beyond noise by pair inversion and Brier score only."
     )
 
@@ -69,13 +69,13 @@ def test_several_may_be_best_each_by_something() -> None:
 def test_equals_have_no_lead() -> None:
     found = backtest_by_hand({"a": {"brier": 0.2}, "b": {"brier": 0.2}})
     page = backtest_page(report(found=found))
-    assert lead(page) == "a and b are level by the one metric there is."
+    assert lead(page) == "a and b are tied by the only metric."
     assert list(rows(page, "verdict-table"))[1][1:4] == ["a and b", "0.20000", "\N{EN DASH}"]
 
 
 def test_the_verdict_has_a_row_a_metric() -> None:
     head, first, *others = rows(backtest_page(report("a", "b", "c")), "verdict-table")
-    assert head[-2:] == ["that is", "not told apart"]
+    assert head[-2:] == ["that is", "indistinguishable from"]
     assert first == [
         "Pair inversion, % | higher is better",
         "a",
@@ -197,7 +197,7 @@ def test_there_is_a_chart_of_everything() -> None:
         f"{name} by earlier matches of the player"
         for name in ("Pair inversion, %", "Rank deviation, %", "Log loss", "Brier score")
     ]
-    assert "of one kind: 2 players or teams" in words(part(page, "slices"))
+    assert "in one group: 2 players or teams" in words(part(page, "slices"))
 
 
 def test_metrics_of_the_top_are_shown_where_they_differ() -> None:
@@ -253,10 +253,10 @@ def test_the_history_is_told_with_what_was_left_out() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"learned": 1}, "The first 1 match was only learned from."),
+        ({"learned": 1}, "The first 1 match was used for learning only."),
         ({"min_history": 5}, "fewer than 5 earlier matches were not scored"),
         ({"undecided": 3}, "3 scored matches were left with one tie"),
-        ({"ties_as_authors": True}, "as the authors of Elo-MMR count them"),
+        ({"ties_as_authors": True}, "as the authors of Elo-MMR count it"),
         ({"ties_as_authors": False}, "counts one half, unless it tied"),
         ({"confidence": 0.9}, "Intervals hold 90 % of 100 resamples of the matches (seed 3)."),
     ],

@@ -1,7 +1,4 @@
-"""From values to places in a drawing, and round numbers and moments for its axes.
-
-Labels beside the ends of lines, moved apart where they would overlap.
-"""
+"""Scales, round ticks for numbers and times, and labels that do not overlap."""
 
 from __future__ import annotations
 

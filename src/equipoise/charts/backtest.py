@@ -1,9 +1,4 @@
-"""Calibration as a drawing: observed over expected scores, and how many there are of each.
-
-Values with their intervals as a drawing: dots with whiskers, and a line to compare with.
-
-A metric along parts of what was scored as a drawing: a line a system, from part to part.
-"""
+"""The drawings of a backtest page: calibration, values with intervals, metrics by slice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chart of letters: lines in braille dots, areas, words, and axes around them."""
+"""Charts of text for a terminal: lines in braille dots, areas, words, and axes around them."""
 
 from __future__ import annotations
 
@@ -105,6 +105,14 @@ class Canvas:
                 np.linspace(up[start], up[stop], steps + 1),
                 colour,
             )
+
+    def letters(self, x: Floats, y: Floats, letter: str, colour: str) -> None:
+        """Draw a line through points in a letter, one a column; x rises."""
+        middles = (np.arange(self.columns) + 0.5) / self.columns
+        reach = 0.5 / self.columns
+        within = middles[(middles >= x[0] - reach) & (middles <= x[-1] + reach)]
+        for across, up in zip(within.tolist(), np.interp(within, x, y).tolist(), strict=True):
+            self.write(across, up, letter, colour)
 
     def _dot(self, across: Floats, up: Floats, colour: str) -> None:
         column = np.clip(np.rint(across).astype(np.int64), 0, 2 * self.columns - 1)

@@ -1,8 +1,6 @@
-"""How the ratings of a pool are spread: counts by rating, mean, median, percentiles, places.
+"""The distribution of a pool's ratings, as a figure and as text for a terminal.
 
-The ratings of a pool as a histogram, with mean, median, percentiles and players marked.
-
-The ratings of a pool as a histogram in letters, for a terminal or a pipe.
+Both show a histogram with mean, median and percentiles, and the places of selected players.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What a chart of drift shows: above how high ratings stand, beneath the points that were added.
+"""Drift through a history, as a figure and as text for a terminal.
 
-Drift through a history as a figure: mean ratings above, the points that were added beneath.
-
-Drift through a history in letters, for a terminal or a pipe.
+Both show two panels: the mean rating of active players above, and the points that were added per
+player below.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def drift_panels(found: Mapping[str, Drift], *, band: bool) -> tuple[Panel, Pane
     """
     for label, one in found.items():
         if not one.rated[-1]:
-            raise NotFoundError(f"there is no match that {label} rates")
+            raise NotFoundError(f"{label} rates no match")
     alone = len(found) == 1
     ratings = [
         _line(label, number, one, one.rating, ".0f", one.spread if band and alone else None)
@@ -324,12 +323,8 @@ def _panel_rows(
         x, y = frame.x(line.positions()), (line.value - low) / (high - low)
         if fine:
             canvas.line(x, y, _colour(line))
-            continue
-        reach = 0.5 / canvas.columns
-        middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
-        within = middles[(middles >= x[0] - reach) & (middles <= x[-1] + reach)]
-        for across, up in zip(within.tolist(), np.interp(within, x, y).tolist(), strict=True):
-            canvas.write(across, up, _letter(line), _colour(line))
+        else:
+            canvas.letters(x, y, _letter(line), _colour(line))
     ends = np.array([(line.value[-1] - low) / (high - low) for line in panel.lines])
     drawn = _with_labels(canvas.spans(), panel, ends * height)
     ticks, names = _ticks(panel, height)

@@ -1,6 +1,6 @@
-"""A player's ratings as they were and by a plan, side by side for several systems, as a figure.
+"""A player's ratings as played and by a plan of thrown matches, as a figure and as text.
 
-A player's ratings as they were and by a plan, in letters.
+The figure compares several systems side by side; the text shows one.
 """
 
 from __future__ import annotations
@@ -182,10 +182,8 @@ def incentive_rows(
         y = (lines[number] - low) / (high - low)
         if glyphs.braille and coloured:
             canvas.line(place, y, COLOURS[number])
-            continue
-        within = (np.arange(canvas.columns) + 0.5) / canvas.columns
-        for across, up in zip(within.tolist(), np.interp(within, place, y).tolist(), strict=True):
-            canvas.write(across, up, "AB"[number], COLOURS[number])
+        else:
+            canvas.letters(place, y, "AB"[number], COLOURS[number])
     width = indent - 2
     padded = [f"{name:>{width}}" for name in names]
     chart = with_heights(canvas.spans(), padded, (ticks - low) / (high - low), glyphs)

@@ -1,7 +1,4 @@
-"""The performances of a tournament as a figure: a player a row, PPR with interval, TPR, rating.
-
-Which players a chart of performances lists, in which order, and over which range of ratings.
-"""
+"""Tournament performances as a figure: a row a player, with PPR, interval, TPR and rating."""
 
 from __future__ import annotations
 

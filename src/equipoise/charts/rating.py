@@ -1,8 +1,7 @@
-"""The ratings of a player through a history, as a chart shows them.
+"""Ratings over time, as a figure and as text for a terminal.
 
-Ratings over time as a figure: a line a player, its band, and performances as dots.
-
-Ratings over time in letters, for a terminal or a pipe.
+`rating_series` is what both show of one player: a line, the band of the deviation, and the
+performances as dots.
 """
 
 from __future__ import annotations
@@ -467,12 +466,8 @@ def _paint_line(
     x, y = scale.x(positions(place)), scale.y(rating)
     if fine:
         canvas.line(x, y, _colour(number))
-        return
-    middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
-    reach = 0.5 / canvas.columns
-    within = middles[(middles >= x[0] - reach) & (middles <= x[-1] + reach)]
-    for across, up in zip(within.tolist(), np.interp(within, x, y).tolist(), strict=True):
-        canvas.write(across, up, _letter(number), _colour(number))
+    else:
+        canvas.letters(x, y, _letter(number), _colour(number))
 
 
 def _with_labels(

@@ -1,10 +1,8 @@
-"""Drawings for a page: SVG that stands in HTML, with text as text and colours by class.
+"""SVG drawings for a page: their elements, and the style sheet that colours them.
 
-Colours come from the style sheet of the page (`charts/svg.py`), so that a drawing follows it
-into the dark and onto paper. Nothing in a drawing refers to anything else: without clip paths,
-markers and gradients, drawings on one page cannot get in each other's way.
-
-The style sheet of drawings: the colours of all charts, by day, in the dark and on paper.
+A drawing stands in HTML, has its text as text, and takes its colours by class from the style sheet
+of the page, so it follows the page into dark mode and onto paper. Drawings refer to nothing else:
+without clip paths, markers and gradients, drawings on one page cannot affect each other.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Who swept whom as a figure: classes of players in boxes, arrows from winners to losers.
+"""Who swept whom, as a figure: classes of players in boxes, arrows from winners to losers.
 
-Where boxes and lines of a graph of classes stand: winners above, components side by side.
+The graph is drawn in layers, winners above, components side by side.
 
-In which row, and in which order, the classes of a graph stand: a drawing in layers.
-
-Source: the method of Sugiyama, Tagawa and Toda (1981): layers by longest path, a place kept free
-in every layer that an arrow passes, and layers sorted by the mean place of neighbours.
+Source: the method of Sugiyama, Tagawa and Toda (1981): layers by longest path, a free place in
+every layer that an arrow passes, and layers sorted by the mean place of neighbours.
 Departures: arrows of one class that pass a row share one place, so that they branch like a tree;
 layers of many classes take several rows.
 """

@@ -1,8 +1,6 @@
-"""How every chart looks: colours, sizes, the place of titles, and how a figure becomes a file.
+"""The style of every figure: colours, sizes, titles, horizontal axes, and writing files.
 
-Matplotlib is an extra and is imported only here and in the files named after figures.
-
-The horizontal axis of a figure: moments, or counts that are whole numbers.
+Matplotlib is an extra. It is imported only inside functions that draw figures.
 """
 
 from __future__ import annotations
@@ -93,7 +91,7 @@ def check_available() -> None:
     """Refuse to draw files where matplotlib is absent. Raises : EquipoiseError."""
     if not _installed("matplotlib"):
         raise EquipoiseError(
-            "a chart in a file is drawn by matplotlib, which is not installed: "
+            "charts in files need matplotlib, which is not installed: "
             "pip install 'equipoise[charts]'"
         )
 

@@ -1,6 +1,6 @@
-"""A search for parameters as a figure: a line, a map, or a panel for each of several parameters.
+"""A parameter search as a figure: a line, a map, or a panel for each parameter.
 
-What a chart of a search shows: where trials lie, how good they were, which was the best.
+`Surface` is what the figure shows: where the trials lie, their metric, and the best one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The two ways to read a history: refuse it if anything is wrong, or look at what is wrong."""
+"""Read histories: `read_history` refuses bad input, `scan_history` lists what is wrong with it."""
 
 from __future__ import annotations
 

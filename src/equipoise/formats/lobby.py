@@ -26,8 +26,9 @@ from equipoise.arrays import Floats, Ids
 from equipoise.data.lobby import ONCE, Lobby
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
+from equipoise.formats.findings import Fault, Findings, faulty_rows
 from equipoise.formats.sources import format_of, open_source
-from equipoise.formats.table import Fault, Findings, Table, refuse, shown
+from equipoise.formats.table import Table, refuse, refuse_unreadable, shown
 from equipoise.formats.tables.columns import NUMBER, Numbers, read_ids, read_numbers, required_ids
 from equipoise.formats.tables.json_lines import read_json_rows
 from equipoise.wording import counted
@@ -64,7 +65,7 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
         where = f" of {table.name}" if table.name else ""
         raise NotFoundError(
             f"not among the {counted(len(row_of), 'rated player')}{where}: {', '.join(missing)}. "
-            "A table does not say what newcomers begin with; a saved state does (--state)"
+            "A table of ratings does not say how newcomers start; a saved state does (--state)"
         )
     twice = dict.fromkeys(one for one in players if list(players).count(one) > 1)
     if twice:
@@ -94,7 +95,7 @@ def _opened(source: object, format: str | None) -> Table:
     try:
         return _json_table(Path(name).read_bytes(), name)
     except OSError as error:
-        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+        refuse_unreadable(name, error)
 
 
 def _json_table(data: bytes, name: str) -> Table:
@@ -192,9 +193,7 @@ def _read_numbers(frame: pl.DataFrame, name: str, findings: Findings) -> Floats:
         return values
     if name == "deviation" and absent.all():
         return np.zeros(len(values))  # of a system that has no deviations
-    told = np.zeros(len(values), dtype=bool)
-    for fault in faults:
-        told |= fault.rows
+    told = faulty_rows(faults, len(values))
     findings.add_faults(name, [Fault(absent & ~told, NUMBER)], column)
     return values
 

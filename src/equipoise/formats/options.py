@@ -1,4 +1,4 @@
-"""What a caller asks of a reader, checked before any file is opened."""
+"""The options of a reader, checked before any file is opened."""
 
 from __future__ import annotations
 

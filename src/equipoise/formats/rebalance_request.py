@@ -91,7 +91,7 @@ def _bytes_of(source: object) -> tuple[bytes, str]:
                 return file.read(most + 1), str(source)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            refuse([Fault("", "must be a file that can be read", reason)], str(source), str(source))
+            refuse([Fault("", "must be a readable file", reason)], str(source), str(source))
     stream: Any = sys.stdin.buffer if source == "-" else source
     require(hasattr(stream, "read"), "source", "a path, a stream or a mapping", type(source))
     data = stream.read(most + 1)
@@ -125,7 +125,7 @@ def _document(data: bytes, name: str) -> Any:
         got = f"the byte 0x{error.object[error.start]:02x}"
         refuse([Fault("", "must be text in UTF-8", got)], where, name)
     except RecursionError:
-        refuse([Fault("", must.DEPTH, "too many brackets within one another")], where, name)
+        refuse([Fault("", must.DEPTH, "brackets nested too deeply")], where, name)
     except ValueError as error:
         refuse([Fault("", must.JSON, str(error))], where, name)
 
@@ -159,7 +159,7 @@ def _request(document: object, name: str) -> RebalanceRequest:
         names = [rule.attribute for rule in ruleset.rules] if ruleset else []
         faults += attribute_faults(names, defaults, reader.everyone)
     refuse(faults, name or "the request", name)
-    raise AssertionError("a request without faults was refused")
+    raise AssertionError("a valid request was refused")
 
 
 class _Named(NamedTuple):
@@ -181,7 +181,7 @@ class _Reader:
         """Return what was left aside, as sentences."""
         if not self._without_effect:
             return ()
-        return (f"without effect on teams: {', '.join(self._without_effect)}",)
+        return (f"no effect on teams: {', '.join(self._without_effect)}",)
 
     def check(self, holds: bool, path: str, rule: str, got: object) -> bool:
         """Keep a fault unless a rule holds; return whether it does."""
@@ -204,7 +204,7 @@ class _Reader:
                 if key in _WITHOUT_EFFECT.get(kind, ()):
                     self._without_effect[_path(path.partition("[")[0], str(key))] = None
                 elif key not in known:
-                    got = f"a field that is none of {', '.join(known)}"
+                    got = f"not one of {', '.join(known)}"
                     self.check(False, _path(path, str(key)[:60]), must.KNOWN, got)
         return value
 

@@ -1,4 +1,4 @@
-"""Any source -> table: looks at what it is called and at what it holds, then at one format."""
+"""Open any source as a table: the name or the first bytes choose the reader of its format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.contests.files import read_contest_directory, read_contest_file
-from equipoise.formats.table import NO_FILE, Table, refuse
+from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 from equipoise.formats.tables.delimited import read_delimited
 from equipoise.formats.tables.frames import (
     ARROW_MAGIC,
@@ -118,7 +118,7 @@ def _open_path(path: Path, format: str | None) -> Table:
             return read_arrow(path, name)
         return open_bytes(path.read_bytes(), name, chosen)
     except OSError as error:
-        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+        refuse_unreadable(name, error)
 
 
 def _open_stream(stream: Any, format: str | None) -> Table:
@@ -140,7 +140,7 @@ def read_stream(stream: Any) -> tuple[bytes, str]:
     except UnicodeDecodeError as error:
         refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
     except OSError as error:
-        refuse(name, "must be a stream that can be read", str(error))
+        refuse(name, "must be a readable stream", str(error))
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     return bytes(data), name
@@ -181,9 +181,9 @@ def decompressed(data: bytes, name: str) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             return file.read()
     except EOFError:
-        refuse(name, "must be a whole gzip file", "a file that is cut off")
+        refuse(name, "must be a complete gzip file", "a truncated file")
     except (OSError, zlib.error) as error:
-        refuse(name, "must be a gzip file that can be read", str(error))
+        refuse(name, "must be a readable gzip file", str(error))
 
 
 def _refuse_misnamed(data: bytes, name: str, format: str) -> None:

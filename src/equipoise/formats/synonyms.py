@@ -20,16 +20,17 @@ import polars as pl
 
 from equipoise.data.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.findings import Findings
 from equipoise.formats.games.layout import spelling
 from equipoise.formats.sources import format_of, open_source
-from equipoise.formats.table import Findings, refuse, shown
+from equipoise.formats.table import refuse, refuse_unreadable, shown
 from equipoise.formats.tables.columns import required_ids, whole_numbers
 
 #: A file of synonyms, or a mapping of names to the name they stand for.
 Synonyms: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any]
 
 COLUMNS = "must have the columns name and same_as"
-OTHER_NAME = "must be another name than the first"
+OTHER_NAME = "must differ from the first name"
 CIRCLE = "must not lead back to itself"
 NAMES = "must be an object of names: name -> the name it stands for"
 
@@ -103,7 +104,7 @@ def _json_entries(path: Path) -> list[_Entry]:
         # Pairs, as an object would keep only the last of two equal names.
         document = json.loads(path.read_bytes(), object_pairs_hook=_Pairs)
     except OSError as error:
-        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+        refuse_unreadable(name, error)
     except (ValueError, RecursionError) as error:
         refuse(name, "must be JSON", str(error))
     if not isinstance(document, _Pairs):

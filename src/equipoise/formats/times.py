@@ -29,14 +29,14 @@ from equipoise.data.times import (
     compact_days,
 )
 from equipoise.errors import InvalidParameterError, require
-from equipoise.formats.table import Fault
+from equipoise.formats.findings import Fault
 
 #: Formats of time that have a name; any other is a pattern of strptime.
 NAMED_FORMATS = ("iso", "s", "ms", "us", "excel")
 
 EVERYWHERE = "must be on all rows or on none"
 TIME = (
-    "must be whole seconds since 1970, or a date or time as in ISO 8601; any other needs "
+    "must be whole seconds since 1970, or a date or time as in ISO 8601; other formats need "
     "--time-format"
 )
 SECONDS = "must be whole seconds since 1970, as on the other rows"
@@ -53,10 +53,10 @@ TOO_SMALL = (
     "excel for days of a spreadsheet"
 )
 HOURS = (
-    "must have one meaning, and this column can be seconds since 1970 (--time-format s) or dates "
+    "must have one meaning, but this column can be seconds since 1970 (--time-format s) or dates "
     "with an hour (--time-format %Y%m%d%H): choose one"
 )
-YEARS = "must lie in the years 1 to 9999"
+YEARS = "must be in the years 1 to 9999"
 EXCEL = (
     "must be days as a spreadsheet counts them, a number from 61 (1900-03-01) to 2958465 "
     "(9999-12-31)"
@@ -574,7 +574,7 @@ def _proposal(runs: pl.Series) -> str | None:
             pattern_of.setdefault(values, f"{day}{clock}")
     fitting = [f"--time-format {_quoted(pattern)}" for pattern in pattern_of.values()]
     if len(fitting) > 1:
-        return f"must have one meaning, and this column can be read with {' or '.join(fitting)}"
+        return f"must have one meaning, but this column can be read with {' or '.join(fitting)}"
     if fitting:
         return f"must be a date or time as in ISO 8601, or be read with {fitting[0]}"
     return None

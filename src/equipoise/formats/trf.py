@@ -1,20 +1,16 @@
-"""FIDE tournament reports (TRF16) -> games between the players they name.
-
-Source: FIDE Handbook, C.04 Annex 2 (TRF16); see `trf_lines` for lines and columns, `trf_players`
-for what a line says. This file holds the two sides of every pairing against each other.
-Departures: byes, forfeits and pairings without a result are not games (READINGS C6). A game that
-both lost (0 and 0), which arbiters may decide, has no points to share and is left out too. W, D
-and L, games of less than one move, count here, though FIDE does not rate them.
-
-Bytes of a FIDE tournament report -> the lines of its players, in the columns of TRF16.
+"""Read FIDE tournament reports (TRF16) into games between the players they list.
 
 Source: FIDE Handbook, C.04 Annex 2, "Format of Tournament Report File" (TRF16), and its version of
-2026, which adds codes but leaves the lines of players as they are.
-Departures: the report asks for a carriage return after each line; any line end is taken. Columns
-are characters, but programs that write UTF-8 and count in bytes shift what follows a name with
-an accent: a line that fits the columns only when it is counted in bytes is read so.
+2026, which adds codes but leaves the lines of players as they are. The file is read in three
+steps: bytes to the lines of players (`read_report`), lines to players and their rounds
+(`read_players`), and rounds to games (`read_trf`), where both sides of a pairing must agree.
 
-Lines of players in the columns of TRF16 -> players, and what each says of every round.
+Departures: any line end is accepted, not only a carriage return. Columns are characters, but
+programs that write UTF-8 and count in bytes shift what follows a name with an accent: a line that
+fits the columns only in bytes is read in bytes. Byes, forfeits and pairings without a result are
+not games (READINGS C6). A game that both lost (0 and 0), which arbiters may decide, has no points
+to share and is left out too. W, D and L, games of less than one move, count here, though FIDE does
+not rate them.
 """
 
 from __future__ import annotations
@@ -41,9 +37,9 @@ ROUND = 10
 #: First column of the name from 0, and its width.
 _NAME, _NAME_WIDTH = 14, 33
 
-NOT_UTF16 = "must be text in UTF-8 or in an encoding of one byte a letter"
+NOT_UTF16 = "must be text in UTF-8 or in a single-byte encoding"
 PLAYERS = "must hold at least one player, on a line that begins with 001"
-NO_TABS = "must have blanks between its columns, not tabs"
+NO_TABS = "must separate its columns with spaces, not tabs"
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _CODE = re.compile(r"([0-9A-Za-z#]{3})(?:\s|$)")
@@ -192,14 +188,14 @@ def _padded(text: str) -> str:
 
 
 START = "must be a start number from 1, in columns 5 to 8"
-ONCE = "must be the start number of one player only"
+ONCE = "must be the start number of only one player"
 RATING = "must be a whole number, 0 or blank, in columns 49 to 52"
 OPPONENT = "must be a start number, 0000 or blank"
 COLOUR = "must be w, b, - or blank"
 RESULT = "must be one of 1 = 0 + - W D L H F U Z, or blank"
 APART = "must be an opponent, a colour and a result, with blanks between their columns"
-NOT_ALONE = "must have an opponent where there is a colour and the result of a game"
-ALONE = "must have no opponent where the result is a bye"
+NOT_ALONE = "must have an opponent if there is a colour and the result of a game"
+ALONE = "must have no opponent if the result is a bye"
 OTHER = "must be another player"
 
 #: Results of games, played and not rated, and of games that did not take place.
@@ -396,11 +392,11 @@ def _points(text: str) -> float:
     return points if math.isfinite(points) else math.nan
 
 
-KNOWN = "must be the start number of a player of the report"
-BACK = "must be named by the opponent in the same round"
-OPPOSITE = "must be the other colour than the opponent has"
-COLOURED = "must be w or b, as other games of the report have colours"
-FITTING = "must fit the result of the opponent: 1 and 0, = and =, W and L, D and D, + and -"
+KNOWN = "must be the start number of a player in the report"
+BACK = "must be an opponent who names this player in the same round"
+OPPOSITE = "must be the opposite of the opponent's colour"
+COLOURED = "must be w or b because other games of the report have colours"
+FITTING = "must match the opponent's result: 1 and 0, = and =, W and L, D and D, + and -"
 
 #: Results of both players -> points of the first in a game.
 _GAMES = {

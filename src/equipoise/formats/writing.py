@@ -1,6 +1,7 @@
-"""Tables and histories -> files, whole or not at all.
+"""Write tables and histories to files and streams; a file appears complete or not at all.
 
-Tables that come piece by piece -> files and streams, without ever holding the whole.
+`write_table` and `write_history` write a table in memory. `write_pieces` writes a table that comes
+piece by piece and never holds all of it.
 """
 
 from __future__ import annotations
@@ -118,9 +119,13 @@ def _encode(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
 
 
 def _write_gzip(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    # Neither name nor time inside: the same table gives the same bytes.
-    with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as compressed:
+    with _gzipped(file) as compressed:
         frame.write_csv(cast(IO[bytes], compressed))
+
+
+def _gzipped(file: IO[bytes]) -> gzip.GzipFile:
+    # Neither name nor time inside: the same table gives the same bytes.
+    return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
 
 
 #: Rows written together: enough for Parquet to pack them well, some megabytes in memory.
@@ -163,8 +168,7 @@ def _write(pieces: Iterable[pl.DataFrame], file: IO[bytes], kind: str, rows: int
     if kind == "parquet":
         return _write_parquet(tables, cast(pl.DataFrame, first).schema, file, rows)
     if kind == "csv.gz":
-        # Neither name nor time inside: the same table gives the same bytes.
-        with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as compressed:
+        with _gzipped(file) as compressed:
             return _write_text(tables, cast(IO[bytes], compressed), "csv")
     return _write_text(tables, file, kind)
 

@@ -1,7 +1,4 @@
-"""The page on a backtest: which system predicts best, how sure that is, and from what.
-
-The charts of a page on a backtest.
-"""
+"""The backtest page: its sections and charts, from the result of a backtest."""
 
 from __future__ import annotations
 
@@ -33,7 +30,6 @@ from equipoise.report.backtest_words import (
     Metric,
     against_baseline,
     by_experience,
-    counted,
     for_whom,
     lead,
     scoring,
@@ -49,6 +45,7 @@ from equipoise.report.document import (
     paragraph,
     table,
 )
+from equipoise.wording import counted
 
 
 def numbered(found: Backtest) -> dict[str, int]:
@@ -292,8 +289,8 @@ def _verdict(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
         yield from map(paragraph, against_baseline(found))
     if len(found.systems) > 3 and found.resamples:
         yield paragraph(
-            "Whoever compares many settings and keeps the best has some luck in its lead, whatever "
-            "the interval says: choose on one part of a history and compare on another.",
+            "If you compare many settings and keep the best, part of its lead is luck, whatever "
+            "the interval says. Choose on one part of a history and compare on another.",
             class_="quiet",
         )
 
@@ -301,7 +298,7 @@ def _verdict(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
 def _metrics(found: Backtest) -> Iterator[Markup]:
     if found.resamples:
         share = f"{100 * found.confidence:g}\N{NO-BREAK SPACE}%"
-        yield paragraph(f"Dots are what was measured, whiskers their {share} intervals.")
+        yield paragraph(f"Dots are the measured values, whiskers their {share} intervals.")
     yield metric_charts(found)
     yield tables.metrics_table(found)
     meanings = [
@@ -319,13 +316,13 @@ def _differences(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
     if found.resamples:
         yield paragraph(
             "How far each system is behind the best one, on the same matches. A filled dot is a "
-            "difference beyond noise: other matches of this kind would show it too. A ring is one "
-            "that noise may explain, or that is too small to matter."
+            "difference beyond noise: other matches of this kind would show it too. A ring is a "
+            "difference that noise may explain, or that is too small to matter."
         )
     else:
         yield paragraph(
-            "How far each system is behind the best one, on the same matches. Whether noise may "
-            "explain it is not known, as nothing was resampled."
+            "How far each system is behind the best one, on the same matches. Nothing was "
+            "resampled, so noise may explain any difference."
         )
     yield difference_charts(found, standing)
     yield tables.differences_table(found)
@@ -334,9 +331,9 @@ def _differences(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
 def _calibration(found: Backtest) -> Iterator[Markup]:
     yield paragraph(
         "A system is calibrated if, of the pairs to which it gives 70\N{NO-BREAK SPACE}%, "
-        "70\N{NO-BREAK SPACE}% are won: then the dots lie on the dashed line. Where observed "
-        "scores are closer to one half than expected ones, it is too sure of itself; where they "
-        "are further away, too cautious. Bars show how many participations there are."
+        "70\N{NO-BREAK SPACE}% are won. Then the dots lie on the dashed line. Where observed "
+        "scores are closer to one half than expected ones, the system is overconfident; where "
+        "they are further away, it is too cautious. Bars show the number of participations."
     )
     yield calibration_charts(found)
     yield tables.calibration_table(found)
@@ -365,7 +362,7 @@ def _slices(found: Backtest) -> Iterator[Markup]:
             yield tables.slices_table(found, by, caption)
         else:
             only = f"{tables.range_of(parts[0])} {tables.COUNTED[by]}"
-            yield paragraph(f"All that was scored is of one kind: {only}.")
+            yield paragraph(f"Everything that was scored is in one group: {only}.")
 
 
 def _systems(report: BacktestReport) -> Markup:
@@ -383,7 +380,7 @@ def _history(report: BacktestReport) -> Iterator[Markup]:
         ["scored", _about(report).partition("scored on ")[2]],
     ]
     rows += [[name, f"{count:,}"] for name, count in _left_out(history) if count]
-    yield table("history-table", "What was read", ["what", "how much"], rows)
+    yield table("history-table", "What was read", ["item", "value"], rows)
     if history.dropped_matches:
         yield paragraph("Matches that were dropped: ", _some(history.dropped_matches), ".")
     if history.problems:

@@ -25,11 +25,11 @@ from equipoise.report.backtest_words import (
     METRIC,
     NOTHING,
     Metric,
-    counted,
     enumerated,
     shown_metrics,
 )
 from equipoise.report.document import Cell, Filling, Group, grouped_table, listed, table
+from equipoise.wording import counted
 
 _TO = "\N{EN DASH}"
 #: Metrics of which there are slices.
@@ -42,7 +42,7 @@ def verdict_table(found: Backtest, standing: Sequence[Standing]) -> Markup:
         return _against_baseline(found, standing)
     columns = ["metric", "best", "value", "next best", "behind by"]
     if found.resamples:
-        columns += ["that is", "not told apart"]
+        columns += ["that is", "indistinguishable from"]
     rows = [_verdict(one)[: len(columns)] for one in standing]
     return table("verdict-table", "Who is best", columns, rows, frozenset({2, 4}))
 
@@ -58,7 +58,7 @@ def _against_baseline(found: Backtest, standing: Sequence[Standing]) -> Markup:
         for one in standing
     ]
     columns = ["metric", found.systems[0].label, BASELINE]
-    return table("verdict-table", "Against the baseline", columns, rows, frozenset({1, 2}))
+    return table("verdict-table", "Compared with the baseline", columns, rows, frozenset({1, 2}))
 
 
 def _verdict(one: Standing) -> list[Filling]:

@@ -1,7 +1,4 @@
-"""What a page on a backtest says in words: metrics, who is best, how it was scored.
-
-How the metrics of a backtest are called and written on a page.
-"""
+"""The sentences of the backtest page, and the names and number formats of its metrics."""
 
 from __future__ import annotations
 
@@ -25,13 +22,14 @@ from equipoise.data.backtest import (
 )
 from equipoise.evaluate.standings import UNKNOWN, Standing, standings
 from equipoise.report.document import given
+from equipoise.wording import counted
 
 #: What stands where there is no number.
 NOTHING = "\N{EN DASH}"
 
 
 class Metric(NamedTuple):
-    """How a metric is called and written.
+    """The name of a metric and the format of its values.
 
     key : in `METRICS`; unit : after a number; digits : behind the point
     """
@@ -77,7 +75,7 @@ class Metric(NamedTuple):
         return f"{write(lower)} to {write(upper)}"
 
 
-_TOP = "The same, for those who came among the first hundred of their match."
+_TOP = "The same, for the players who finished in the top 100 of their match."
 
 _METRICS = (
     Metric(
@@ -85,14 +83,14 @@ _METRICS = (
         "Pair inversion",
         "%",
         3,
-        "Of all pairs of a match, the share that was put in the right order.",
+        "The share of the pairs of a match that was predicted in the right order.",
     ),
     Metric(
         "rank_deviation",
         "Rank deviation",
         "%",
         3,
-        "Distance between predicted and actual place, in percent of the largest there can be.",
+        "Distance between predicted and actual place, in percent of the largest possible distance.",
     ),
     Metric("pair_inversion_top100", "Pair inversion, top 100", "%", 3, _TOP),
     Metric("rank_deviation_top100", "Rank deviation, top 100", "%", 3, _TOP),
@@ -101,8 +99,8 @@ _METRICS = (
         "NDCG",
         "",
         5,
-        "How much of what the best order would have gained the predicted one gains, the first "
-        "places counting most; 1 is all.",
+        "Gain of the predicted order as a share of the gain of the best order. The first places "
+        "count most; 1 is perfect.",
     ),
     Metric(
         "log_loss",
@@ -110,7 +108,7 @@ _METRICS = (
         "",
         5,
         signed("-s ln p - (1 - s) ln(1 - p)") + " for a pair with expected score p and score s (a "
-        "win 1, a tie 1/2, a loss 0). To be sure and wrong costs most.",
+        "win 1, a tie 1/2, a loss 0). Predictions that are confident and wrong cost most.",
     ),
     Metric(
         "brier",
@@ -125,7 +123,7 @@ CALIBRATION = Metric(
     "Calibration error",
     "",
     5,
-    "Mean distance of expected and observed scores.",
+    "Mean distance between expected and observed scores.",
 )
 METRIC = {metric.key: metric for metric in _METRICS}
 
@@ -145,11 +143,6 @@ def shown_metrics(found: Backtest) -> list[Metric]:
 _SPACE = "\N{NO-BREAK SPACE}"
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def enumerated(labels: Sequence[str]) -> Markup:
     """Return labels as they stand in a sentence."""
     *others, last = map(given, labels)
@@ -159,10 +152,10 @@ def enumerated(labels: Sequence[str]) -> Markup:
 def lead(found: Backtest, standing: Sequence[Standing]) -> Markup:
     """Return in a sentence or two who is best, and how sure that is."""
     if not standing:
-        return joined("Nothing could be scored by order or by expected score.")
+        return joined("No order and no expected score could be scored.")
     if not any(one.rivals for one in standing):
         only = given(standing[0].best)
-        return joined(only, " is the only system here. It is held against the baseline.")
+        return joined(only, " is the only system. It is compared with the baseline.")
     metrics: dict[tuple[str, ...], list[str]] = {}
     for one in standing:
         metrics.setdefault(one.leaders, []).append(one.metric)
@@ -177,16 +170,16 @@ def lead(found: Backtest, standing: Sequence[Standing]) -> Markup:
 def _leading(standing: Sequence[Standing]) -> Markup:
     """Return who is best by every metric."""
     labels, count = standing[0].leaders, len(standing)
-    metrics = {1: "the one metric there is", 2: "both metrics"}.get(count, f"all {count} metrics")
+    metrics = {1: "the only metric", 2: "both metrics"}.get(count, f"all {count} metrics")
     if len(labels) == 1:
         return joined(given(labels[0]), f" predicts best by {metrics}")
     if len(labels) == 1 + len(standing[0].rivals):
-        return joined(enumerated(labels), f" are level by {metrics}")
-    return joined(enumerated(labels), f" predict best by {metrics}, and are level")
+        return joined(enumerated(labels), f" are tied by {metrics}")
+    return joined(enumerated(labels), f" predict best by {metrics}, tied")
 
 
 def _level(labels: Sequence[str]) -> Markup:
-    return joined(enumerated(labels), ", level" if len(labels) > 1 else "")
+    return joined(enumerated(labels), ", tied" if len(labels) > 1 else "")
 
 
 def _named(metrics: Sequence[str]) -> str:
@@ -335,13 +328,13 @@ def _short_of_baseline(
 def scoring(found: Backtest, seed: int) -> Iterator[str]:
     """Yield how it was scored, a sentence or two each."""
     yield (
-        "Each match was predicted from the ratings before it, then scored, and only then learned "
-        "from. So no prediction knew its own result, and every system was scored on the same "
+        "Each match was predicted from the ratings before it, then scored, and only then used for "
+        "learning. So no prediction used its own result, and every system was scored on the same "
         "matches."
     )
     if found.learned:
         first = counted(found.learned, "match was", "matches were")
-        yield f"The first {first} only learned from."
+        yield f"The first {first} used for learning only."
     if found.min_total is not None:
         fewer = counted(found.min_total, "match", "matches")
         yield (
@@ -362,28 +355,28 @@ def scoring(found: Backtest, seed: int) -> Iterator[str]:
         small = "0.05 of a metric in percent and 0.0005 of any other"
     else:
         small = ", ".join(f"{METRIC[name].inside} {value:g}" for name, value in least.items())
-    yield f"Below these limits a difference is called no difference that matters: {small}."
+    yield f"A difference below these limits counts as no difference that matters: {small}."
     yield (
         "Every metric is a mean over participations: a match of a hundred counts ten times as much "
         "as one of ten."
     )
     yield (
-        "Orders are those of the ratings. "
+        "The ratings give the predicted order. "
         + (
-            "Pairs that were predicted equal count as right, as the authors of Elo-MMR count them."
+            "A pair with equal predictions counts as right, as the authors of Elo-MMR count it."
             if found.ties_as_authors
-            else "A pair that was predicted equal counts one half, unless it tied."
+            else "A pair with equal predictions counts one half, unless it tied."
         )
     )
     if found.undecided:
         left = counted(found.undecided, "scored match was", "scored matches were")
         yield (
-            f"{left} left with one tie: such a match says nothing of orders, and counts for log "
+            f"{left} left with one tie: such a match says nothing about order and counts for log "
             "loss, Brier score and calibration only."
         )
     yield (
-        "The baseline predicts without ratings: nobody is stronger than anybody, and where one of "
-        "two is at home, it expects the mean score of those at home so far."
+        "The baseline predicts without ratings: it takes all players to be equally strong. Where "
+        "one of two is at home, it expects the mean score at home so far."
     )
     yield _noise(found, seed)
 
@@ -394,6 +387,7 @@ def _noise(found: Backtest, seed: int) -> str:
         return "Nothing was resampled (--resamples 0), so there are no intervals."
     return (
         f"Intervals hold {100 * found.confidence:g}{_SPACE}% of {found.resamples:,} resamples of "
-        f"the matches (seed {seed}). All systems are drawn together, so luck that they shared "
-        "cancels in a difference. A difference is called beyond noise if its interval excludes 0."
+        f"the matches (seed {seed}). All systems share the resamples, so luck that they had in "
+        "common cancels in a difference. A difference is called beyond noise if its interval "
+        "excludes 0."
     )

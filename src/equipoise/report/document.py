@@ -1,4 +1,4 @@
-"""A whole page, and the parts that pages are made of: sections, tables, figures, lists."""
+"""Build an HTML page: its frame, sections, tables, figures and lists."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Contests as platforms publish them, turned into one long table."""
+"""Contests in the formats of their platforms, turned into one long table."""

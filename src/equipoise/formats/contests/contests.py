@@ -1,4 +1,4 @@
-"""Contests as their platforms publish them -> one long table."""
+"""Turn contests, whatever platform they come from, into one long table."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _HOLDS = {
     "dmoj": holds_dmoj,
     "atcoder": holds_atcoder,
 }
-KNOWN = "must be a contest, or an answer of Codeforces, DMOJ or AtCoder"
+KNOWN = "must be a contest, or a response of Codeforces, DMOJ or AtCoder"
 ZIP_MAGIC = b"PK"
 #: All that zipfile raises for archives that are damaged, locked or packed in a rare way.
 _BAD_ARCHIVE = (
@@ -105,7 +105,7 @@ def _table_of(documents: Iterator[tuple[Origin, bytes]], name: str, kind: str | 
         raise InvalidDataError(problems)
     table = contest_table(contests, name)
     if not len(table.frame):
-        refuse(name, "must have at least one participant who is rated", "none")
+        refuse(name, "must have at least one rated participant", "none")
     return table
 
 
@@ -115,9 +115,9 @@ def _decode(data: bytes, origin: Origin) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         reason = str(error)
     except RecursionError:
-        reason = "too many brackets within one another"
+        reason = "brackets nested too deeply"
     if "truncated" in reason:
-        origin.refuse("must be whole JSON", "a document that is cut off")
+        origin.refuse("must be complete JSON", "a truncated document")
     origin.refuse("must be JSON", reason)
 
 
@@ -152,7 +152,7 @@ def _archived(data: bytes, name: str) -> Iterator[tuple[Origin, bytes]]:
                 if one.lower().endswith(".json") and not one.startswith("__MACOSX/")
             }
     except _BAD_ARCHIVE as error:
-        refuse(name, "must be a whole zip archive that can be read", str(error))
+        refuse(name, "must be a complete, readable zip archive", str(error))
     if not members:
         refuse(name, "must be an archive with .json files of contests", "none")
     for one, content in members.items():

@@ -1,27 +1,23 @@
-"""Answers of the Codeforces API that were saved to files.
+"""Read contests in the formats of Codeforces, AtCoder and DMOJ, and in contest JSON.
 
-Source: https://codeforces.com/apiHelp/methods, `contest.ratingChanges` and `contest.standings`.
-Of standings only official participants (CONTESTANT) count, and a party of several is a team; the
-time is the end of the contest. Rating changes list the rated participants only.
+Codeforces: https://codeforces.com/apiHelp/methods, saved responses of `contest.ratingChanges` and
+`contest.standings`. Of standings only official participants (CONTESTANT) count, and a party of
+several is a team; the time is the end of the contest. Rating changes list the rated participants
+only.
 
-Standings and results of AtCoder, as its pages load them.
+AtCoder: `https://atcoder.jp/contests/<contest>/standings/json` (an object with `StandingsData`) and
+`.../results/json` (a list with `Place`), as its pages load them. Participants with `IsRated` false
+and participants who submitted nothing are left out. Standings have neither contest nor time: the
+name of the file is the id.
 
-Source: `https://atcoder.jp/contests/<contest>/standings/json` (an object with `StandingsData`) and
-`.../results/json` (a list with `Place`). Participants with `IsRated` false are left out, and so are
-those who submitted nothing. Standings name neither contest nor time: the file's name is the id.
+DMOJ and judges built on it: https://docs.dmoj.ca/#/site/api, `/api/v2/contest/<key>` (and version
+1, which calls score `points` and time `cumtime`). Rank follows the judge: higher score, then less
+time, then the smaller tiebreaker; equal in all three is a tie. Disqualified participants are left
+out, and so are those without a new rating in a rated contest. The time is the end of the contest.
 
-Contests of DMOJ and judges built on it, as their API answers.
-
-Source: https://docs.dmoj.ca/#/site/api, `/api/v2/contest/<key>` (and version 1, which calls score
-`points` and time `cumtime`). Rank follows the judge: higher score, then less time, then the smaller
-tiebreaker; equal in all three is a tie. Disqualified participants are left out, and so are those
-who got no new rating in a contest that was rated. The time is the end of the contest.
-
-Contest JSON, the form of the Elo-MMR data sets.
-
-Source: https://github.com/EbTech/Elo-MMR. A contest is an object with `name`, `time_seconds`,
-`standings` (lists of player, lowest and highest rank, from 0 and inclusive) and, optionally,
-`weight` and `perf_ceiling`.
+Contest JSON, the form of the Elo-MMR data sets: https://github.com/EbTech/Elo-MMR. A contest is an
+object with `name`, `time_seconds`, `standings` (lists of player, lowest and highest rank, from 0
+and inclusive) and, optionally, `weight` and `perf_ceiling`.
 """
 
 from __future__ import annotations
@@ -49,7 +45,7 @@ def read_codeforces(document: Any, origin: Origin) -> list[Contest]:
     result = document.get("result") if isinstance(document, dict) else None
     if not isinstance(document, dict) or document.get("status") != "OK":
         got = document.get("comment") if isinstance(document, dict) else document
-        origin.refuse("must be an answer with status OK", shown(got), "status")
+        origin.refuse("must be a response with status OK", shown(got), "status")
     if isinstance(result, list):
         return _rating_changes(result, origin)
     if isinstance(result, dict) and "rows" in result:
@@ -98,7 +94,7 @@ def _standings(result: dict[str, Any], origin: Origin) -> Contest:
     for row, standing in enumerate(listed(result, "rows", origin), start=1):
         party = standing.get("party") if isinstance(standing, dict) else None
         if not isinstance(party, dict):
-            origin.refuse("must be rows with a party", shown(standing), "rows")
+            origin.refuse("must be a list of rows, each with a party", shown(standing), "rows")
         if party.get("participantType") != OFFICIAL:
             continue
         for member in listed(party, "members", origin):
@@ -251,7 +247,7 @@ def _ranks(standings: list[dict[str, Any]]) -> tuple[list[Any], list[tuple[int, 
 
 
 STANDING = "must be a list of player, lowest and highest rank"
-ORDERED = "must be a lowest rank that is not above the highest"
+ORDERED = "must have a lowest rank that is not above the highest"
 
 
 def holds_contest_json(document: Any) -> bool:

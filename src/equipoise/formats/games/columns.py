@@ -1,6 +1,6 @@
-"""What every reader of games hands over: results between names, before names become players.
+"""The columns that every reader of games returns, before names become players.
 
-Sentences about games: pairings that occur again, synonyms of nobody.
+The functions write notes about games: repeated pairings, and synonyms that do not occur.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def describe_repeated(games: Games) -> tuple[str, ...]:
         for row in np.sort(first[again])[:_SHOWN].tolist()
     ]
     which = "; ".join(listed) + _more(len(again))
-    return (f"most pairings occur {times}, as in a round robin, but more often occur: {which}",)
+    return (
+        f"most pairings occur {times}, as in a round robin, but these occur more often: {which}",
+    )
 
 
 def describe_strangers(names: Sequence[str]) -> tuple[str, ...]:
@@ -101,7 +103,7 @@ def describe_strangers(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return ()
     which = ", ".join(repr(one) for one in names[:_SHOWN]) + _more(len(names))
-    return (f"names of the synonyms that do not occur: {which}",)
+    return (f"names in the synonyms that do not occur: {which}",)
 
 
 def _more(count: int) -> str:

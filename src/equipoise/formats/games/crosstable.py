@@ -1,11 +1,8 @@
-"""Cross tables (CSV, TSV) -> games: a row and a column for each player, results where they meet.
+"""Read cross tables (CSV, TSV): a row and a column for each player, results where they meet.
 
-A table may hold every result twice, once from each side, or only the half above or below its
-diagonal. Where both sides are given they are held against each other.
-
-Table of text -> grid of a cross table: its players, the column of each, and what cells say.
-
-Cells of a cross table -> results of the games of one player against another.
+The steps: text to cells (`read_cell`), a table to the grid of its players and cells (`read_grid`),
+and a grid to games (`read_cross_table`). A table may hold every result twice, once from each side,
+or only the half above or below its diagonal. If both sides are given, they must agree.
 """
 
 from __future__ import annotations
@@ -23,9 +20,10 @@ import polars as pl
 from equipoise.arrays import Flags, Floats
 from equipoise.data.games import id_array
 from equipoise.errors import Problem
+from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.rows import read_ratings
-from equipoise.formats.table import Fault, Findings, Table, refuse, shown
+from equipoise.formats.table import Table, refuse, shown
 from equipoise.formats.tables.columns import required_ids
 from equipoise.formats.tables.delimited import read_delimited
 from equipoise.wording import counted
@@ -126,8 +124,8 @@ PLAYERS = "must have a column player or name"
 ROWS = "must have a row for each player"
 OPPONENTS = "must have a column for each player, headed by their name or by their number"
 HEADED = "must be headed by the name or the number of a player"
-ONE_COLUMN = "must be the only column of a player"
-ONE_ROW = "must be the name of one player only"
+ONE_COLUMN = "must be the only column of its player"
+ONE_ROW = "must be the name of only one player"
 ITSELF = "must be blank, - or X where a player's row meets their own column"
 
 _PLAYER = ("player", "name", "players")
@@ -270,7 +268,7 @@ def _add_headings(grid: Grid, column: str) -> None:
         else:
             skipped.append(shown(heading))
     if skipped:
-        grid.notes.append(f"columns that are of no player were skipped: {', '.join(skipped)}")
+        grid.notes.append(f"columns that belong to no player were skipped: {', '.join(skipped)}")
 
 
 def _numbers(frame: pl.DataFrame) -> dict[int, int]:
@@ -320,7 +318,7 @@ def _column(columns: Sequence[str], wanted: Collection[str]) -> str | None:
     return next((one for one in columns if one.strip().lower() in wanted), None)
 
 
-FITTING = "must fit what the row of the opponent says"
+FITTING = "must agree with the opponent's row"
 
 
 @dataclass(slots=True)

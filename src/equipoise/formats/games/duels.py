@@ -1,7 +1,7 @@
-"""Long histories of matches between two players -> games.
+"""Read the games in a long history of matches between two players.
 
-The reader of histories does the reading. Of its columns, `rank` decides (equal is a draw), and
-`weight` weighs; a kept column `rating` or `elo` has the players' ratings, and one of `at_home`,
+The reader of histories reads the table. `rank` decides the result (equal ranks are a draw), and
+`weight` is the weight. A kept column `rating` or `elo` has the players' ratings; one of `at_home`,
 `home`, `side`, `color` or `colour` tells who has white or plays at home.
 """
 
@@ -25,7 +25,7 @@ from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.long_table import build_history
 from equipoise.wording import counted
 
-DUEL = "must be a match of two players, each alone"
+DUEL = "must be a match of two single players"
 
 _RATINGS = ("rating", "elo")
 _SIDES = ("at_home", "home", "side", "color", "colour")

@@ -1,4 +1,4 @@
-"""Which column of a table of games is which, whatever the source calls it."""
+"""Find which column of a table of games is which, under the names that sources use."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Kind: TypeAlias = Literal["games", "pairs", "history"]
 GAME_LIST = "must have white, black and result (or points) to be a list of games"
 PAIR_TABLE = "must have player, opponent and points (or result, or wins and losses) to be pairs"
 LONG_TABLE = "must have match, player and rank (or winner, or score) to be a history of matches"
-ONE_COLUMN = "must be the name of one column only"
-ONE_DECIDES = "must not stand beside result: one of the two decides a game"
+ONE_COLUMN = "must be the name of only one column"
+ONE_DECIDES = "cannot be combined with result: only one of the two can decide a game"
 
 #: Columns of the two sides, as `spelling` writes them; whether the first has the white pieces or
 #: plays at home.

@@ -1,24 +1,21 @@
-"""Lists of games: a row each, with two players and a result.
+"""Read lists of games and tables of pairs.
 
-Columns, in any spelling that `game_layout` knows: `white`, `black` and `result`, or instead of a
-result `points` of white in `games` games (1 where there is no such column); optional `white_elo`,
-`black_elo`, `weight` (multiplies games and points), `draws`, `round`, `time`.
+A list of games has a row for each game: `white`, `black` and `result`, or instead of a result the
+`points` of white in `games` games (1 without such a column); optional `white_elo`, `black_elo`,
+`weight` (multiplies games and points), `draws`, `round`, `time`.
 
-Tables of pairs: a row for what two players did against each other, all games at once.
+A table of pairs has a row for all games of a player against an opponent: `player`, `opponent`, and
+`points` of the player in `games` games (1 without such a column), or `wins` and `losses` (and
+`draws`), or the `result` of one game; optional `draws`, `player_rating` (or `rating`),
+`opponent_rating`. It lists every pairing from one side, or every pairing from both:
 
-Columns, in any spelling that `game_layout` knows: `player`, `opponent`, and `points` of the player
-in `games` games (1 where there is no such column), or `wins` and `losses` (and `draws`), or the
-`result` of one game; optional `draws`, `player_rating` (or `rating`), `opponent_rating`.
-
-A table tells every pairing from one side, or every pairing from both:
-
-- One side: no pairing has rows in both directions. Rows of one pairing add up.
-- Both sides, as a square matrix does: every pairing has rows in both directions. The rows of each
+- One side: no pairing has rows in both directions. Rows of one pairing are added up.
+- Both sides, as in a square matrix: every pairing has rows in both directions. The rows of each
   direction are added, the two sums must mirror each other, and the pairing counts once.
-- Anything between is open to two readings (is the second row another game, or the first one
-  again?) and is refused. Separate games belong into a list with white and black.
+- A mixture is ambiguous (is the second row another game, or the first one again?) and is refused.
+  Separate games belong in a list with white and black.
 
-Pairings in a table of pairs: told from one side, or from both sides, which must agree.
+`layout` knows the spellings of all columns.
 """
 
 from __future__ import annotations
@@ -37,10 +34,10 @@ from equipoise.formats.games.rows import (
     Players,
     Totals,
     choose_rows,
-    hand_over,
     read_draws,
     read_players,
     read_single_results,
+    to_game_columns,
 )
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table
@@ -63,7 +60,7 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
     totals = _weighted(rows, totals)
     ratings = [rows.ratings(name) for name in ("white_elo", "black_elo")]
     kept = np.flatnonzero(~rows.findings.bad & (totals.reason == 0))
-    return hand_over(rows, players, totals, ratings, kept, coloured=layout.coloured)
+    return to_game_columns(rows, players, totals, ratings, kept, coloured=layout.coloured)
 
 
 def _read_points(rows: GameRows) -> Totals:
@@ -90,7 +87,7 @@ def _weighted(rows: GameRows, totals: Totals) -> Totals:
 
 
 MIRROR = "must mirror the other side's row: the same games, and points that sum to their number"
-SIDES = "must be told from both sides as other pairings are, or all of them from one side"
+SIDES = "must be listed from both sides like the other pairings, or all of them from one side"
 
 #: Sums that differ by less, a game, are equal: weights may be fractions.
 _TOLERANCE = 1e-9
@@ -229,7 +226,7 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
     bad = None
     if pairings.mirrored:
         bad = check_mirrors(rows, players, totals, pairings)
-    return hand_over(
+    return to_game_columns(
         rows,
         players,
         totals,
@@ -272,9 +269,9 @@ def _notes(totals: Totals, pairings: Pairings) -> list[str]:
     if empty:
         notes.append(f"{counted(empty, 'row has', 'rows have')} no games")
     if pairings.mirrored and np.all(pairings.opposite >= 0):
-        notes.append("every pairing is told from both sides and counts once")
+        notes.append("every pairing is listed from both sides and counts once")
     again = pairings.repeated()
     if again:
         which = counted(again, "pairing has", "pairings have")
-        notes.append(f"{which} several rows in one direction, which add up")
+        notes.append(f"{which} several rows in one direction, which are added up")
     return notes

@@ -1,11 +1,8 @@
-"""The two ways to read games: refuse them if anything is wrong, or look at what is wrong.
+"""Read games from any source: `read_games` refuses bad input, `scan_games` lists what is wrong.
 
-Results between names -> games between players: the same steps for every format.
-
-Ids become rows in the order in which they first appear in the games, white before black, then in
-the list of others. Names are merged only by a file of synonyms.
-
-Ratings that games give their players -> one initial rating a player.
+The steps are the same for every format. Ids become rows in the order in which they first appear in
+the games, white before black, then in the list of others. Names are merged only by a file of
+synonyms. The first rating that a player has in the games is their initial rating.
 """
 
 from __future__ import annotations
@@ -94,7 +91,7 @@ def _describe(ids: Ids, initial: Floats, who: Ints, rating: Floats) -> tuple[str
         listed.append(f"{ids[player]} ({', '.join([*shown, *more])})")
     rest = len(players) - _SHOWN
     which = ", ".join(listed) + (f" and {rest:,} more" if rest > 0 else "")
-    return (f"ratings differ between games, and the first counts as the initial one: {which}",)
+    return (f"ratings differ between games; the first one is the initial rating: {which}",)
 
 
 GAME = "must hold at least one game"

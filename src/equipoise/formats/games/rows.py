@@ -1,8 +1,7 @@
-"""Steps that every table of games shares: which rows are asked for, who plays, ratings, places.
+"""The steps that lists of games and tables of pairs share, from rows to columns of games.
 
-What the rows of a table of games add up to, handed over as columns of games.
-
-Results as tables of games write them -> points of the first side, or why it is no game.
+`choose_rows` applies the filters, `read_players` and `read_ratings` read who plays,
+`read_single_results` and `read_draws` read results, and `to_game_columns` puts them together.
 """
 
 from __future__ import annotations
@@ -19,11 +18,12 @@ import polars as pl
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.games import DRAWS, LARGEST, RATING
 from equipoise.errors import InvalidParameterError
+from equipoise.formats.findings import Fault, Findings, faulty_rows
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.layout import Layout, source_column
 from equipoise.formats.options import Options
 from equipoise.formats.pgn.values import PROVISIONAL, describe_provisional, is_nobody
-from equipoise.formats.table import Fault, Findings, Table
+from equipoise.formats.table import Table
 from equipoise.formats.tables.columns import (
     NOT_EMPTY,
     NUMBER,
@@ -89,10 +89,10 @@ class GameRows:
     def numbers(self, meaning: str, default: float | None = None) -> Floats:
         """Return a column of numbers, NaN on faulty rows; empty is a fault without a default."""
         values, absent, faults = read_numbers(self.column(meaning))
-        values = np.where(_told(faults, len(values)), np.nan, values)
+        values = np.where(faulty_rows(faults, len(values)), np.nan, values)
         if absent is not None:
             if default is None:
-                faults = (*faults, *faults_of((absent & ~_told(faults, len(values)), NUMBER)))
+                faults = (*faults, *faults_of((absent & ~faulty_rows(faults, len(values)), NUMBER)))
             else:
                 values = np.where(absent, default, values)
         self.add(meaning, *faults)
@@ -192,17 +192,9 @@ def read_ratings(column: pl.Series) -> Ratings:
             notes = (describe_provisional(len(marked), marked[0]),)
             text = text.str.replace(PROVISIONAL, "$1")
         values, _, faults = read_numbers(text)
-    values = np.where((values == 0) | _told(faults, len(values)), np.nan, values)
+    values = np.where((values == 0) | faulty_rows(faults, len(values)), np.nan, values)
     faults = (*faults, *faults_of((np.abs(values) > LARGEST, RATING)))
     return Ratings(np.where(np.abs(values) > LARGEST, np.nan, values), faults, notes)
-
-
-def _told(faults: Sequence[Fault], rows: int) -> Flags:
-    """Return the rows that have a fault already."""
-    told = np.zeros(rows, dtype=bool)
-    for fault in faults:
-        told |= fault.rows
-    return told
 
 
 def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None) -> Players:
@@ -226,7 +218,7 @@ def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None
         bye |= False if called is None else mask(called)
     lacking = bye & ~(empty[0] & empty[1])
     for name, (_, faults), absent in zip(names, ids, empty, strict=True):
-        untold = absent & ~lacking & ~_told(faults, len(absent))
+        untold = absent & ~lacking & ~faulty_rows(faults, len(absent))
         rows.add(name, *faults, *faults_of((untold, NOT_EMPTY)))
     return _numbered(ids[0][0], ids[1][0], empty, bye)
 
@@ -437,7 +429,7 @@ def read_draws(rows: GameRows, points: Floats, games: Floats) -> Floats | None:
     return draws
 
 
-def hand_over(
+def to_game_columns(
     rows: GameRows,
     players: Players,
     totals: Totals,

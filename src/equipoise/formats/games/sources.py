@@ -1,9 +1,7 @@
-"""Any source of games -> its columns: which reader a source needs.
+"""Choose the reader for a source of games.
 
-What a file is called tells its format; of tables, the columns tell what they hold. Where a name
-tells nothing, the first bytes do if they are plain.
-
-Tables of games, wherever they are stored -> the reader of what their columns hold.
+The name of a file tells its format; if it does not, the first bytes may. In tables the columns
+tell what they hold, however the table is stored.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from equipoise.formats.sources import (
     open_source,
     read_stream,
 )
-from equipoise.formats.table import NO_FILE, Table, refuse
+from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
 from equipoise.formats.trf import read_trf
@@ -230,7 +228,7 @@ def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
             return _read_bytes(path.read_bytes(), name, format, options)
         return read_document(open_document(path, format), format, options)
     except OSError as error:
-        refuse(name, "must be a file that can be read", error.strerror or type(error).__name__)
+        refuse_unreadable(name, error)
 
 
 def _told(path: Path) -> str | None:

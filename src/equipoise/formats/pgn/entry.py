@@ -1,6 +1,7 @@
-"""One game of PGN -> who played, with what result, or why it does not count, or what is wrong.
+"""Read one game of PGN: the players and the result, why it does not count, or what is wrong.
 
-What a user should know about a source of PGN beside its games and problems: sentences.
+`Notes` and `Identities` collect what a user should know besides: observations, counted by kind,
+and names or FIDE ids that may be mixed up.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _NO_ID = frozenset(["", "0", "?", "-"])
 #: FIDE ids have at most ten digits.
 _LONGEST_ID = 20
 
-ENDLESS = "a result in the tag Result and none after the moves: that of the tag counts"
-STAR_AFTER = "a result in the tag Result and * after the moves: that of the tag counts"
-STAR_BEFORE = "* in the tag Result and a result after the moves: that after the moves counts"
-ONLY_AFTER = "no tag Result and a result after the moves, which counts"
+ENDLESS = "a result in the tag Result but none after the moves; the tag is used"
+STAR_AFTER = "a result in the tag Result but * after the moves; the tag is used"
+STAR_BEFORE = "* in the tag Result but a result after the moves; the result after the moves is used"
+ONLY_AFTER = "no tag Result but a result after the moves, which is used"
 LOOSE = (
     "quotation marks within a tag that are not escaped; the value was taken as the whole of its "
     "line"

@@ -1,16 +1,12 @@
-"""PGN -> results of games. Only tags and results are read; moves are skipped, not checked.
+"""Read the results of PGN files into columns. Only tags and results are read; moves are skipped.
 
 Source: the standard "Portable Game Notation Specification and Implementation Guide" of 1994, its
-import format, sections 4 to 8. Departures, as files in the wild need them: text in UTF-8 beside
-Latin-1, more spellings of results, quotation marks in a tag that are not escaped, tags in any
-spelling of White, Black and Result, games of tags alone.
+import format, sections 4 to 8. Departures, as real files need them: text in UTF-8 as well as
+Latin-1, more spellings of results, unescaped quotation marks in a tag, tags in any spelling of
+White, Black and Result, games of tags alone.
 
-Games of PGN -> columns of results, with what was left out and what is wrong.
-
-A game that breaks a rule gives problems and no row. What was not played is not a game: it is
-counted by reason, and its players are kept as named.
-
-Results of games row by row, growing, and then as arrays.
+A game that breaks a rule gives problems and no row. A game that was not played is counted by
+reason, and its players are kept as names without a game.
 """
 
 from __future__ import annotations
@@ -133,7 +129,7 @@ def _integers(values: array[int]) -> Ints:
 #: Problems kept; beyond, they are only counted.
 MOST_PROBLEMS = 10_000
 
-MORE = "must keep the rules in all games"
+MORE = "must follow the rules in all games"
 HEADERS_ONLY = (
     "No game has moves, so the tags alone tell what was played; forfeits that are not marked as "
     "such count as games."

@@ -1,16 +1,14 @@
-"""Text of PGN, block by block -> games taken apart into tags, moves and the lines of both.
+"""Split PGN text, block by block, into games: their tags, how their moves end, and line numbers.
 
 A game is a section of tags and what follows it, up to the next tag outside comments. A section
-without moves goes on after a blank line unless it gives a tag anew; so files of tags alone come
-apart where they should. Memory holds a block and at most one game. Patterns never go back
-(possessive repeats), and what is read anew after a block ended inside a game at least doubles in
-size, so time grows with the length of the text, whatever it holds.
+without moves continues after a blank line unless it repeats a tag; this separates files of tags
+alone correctly. Of the moves only the end matters: comments in braces, the rest of a line after
+";", lines that begin with "%" and variations in parentheses are ignored, and a move is recognised
+by the square it names.
 
-How the moves of a PGN game end, and whether there are any; they are not played through.
-
-Comments in braces, the rest of a line after ";" and lines that begin with "%" say nothing here,
-nor do variations in parentheses. A move is seen by the square it names. Patterns never go back
-(possessive repeats), so time grows with the length of the text, whatever it holds.
+Memory holds one block and at most one game. Patterns never backtrack (possessive repeats), and
+text that is read again because a block ended inside a game at least doubles in size, so time grows
+linearly with the length of the text.
 """
 
 from __future__ import annotations
@@ -120,7 +118,7 @@ def _walked(text: bytes) -> Ending:
         elif outcome is None:
             outcome = _told(word)
         elif outcome != _told(word) and fault is None:
-            fault = Fault(token.start(), ONE_RESULT, f"another one, {word.decode('latin-1')}")
+            fault = Fault(token.start(), ONE_RESULT, f"another result, {word.decode('latin-1')}")
     # A variation that is never closed takes the result of its game with it.
     return Ending(inside if outcome is None and depth > 0 else outcome, moved, fault)
 
@@ -138,7 +136,8 @@ def _swallowed(moves: bytes) -> Fault | None:
     for comment in _NOISE.finditer(moves):
         text = comment.group()
         if text.startswith(b"{") and text.count(b"{") > 1 and NEXT_GAME.search(text):
-            return Fault(comment.start(), UNCLOSED, "one that runs into the tags of another game")
+            got = "a comment that runs into the tags of another game"
+            return Fault(comment.start(), UNCLOSED, got)
     return None
 
 
@@ -290,7 +289,7 @@ def _pieces(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
             return
         rest = len(buffer) - at
         if rest > LARGEST_GAME:
-            refuse(name, LARGEST, "more, perhaps as a comment is never closed", line=line)
+            refuse(name, LARGEST, "more; perhaps a comment is never closed", line=line)
         parts, more = [buffer[at:]], 0
         while more < max(rest, 1) and not final:
             part = next(blocks, b"")
@@ -336,7 +335,7 @@ def _taken(
     if not section:
         _read_broken(game, buffer[at:head_end])
     if unclosed:
-        fault = Fault(end - head_end, UNCLOSED, "one that is never closed")
+        fault = Fault(end - head_end, UNCLOSED, "a comment that is never closed")
         game.ending = game.ending._replace(fault=fault)
         game.fault_line = line + buffer.count(b"\n", at, end)
     if _never_closes(game):

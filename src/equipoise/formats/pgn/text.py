@@ -1,12 +1,9 @@
-"""Where text of PGN comes from: files, compressed files, archives, directories of them.
+"""Open PGN text: plain files, compressed files, archives and directories of them, as blocks.
 
-What a file is, its first bytes tell, not its name. Everything is read as a stream, so a file that
-unpacks to a thousand times its size needs no more memory than another.
-
-Bytes of a stream -> blocks of text in a form that the reader of PGN knows.
-
-Line ends become line feeds, UTF-16 becomes UTF-8, and a byte order mark goes. Anything else stays
-as it is: names tell their encoding one by one.
+The first bytes of a file tell how it is compressed, not its name. Everything is read as a stream,
+so a file that unpacks to a thousand times its size needs no more memory than another. Line ends
+become line feeds, UTF-16 becomes UTF-8, and a byte order mark is dropped. Other bytes stay as they
+are: each name tells its own encoding.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ from equipoise.formats.table import NO_FILE, refuse
 #: Endings of the names that are read below a directory.
 ENDINGS = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.zst", ".pgn.zip")
 
-READABLE = "must be a file that can be read"
+READABLE = "must be a readable file"
 
 
 class Packing(NamedTuple):
@@ -46,18 +43,18 @@ class Packing(NamedTuple):
 
 
 _GZIP = Packing(
-    re.compile(rb"\x1f\x8b"), "must be a whole gzip file", "must be a gzip file that can be read"
+    re.compile(rb"\x1f\x8b"), "must be a complete gzip file", "must be a readable gzip file"
 )
 _BZIP2 = Packing(
-    re.compile(rb"BZh"), "must be a whole bzip2 file", "must be a bzip2 file that can be read"
+    re.compile(rb"BZh"), "must be a complete bzip2 file", "must be a readable bzip2 file"
 )
 # The second magic is of frames to be skipped, with which files of several frames may begin.
 _ZSTD = Packing(
     re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
-    "must be a whole zstd file",
-    "must be a zstd file that can be read",
+    "must be a complete zstd file",
+    "must be a readable zstd file",
 )
-_ARCHIVE = "must be a whole zip archive that can be read"
+_ARCHIVE = "must be a complete, readable zip archive"
 _ZIP = Packing(re.compile(rb"PK(?:\x03\x04|\x05\x06)"), _ARCHIVE, _ARCHIVE)
 _PLAIN = Packing(re.compile(rb""), READABLE, READABLE)
 
@@ -108,7 +105,7 @@ class GuardedStream:
         try:
             return self._stream.read(size)
         except EOFError:
-            refuse(self._name, self._packing.whole, "a file that is cut off")
+            refuse(self._name, self._packing.whole, "a truncated file")
         except self._damage as error:
             refuse(self._name, self._packing.readable, _reason(error))
 
@@ -216,7 +213,7 @@ def _zstd() -> Any:
         except ImportError:
             continue
     raise EquipoiseError(
-        "a file compressed by zstd is read by backports.zstd, which is not installed: "
+        "reading zstd files needs backports.zstd, which is not installed: "
         "pip install 'equipoise[zstd]'"
     )
 
@@ -231,7 +228,7 @@ def _reason(error: BaseException) -> str:
 _UTF_8_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
-TEXT = "must be text in the format pgn"
+TEXT = "must be PGN text"
 
 
 def blocks_of(stream: GuardedStream, name: str, size: int = BLOCK) -> Iterator[bytes]:
@@ -267,7 +264,7 @@ def _from_utf_16(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
             yield decoder.decode(block).encode("utf-8")
         decoder.decode(b"", final=True)
     except UnicodeError:
-        refuse(name, TEXT, "bytes that are no UTF-16")
+        refuse(name, TEXT, "invalid UTF-16")
 
 
 def _with_line_feeds(blocks: Iterator[bytes]) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
-"""What the values of a PGN game mean: spellings of results, endings, ratings, names of nobody.
+"""Interpret the values of PGN tags: results, terminations, ratings, and names that mean nobody.
 
-Values of PGN tags as text and numbers; each is understood once, however often it comes.
+`Values` interprets each value once, however often it occurs.
 """
 
 from __future__ import annotations

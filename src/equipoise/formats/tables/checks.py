@@ -1,4 +1,4 @@
-"""The rules of a long table: of its rows one by one, and of its matches."""
+"""Check a long table: its rows one by one, and the rows of each match together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from equipoise.data.history import (
     TOO_HEAVY,
     TOO_LARGE,
 )
+from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.options import Options
 from equipoise.formats.synonyms import merge_ids
-from equipoise.formats.table import Fault, Findings, shown
+from equipoise.formats.table import shown
 from equipoise.formats.tables.columns import (
     faults_of,
     mask,
@@ -42,17 +43,19 @@ from equipoise.formats.tables.matches import (
 
 ONCE = "must appear once in a match"
 ONCE_BY_SYNONYMS = "must appear once in a match, under any of the names that the synonyms give"
-NO_TEAM = "must not be empty where other rows of the match have a team"
+NO_TEAM = "must not be empty if other rows of the match have a team"
 POSITIVE = "must be a positive number"
 SHARE = "must be a number from 0 to 1"
 SAME = "must be the same on all rows of a match"
 SAME_IN_TEAM = "must be the same for all players of a team"
 SCORE_IN_TEAM = (
-    "must be the same for all players of a team, as it decides the places "
+    "must be the same for all players of a team because it decides the places "
     "(if players have scores of their own, give rank or winner too, and --stat score=WEIGHT)"
 )
-ADJACENT = "must be adjacent rows where there are no times, else one id would stand for two matches"
-TWO_TEAMS = "must have two teams where a winner is given"
+ADJACENT = (
+    "must be on adjacent rows where there are no times; otherwise one id could mean two matches"
+)
+TWO_TEAMS = "must have exactly two teams if a winner is given"
 NAMES_NONE = "must name one of the match's teams, or be empty for a draw"
 
 
@@ -230,25 +233,29 @@ def _optional_numbers(frame: pl.DataFrame, findings: Findings, columns: dict[str
 
 
 def check_matches(
-    rows: Rows, grouping: Grouping, frame: pl.DataFrame, findings: Findings, silent: Flags
+    rows: Rows, grouping: Grouping, frame: pl.DataFrame, findings: Findings, already_reported: Flags
 ) -> Flags:
     """Return the bad matches of a grouping of good rows, after recording why.
 
-    silent : matches of which `check_matches_with_bad_rows` tells what is wrong
+    already_reported : matches whose faults `check_matches_with_bad_rows` records
     """
     bad = np.zeros(grouping.matches, dtype=bool)
     for name in _SAME_ON_ALL_ROWS:
         if name in rows.columns:
-            bad |= _differing_values(name, rows, grouping, frame, findings, silent)
+            bad |= _differing_values(name, rows, grouping, frame, findings, already_reported)
     if not grouping.adjacent and "time" not in rows.columns:
         bad |= _scattered(rows, grouping, frame, findings)
     labels = rows.labels
     if labels is None:
         return bad
     if labels.winner is None:
-        return bad | _differing_ranks(rows, labels.team, grouping, frame, findings, silent)
-    differing = _differing_winners(rows, labels.winner, grouping, frame, findings, silent)
-    sides = _bad_sides(rows, labels, grouping, frame, findings, (silent, silent | differing))
+        return bad | _differing_ranks(
+            rows, labels.team, grouping, frame, findings, already_reported
+        )
+    differing = _differing_winners(rows, labels.winner, grouping, frame, findings, already_reported)
+    sides = _bad_sides(
+        rows, labels, grouping, frame, findings, (already_reported, already_reported | differing)
+    )
     return bad | differing | sides
 
 
@@ -267,20 +274,22 @@ def check_matches_with_bad_rows(rows: Rows, frame: pl.DataFrame, findings: Findi
 
     for name in _SAME_ON_ALL_ROWS:
         if name in rows.columns:
-            some, grouping, silent = good(name)
-            _differing_values(name, some, grouping, frame, findings, silent)
+            some, grouping, already_reported = good(name)
+            _differing_values(name, some, grouping, frame, findings, already_reported)
     if rows.labels is None:
         return
     field = "team" if "team" in frame.columns else "player"
     if rows.labels.winner is None:
-        some, grouping, silent = good(field, _deciding_column(frame))
+        some, grouping, already_reported = good(field, _deciding_column(frame))
         if some.labels is not None:
-            _differing_ranks(some, some.labels.team, grouping, frame, findings, silent)
+            _differing_ranks(some, some.labels.team, grouping, frame, findings, already_reported)
         return
-    some, grouping, silent = good("winner")
+    some, grouping, already_reported = good("winner")
     differing: set[int] = set()
     if some.labels is not None and some.labels.winner is not None:
-        found = _differing_winners(some, some.labels.winner, grouping, frame, findings, silent)
+        found = _differing_winners(
+            some, some.labels.winner, grouping, frame, findings, already_reported
+        )
         differing = set(some.match[grouping.first[found]].tolist())
     some, grouping, _ = good()
     if some.labels is not None and len(some.match):
@@ -298,7 +307,7 @@ def _differing_values(
     grouping: Grouping,
     frame: pl.DataFrame,
     findings: Findings,
-    silent: Flags,
+    already_reported: Flags,
 ) -> Flags:
     """Return the matches with several values where one must be."""
     values = rows.columns[name]
@@ -308,7 +317,7 @@ def _differing_values(
     if values.dtype == np.float64:
         empty = np.isnan(values)
         differs &= ~(empty & empty[grouping.first][grouping.of_row])
-    return _differing(name, differs, rows, grouping, frame, findings, silent)
+    return _differing(name, differs, rows, grouping, frame, findings, already_reported)
 
 
 def _differing_ranks(
@@ -317,7 +326,7 @@ def _differing_ranks(
     grouping: Grouping,
     frame: pl.DataFrame,
     findings: Findings,
-    silent: Flags,
+    already_reported: Flags,
 ) -> Flags:
     """Return the matches with several ranks in a team."""
     if not len(rows.match):
@@ -326,7 +335,7 @@ def _differing_ranks(
     rank = rows.columns["rank"]
     differs = rank != rank[lead]
     name = _deciding_column(frame)
-    return _differing(name, differs, rows, grouping, frame, findings, silent, lead)
+    return _differing(name, differs, rows, grouping, frame, findings, already_reported, lead)
 
 
 def _deciding_column(frame: pl.DataFrame) -> str:
@@ -340,13 +349,13 @@ def _differing_winners(
     grouping: Grouping,
     frame: pl.DataFrame,
     findings: Findings,
-    silent: Flags,
+    already_reported: Flags,
 ) -> Flags:
     """Return the matches with several winners."""
     differs = grouping.differs(winner) if len(winner) else None
     if differs is None:
         return np.zeros(grouping.matches, dtype=bool)
-    return _differing("winner", differs, rows, grouping, frame, findings, silent)
+    return _differing("winner", differs, rows, grouping, frame, findings, already_reported)
 
 
 def _leads(rows: Rows, team: Ints, grouping: Grouping) -> Ints:
@@ -361,11 +370,11 @@ def _bad_sides(
     grouping: Grouping,
     frame: pl.DataFrame,
     findings: Findings,
-    silent: tuple[Flags, Flags],
+    already_reported: tuple[Flags, Flags],
 ) -> Flags:
     """Return the matches with a winner but not two teams, or with a winner that is none of them.
 
-    silent : matches of which the first is not told, and of which the second is not
+    already_reported : matches whose number of teams, and whose winner, are not recorded again
     """
     winner = labels.winner
     if winner is None:
@@ -377,10 +386,10 @@ def _bad_sides(
     named = grouping.any(winner == labels.team) | draw
     field = "team" if "team" in frame.columns else "player"
     listed = _labels_of(frame[field], rows, grouping, leads, (teams != 2) | ~named)
-    for at in np.flatnonzero((teams != 2) & ~silent[0]).tolist():
+    for at in np.flatnonzero((teams != 2) & ~already_reported[0]).tolist():
         got = f"{teams[at]}: {listed[at]}"
         findings.add(rows.place[grouping.first[[at]]], field, TWO_TEAMS, [got])
-    for at in np.flatnonzero(~named & ~silent[1]).tolist():
+    for at in np.flatnonzero(~named & ~already_reported[1]).tolist():
         place = rows.place[grouping.first[[at]]]
         got = f"{shown(frame['winner'][int(place[0])])}, not {listed[at]}"
         findings.add(place, "winner", NAMES_NONE, [got])
@@ -407,12 +416,12 @@ def _differing(
     grouping: Grouping,
     frame: pl.DataFrame,
     findings: Findings,
-    silent: Flags,
+    already_reported: Flags,
     lead: Ints | None = None,
 ) -> Flags:
     """Return the matches with differing rows, after recording the first of each match (or team).
 
-    silent : matches of which nothing is recorded
+    already_reported : matches of which nothing more is recorded
     """
     bad = np.zeros(grouping.matches, dtype=bool)
     at = np.flatnonzero(differs)
@@ -421,7 +430,7 @@ def _differing(
     bad[grouping.of_row[at]] = True
     first = grouping.first[grouping.of_row] if lead is None else lead
     at = at[np.unique(first[at], return_index=True)[1]]
-    at = at[~silent[grouping.of_row[at]]]
+    at = at[~already_reported[grouping.of_row[at]]]
     here, there = rows.place[at], rows.place[first[at]]
     lines = [line for _, line in findings.table.places(findings.rows[there])]
     values = zip(frame[name].gather(here), frame[name].gather(there), lines, strict=True)

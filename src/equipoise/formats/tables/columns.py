@@ -1,7 +1,4 @@
-"""One column of a table -> typed values, and masks of the rows whose value is not allowed.
-
-The columns of a table under the names asked for.
-"""
+"""Read single columns of a table into typed values and faults, and arrange columns by name."""
 
 from __future__ import annotations
 
@@ -14,8 +11,9 @@ import polars as pl
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import AT_HOME, NOT_AT_HOME, TRUTH
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.findings import Fault, faulty_rows
 from equipoise.formats.options import Options
-from equipoise.formats.table import Fault, Table
+from equipoise.formats.table import Table
 
 IDENTIFIER = "must be text or a whole number"
 NOT_EMPTY = "must not be empty"
@@ -98,9 +96,7 @@ def required_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fau
     ids, faults = read_ids(column, untyped)
     if ids.null_count() == 0:
         return ids, faults
-    empty = mask(ids.is_null())
-    for fault in faults:
-        empty &= ~fault.rows
+    empty = mask(ids.is_null()) & ~faulty_rows(faults, len(ids))
     return ids, (*faults, *faults_of((empty, NOT_EMPTY)))
 
 
@@ -159,9 +155,7 @@ def read_scores(column: pl.Series, *, lower_is_better: bool) -> tuple[Ints, tupl
     numbers = read_numbers(column)
     faults = numbers.faults
     if numbers.absent is not None:
-        told = np.zeros(len(column), dtype=bool)
-        for fault in faults:
-            told |= fault.rows
+        told = faulty_rows(faults, len(column))
         faults = (*faults, *faults_of((numbers.absent & ~told, NUMBER)))
     exact = _as_text(column)
     if exact.dtype == pl.String:
@@ -322,7 +316,7 @@ def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple
             "lower_score_is_better (--lower-score-is-better) needs a score column that decides "
             f"the places; here {'rank' if 'rank' in frame.columns else 'winner'} decides them"
         )
-    notes = [f"column {name!r} of the file is hidden by the renamed one" for name in hidden]
+    notes = [f"column {name!r} of the file is replaced by the renamed one" for name in hidden]
     if "" in table.frame.columns:
         notes.append("a column without a name is left out")
     if by_score:
@@ -361,7 +355,7 @@ def _column_problems(frame: pl.DataFrame, name: str, options: Options) -> list[P
             got += ", of which score is a statistic (--stat)"
         problems.append(Problem(name, None, "rank", PLACES, got))
     if len(deciding) == 2:
-        rule = "must not stand beside rank: one of the two decides a match"
+        rule = "cannot be combined with rank: only one of the two can decide a match"
         problems.append(Problem(name, None, "winner", rule, "both columns"))
     if not len(frame):
         problems.append(Problem(name, None, "", "must have at least one row", "none"))

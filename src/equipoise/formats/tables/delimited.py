@@ -1,7 +1,7 @@
-"""CSV and TSV -> table of text.
+"""Read CSV and TSV into a table of text.
 
-Polars takes well-formed files apart. Whatever it cannot (ragged rows, stray quotes) is read again
-by the standard library, slower but row by row, so that every bad row is named with its line.
+Polars reads well-formed files. Other files (ragged rows, stray quotes) are read again by the
+standard library, slower but row by row, so that every bad row is reported with its line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.table import BrokenRow, Table, refuse, shown
 
 _NEWLINE, _QUOTE = 10, 34
-UNCLOSED = "must close every quotation mark"
+UNCLOSED = "must close all quotation marks"
 
 
 def read_delimited(data: bytes, name: str, separator: str) -> Table:
@@ -77,7 +77,7 @@ def _header(data: bytes, name: str, separator: str, above: int) -> list[str]:
 def _check_header(header: list[str], name: str, above: int) -> None:
     twice = dict.fromkeys(one for one in header if one and header.count(one) > 1)
     if twice:
-        rule = "must be the name of one column only"
+        rule = "must be the name of only one column"
         raise InvalidDataError(
             [Problem(name, above + 1, one, rule, f"{header.count(one)} columns") for one in twice]
         )
@@ -165,7 +165,7 @@ def _careful(data: bytes, name: str, separator: str, header: list[str], above: i
             broken.append(BrokenRow(len(rows), "", rule, error))
         elif len(record) != width:
             got = f"{len(record)}: {shown(separator.join(record))}"
-            rule = f"must have {width} fields as the header has"
+            rule = f"must have {width} fields like the header"
             broken.append(BrokenRow(len(rows), "", rule, got))
         filled: list[str | None] = [field or None for field in record[:width]]
         rows.append(filled + [None] * (width - len(filled)))
@@ -199,7 +199,8 @@ def _strict_records(
             return
         except csv.Error as error:
             if "unexpected end" in str(error):
-                refuse(name, UNCLOSED, "one that is open at the end of the file", line=line)
+                got = "a quotation mark that is open at the end of the file"
+                refuse(name, UNCLOSED, got, line=line)
             yield line, [], str(error)
             continue
         if any(field.strip() for field in record):

@@ -1,7 +1,4 @@
-"""Polars, pandas and Arrow tables, and mappings of arrays -> table.
-
-Parquet and Arrow files -> table.
-"""
+"""Read tables in memory (Polars, pandas, Arrow, mappings of arrays) and Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ def read_frame(source: object) -> Table | None:
         if library == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
             return Table(frame=_from_arrow(source), borrowed=True)
     except (pl.exceptions.PolarsError, OSError) as error:
-        refuse("", "must be a table that can be read", str(error).partition("\n")[0])
+        refuse("", "must be a readable table", str(error).partition("\n")[0])
     return None
 
 
@@ -139,7 +136,7 @@ def _from_arrow(source: Any) -> pl.DataFrame:
 def _refuse_twice(names: list[str]) -> None:
     twice = dict.fromkeys(one for one in names if names.count(one) > 1)
     if twice:
-        rule = "must be the name of one column only"
+        rule = "must be the name of only one column"
         raise InvalidDataError(
             [Problem("", None, one, rule, f"{names.count(one)} columns") for one in twice]
         )
@@ -163,7 +160,7 @@ def read_parquet(source: Path | bytes, name: str) -> Table:
     if start != PARQUET_MAGIC:
         refuse(name, "must be a Parquet file", f"a file that starts with {start!r}")
     if end != PARQUET_MAGIC:
-        refuse(name, "must be a whole Parquet file", "a file that is cut off")
+        refuse(name, "must be a complete Parquet file", "a truncated file")
     try:
         frame = pl.read_parquet(_readable(source))
     except _UNREADABLE as error:
@@ -185,8 +182,7 @@ def read_arrow(source: Path | bytes, name: str) -> Table:
 
 def _unreadable(name: str, what: Literal["Parquet", "Arrow"], error: BaseException) -> NoReturn:
     reason = str(error).strip().splitlines() or [type(error).__name__]
-    article = "a" if what == "Parquet" else "an"
-    refuse(name, f"must be {article} {what} file that can be read", reason[0])
+    refuse(name, f"must be a readable {what} file", reason[0])
 
 
 def _readable(source: Path | bytes) -> Path | io.BytesIO:

@@ -1,4 +1,4 @@
-"""JSON Lines, one object a row -> table."""
+"""Read JSON Lines, one object a row, into a table."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def _careful(data: bytes, name: str) -> Table:
             refuse(name, "must be text in UTF-8", got, line=at + 1)
         except ValueError as error:
             if at == last and len(texts) == last + 1 and text.lstrip().startswith(b"{"):
-                refuse(name, "must be whole", "a last line that is cut off", line=at + 1)
+                refuse(name, "must be complete", "a truncated last line", line=at + 1)
             row = str(error)
         except RecursionError:
-            row = None  # too many brackets within one another: no object of plain values
+            row = None  # brackets nested too deeply: no object of plain values
         if not isinstance(row, dict):
             broken.append(BrokenRow(len(rows), "", OBJECT, shown(text.decode()[:80])))
             row = {}

@@ -1,6 +1,6 @@
-"""The canonical long table -> a history: select, check, skip what may be skipped, assemble.
+"""Build a history from a long table: select rows, check them, skip bad ones, assemble the rest.
 
-Checked rows -> `History`: matches in order of time, players in order of id.
+A history has its matches in order of time and its players in order of id.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, Problem
+from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.columns import describe_strangers
 from equipoise.formats.options import CANONICAL, Options, SkipBad
 from equipoise.formats.synonyms import strangers
-from equipoise.formats.table import Fault, Findings, Table
+from equipoise.formats.table import Table
 from equipoise.formats.tables.checks import (
     Rows,
     check_matches,
@@ -250,7 +251,7 @@ def build_history(table: Table, options: Options) -> HistoryReading:
     reading = replace(reading, unrated=chosen.unrated, filtered=chosen.filtered)
     if chosen.rows is not None:
         if not chosen.rows.any():
-            return _nothing_left(reading, table, "none that is rated and asked for")
+            return _nothing_left(reading, table, "no match is rated and selected")
         keys = keys.keep(chosen.rows)
         grouping = regroup(grouping.of_row[chosen.rows])[0]
     findings = Findings(table, keys.place)
@@ -261,7 +262,7 @@ def build_history(table: Table, options: Options) -> HistoryReading:
         rows.columns["time"] = keys.times.values
     if keys.rated is not None:
         rows.columns["rated"] = keys.rated
-    return _judge(table, options, reading, keys, grouping, findings, rows)
+    return _apply_skip_policy(table, options, reading, keys, grouping, findings, rows)
 
 
 def _read_keys(frame: pl.DataFrame, untyped: bool, time_format: str | None) -> _Keys:
@@ -280,7 +281,7 @@ def _read_keys(frame: pl.DataFrame, untyped: bool, time_format: str | None) -> _
     return _Keys(frame, np.arange(len(frame)), ids, times, rated, faults)
 
 
-def _judge(
+def _apply_skip_policy(
     table: Table,
     options: Options,
     reading: HistoryReading,
@@ -313,7 +314,7 @@ def _judge(
         reading = _account(reading, findings, whole, bad, ids)
         good = ~bad[rows.match]
         if not good.any():
-            return _nothing_left(reading, table, "none without a problem")
+            return _nothing_left(reading, table, "every match has a problem")
         rows = rows.keep(good)
         grouping, _ = regroup(rows.match)
     history, notes = _assembled(table, keys, ids, rows, grouping)

@@ -1,6 +1,6 @@
-"""Rows -> matches, and numbers within a match: teams by appearance, ranks by order.
+"""Group the rows of a table into matches, number teams and ranks in them, and select matches.
 
-Which matches of a table are asked for: `where`, `since`, `until`, and `rated`.
+A selection follows `where`, `since`, `until` and `rated`; a match stays or goes as a whole.
 """
 
 from __future__ import annotations
