@@ -8,7 +8,8 @@ from equipoise.errors import InvalidDataError
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest, SeasonSettings
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.reading.pool_reading import leaderboard, player
+from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.players import player
 from equipoise.pools.replay.leaderboard import refresh_board
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools, rerate
 from equipoise.pools.replay.verifying import verify_pool

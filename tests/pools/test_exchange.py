@@ -34,8 +34,9 @@ from equipoise.pools.exchange import exporting
 from equipoise.pools.exchange.exporting import export_bytes, export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.reading.pool_reading import leaderboard
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.reading.leaderboard import leaderboard
 from equipoise.pools.replay.replaying import replay_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season

@@ -14,9 +14,10 @@ import equipoise as eq
 from equipoise.errors import ConvergenceError, EquipoiseError
 from equipoise.messages.matches import MatchRequest
 from equipoise.messages.seasons import SeasonRequest
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting import posting, rating
-from equipoise.pools.posting.posted_matches import PoolRules
-from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.posting.rating import PlayerStates, StateCache
 from equipoise.pools.replay.leaderboard import refresh_board
 from equipoise.pools.replay.replaying import rerate

@@ -55,7 +55,7 @@ class PoolRecord:
     """A pool as it stands; times in microseconds since 1970.
 
     settings : JSON, as the pool was made
-    last_seq : of the last entry of its log
+    last_seq : of the last record of its log
     last_time : no match counts at a later time; None before the first
     shared : what the system knows of no single player
     begins : position from which on only changes of this generation count

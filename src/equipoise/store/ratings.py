@@ -20,7 +20,9 @@ from sqlalchemy import (
     update,
 )
 
+from equipoise.errors import NotFoundError
 from equipoise.store.bulk import Prepared, among, insert, one_each
+from equipoise.store.pools import PoolRecord
 from equipoise.store.schema import is_name, ratings
 from equipoise.store.sizes import sizes_of
 
@@ -125,6 +127,14 @@ def rating_of(connection: Connection, pool: int, generation: int, player: str) -
     values = {"of_pool": pool, "of_generation": generation, "wanted": player}
     found = connection.execute(_ONE, values).first()
     return None if found is None else RatingRow._make(found)
+
+
+def get_rating(connection: Connection, pool: PoolRecord, player: str) -> RatingRow:
+    """Return a player's rating as readers see it. Raises : NotFoundError."""
+    found = rating_of(connection, pool.id, pool.generation, player)
+    if found is None:
+        raise NotFoundError(f"no player {player!r} in pool {pool.name!r}")
+    return found
 
 
 def ratings_of(

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, literal, select, tuple_, update
 
-from equipoise.store.pools import Position
+from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import checkpoints, replays
 from equipoise.store.sizes import sizes_of
 
@@ -65,8 +65,13 @@ def last_through(connection: Connection, pool: int) -> int:
     return int(found.scalar() or 0)
 
 
+def rated_through(connection: Connection, pool: PoolRecord) -> int | None:
+    """Return the last record that the ratings of a pool take into account; None for all."""
+    return None if pool.dirty is None else last_through(connection, pool.id)
+
+
 def through_before(connection: Connection, pool: int, generation: int) -> int:
-    """Return the last entry that replays before a generation took into account; 0 for none."""
+    """Return the last record that replays before a generation took into account; 0 for none."""
     query = select(func.max(replays.c.through_seq)).where(
         replays.c.pool == pool, replays.c.generation < generation
     )
@@ -74,7 +79,7 @@ def through_before(connection: Connection, pool: int, generation: int) -> int:
 
 
 def first_replay_with(connection: Connection, pool: int, seq: int) -> ReplayRecord | None:
-    """Return the first replay that took entry `seq` into account, or None."""
+    """Return the first replay that took record `seq` into account, or None."""
     r = replays.c
     query = _SHOWN.where(r.pool == pool, r.through_seq >= seq).order_by(r.generation).limit(1)
     return _record(connection.execute(query).first())

@@ -27,14 +27,8 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection
 
 from equipoise.analysis.clock import now
-from equipoise.pools.webhooks import (
-    Outgoing,
-    disable_webhook,
-    forget_delivered,
-    is_public,
-    outgoing,
-    signed_headers,
-)
+from equipoise.pools.events import Outgoing, forget_delivered, outgoing, signed_headers
+from equipoise.pools.webhooks import disable_webhook, is_public
 from equipoise.store import webhooks
 from equipoise.store.connection import Store
 from equipoise.store.pools import pool_by_number

@@ -8,8 +8,9 @@ import msgspec
 
 from equipoise.analysis.clock import now
 from equipoise.messages.webhooks import EventMessage, WebhookTestMessage
-from equipoise.pools.pool.pools import iso
-from equipoise.pools.webhooks import find_webhook, signed_headers
+from equipoise.pools.events import signed_headers
+from equipoise.pools.pool.rules import iso
+from equipoise.pools.webhooks import find_webhook
 from equipoise.web.delivery import Receiver
 from equipoise.web.service import Service
 

@@ -19,12 +19,11 @@ from equipoise.data.history import TimeKind
 from equipoise.data.times import MICROSECONDS
 from equipoise.errors import InvalidParameterError, require
 from equipoise.pools.amended_log import Amendments, amendments_of, counted_piece
-from equipoise.pools.exchange.log_lines import entry_line, head_line, seed_of
+from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
-from equipoise.pools.pool.pools import rules_of
+from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.pool.settings import settings_at_first
 from equipoise.pools.posting.match_history import LoggedMatch, object_array, players_of, pool_stamps
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.pools.posting.rated_rows import unpack_extra
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState
@@ -53,8 +52,8 @@ def rating_frames(
         table = _rating_frame(pool, rules, kind, packed)
         if marked:
             shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
-            barred = [bool(shown[player].disqualified) for player in table["player"]]
-            table = table.with_columns(pl.Series("disqualified", barred, dtype=pl.Boolean))
+            disqualified = [bool(shown[player].disqualified) for player in table["player"]]
+            table = table.with_columns(pl.Series("disqualified", disqualified, dtype=pl.Boolean))
             table = table.sort("disqualified", maintain_order=True)
         yield table, len(players)
     if empty:
@@ -175,7 +174,7 @@ def export_file(
     the matches as they count now, which `equipoise rate` reads.
 
     path : its ending says the format
-    progress : called with (entries or players done, in all)
+    progress : called with (records or players done, in all)
     Raises : NotFoundError, InvalidParameterError
     """
     format = format_of(path)
@@ -228,10 +227,10 @@ def _bytes(
 def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:
     settings = settings_at_first(connection, pool)
     yield head_line(pool, settings, seed_of(connection, pool))
-    for entry in log.whole_log(connection, pool.id):
-        yield entry_line(entry)
-        if entry.seq % 2_000 == 0:
-            progress(entry.seq, pool.last_seq)
+    for log_record in log.whole_log(connection, pool.id):
+        yield record_line(log_record)
+        if log_record.seq % 2_000 == 0:
+            progress(log_record.seq, pool.last_seq)
 
 
 def _frames(

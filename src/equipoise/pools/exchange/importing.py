@@ -1,18 +1,14 @@
-"""Bringing matches into a pool from a file: a history, or the log of a pool.
-
-Matches go through posting like all others, so what is there already is left alone: an import that
-was cut off is simply run again.
-
-The pool that shows what the service does: the sample that comes with the package.
-"""
+"""Importing."""
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -35,30 +31,49 @@ from equipoise.errors import (
 )
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.messages.exchange import ImportMessage, LogLine
+from equipoise.messages.exchange import (
+    ImportMessage,
+    LogLine,
+)
 from equipoise.messages.histories import HistoryMessage
-from equipoise.messages.matches import MatchRequest, PostedMessage
+from equipoise.messages.matches import (
+    DisqualifyRequest,
+    MatchRequest,
+    PostedMessage,
+    ReasonRequest,
+)
 from equipoise.messages.pools import PoolRequest
+from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
-    LoggedAmendments,
     check_log,
     is_log,
-    log_entries,
+    log_records,
     match_of,
-    plant_seed,
     read_head,
+    reason_of,
+    seed_of,
 )
-from equipoise.pools.pool.pools import check_same, check_settings, create_pool, rules_of
-from equipoise.pools.pool.settings import settings_at_first
-from equipoise.pools.posting.posted_matches import PoolRules, moment
-from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.pool.pools import check_same, check_settings, create_pool
+from equipoise.pools.pool.rules import PoolRules, id_text, moment, rules_of
+from equipoise.pools.pool.settings import (
+    SettingsContent,
+    content_of,
+    import_settings,
+    settings_at_first,
+)
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import maintain_pool
+from equipoise.pools.seasons import write_seed_ratings
+from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
+from equipoise.store import log, pools
 from equipoise.store.connection import Store
-from equipoise.store.pools import find_pool, get_pool
+from equipoise.store.log import LogRecord
+from equipoise.store.pools import Seed, change_pool, find_pool, get_pool
 from equipoise.wording import counted
 
 
@@ -106,7 +121,7 @@ def import_pool(
     recorded; where the pool refuses something, all before it is.
 
     now : microseconds since 1970
-    progress : called with (matches or entries done, in all)
+    progress : called with (matches or records done, in all)
     Raises : NotFoundError for a pool that is not there, ConflictError, InvalidDataError,
         InvalidParameterError
     """
@@ -253,7 +268,7 @@ def _import_log(done: _Import, path: Path) -> None:
 def _runs(path: Path, most: int) -> Iterator[tuple[str, list[tuple[int, LogLine]]]]:
     """Give lines that follow one another, up to `most` matches or up to `most` amendments."""
     held: list[tuple[int, LogLine]] = []
-    for number, line in log_entries(path):
+    for number, line in log_records(path):
         is_match = line.kind == "match"
         if held and ((held[0][1].kind == "match") != is_match or len(held) >= most):
             yield held[0][1].kind, held
@@ -355,9 +370,113 @@ def _made(
         return rules_of(get_pool(connection, done.pool).settings)
 
 
+class LoggedAmendments:
+    """The amendments that a pool has, and those of a log that join them."""
+
+    def __init__(self, store: Store, pool: str) -> None:
+        self._store, self._pool = store, pool
+        with store.read() as connection:
+            log_records = log.amendments(connection, get_pool(connection, pool).id)
+        self._known = {_identity(log_record) for log_record in log_records}
+
+    def record(self, line: LogLine) -> bool:
+        """Record an amendment; return False for one that is there already.
+
+        Raises : EquipoiseError where the pool refuses it
+        """
+        received = moment(line.received, "received")
+        since = None if line.time is None else moment(line.time)
+        is_correction = line.kind == "correct"
+        is_change = line.kind == "settings"
+        if is_correction:
+            says = _same(match_of(line))
+        else:
+            says = _same_settings(content_of(line.content)) if is_change else reason_of(line)
+        if (line.kind, line.match, line.player, says, since, received) in self._known:
+            return False
+        own: dict[str, Any] = {"key": None, "now": received}
+        match, player = line.match or "", line.player or ""
+        if is_correction:
+            correct_match(self._store, self._pool, match, match_of(line), **own)
+        elif is_change:
+            import_settings(self._store, self._pool, content_of(line.content), received)
+        elif line.kind in ("void", "restore"):
+            amend = void_match if line.kind == "void" else restore_match
+            amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
+        else:
+            amend_player = disqualify if line.kind == "disqualify" else reinstate
+            request = DisqualifyRequest(since=line.time, reason=reason_of(line), match=line.match)
+            amend_player(self._store, self._pool, player, request, **own)
+        return True
+
+
+def _identity(log_record: LogRecord) -> tuple[Any, ...]:
+    """Return what makes an amendment the same as another."""
+    if log_record.kind == "correct":
+        says = _same(msgspec.json.decode(log_record.content, type=MatchRequest))
+    elif log_record.kind == "settings":
+        says = _same_settings(content_of(log_record.content))
+    else:
+        says = msgspec.json.decode(log_record.content, type=ReasonRequest).reason
+    return (
+        log_record.kind,
+        log_record.match,
+        log_record.player,
+        says,
+        log_record.posted_time,
+        log_record.received,
+    )
+
+
+def _same_settings(content: SettingsContent) -> str:
+    """Return what a change of settings says, in one way of writing it."""
+    plain = [content.settings, content.reason]
+    return msgspec.json.encode(plain, order="deterministic").decode()
+
+
+def _same(request: MatchRequest) -> str:
+    """Return what a match says but its time, in one way of writing it."""
+    plain = msgspec.structs.replace(request, match=id_text(request.match), time=None)
+    return msgspec.json.encode(plain, order="deterministic").decode()
+
+
+#: Number of the archive of a season that came from elsewhere: no pool has it.
+_ELSEWHERE = 0
+
+
+def plant_seed(store: Store, pool: str, content: bytes | None) -> None:
+    """Let a pool begin with the state of a log, as it does already or as it is still empty.
+
+    Raises : ConflictError where it began with another; InvalidDataError
+    """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        if seed_of(connection, record) == content:
+            return
+        if content is None or record.last_seq or record.follows is not None:
+            raise ConflictError(
+                f"pool {pool!r} started with other ratings than the pool of the log"
+            )
+        rules = rules_of(record.settings)
+        state = _state(content, rules)
+        players = write_seed_ratings(connection, record.id, record.generation, rules, state)
+        pools.add_seed(connection, record.id, Seed(_ELSEWHERE, "{}", None, players), content)
+        change_pool(connection, record.id, players=players, follows=_ELSEWHERE)
+
+
+def _state(content: bytes, rules: PoolRules) -> PoolState:
+    """Return the state that is packed. Raises : InvalidDataError."""
+    try:
+        found = PoolState.from_bytes(zlib.decompress(content), "the seed of the log")
+    except zlib.error as error:
+        raise InvalidDataError([], f"the seed of the log is damaged: {error}") from error
+    if found.system != rules.system:
+        raise InvalidDataError([], "the seed of the log is of another system than the pool's")
+    return found
+
+
 #: Name of the pool.
 DEMO = "demo"
-
 _SETTINGS: dict[str, object] = {"public": True, "placement_matches": 5, "late": "replay"}
 
 

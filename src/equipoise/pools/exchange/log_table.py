@@ -13,8 +13,8 @@ from equipoise.data.times import MICROSECONDS
 from equipoise.formats.options import CANONICAL
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.amended_log import Amendments, counted_piece
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, pool_stamps
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.store.pools import START, PoolRecord
 
 #: Whole numbers that fit a column of them.

@@ -1,19 +1,14 @@
-"""Making pools, and how they stand.
-
-Cursors: where a page ends, as text that says nothing to anybody else.
-"""
+"""Pools: created, listed, and shown; what their settings may be, and how two differ."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
@@ -22,7 +17,6 @@ import equipoise
 from equipoise._jit import source_hash
 from equipoise.analysis.files.reading import idle_parameters
 from equipoise.analysis.files.systems import plain_parameters
-from equipoise.data import times
 from equipoise.errors import (
     ConflictError,
     InvalidDataError,
@@ -31,12 +25,11 @@ from equipoise.errors import (
     Problem,
 )
 from equipoise.messages.pools import PoolMessage, PoolRequest
-from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.pool.rules import PoolRules, iso, rules_of, written
 from equipoise.rating.registry import notes_of
 from equipoise.store import audit
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, add_pool, all_pools, find_pool, get_pool
-from equipoise.store.schema import is_name
 from equipoise.wording import counted
 
 #: Characters of a reason at most.
@@ -45,20 +38,12 @@ LONGEST_REASON = 2000
 #: Names of pools are parts of addresses.
 POOL_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
-_decoder = msgspec.json.Decoder(PoolRequest)
-
 
 @lru_cache(maxsize=1)
 def code_version() -> str:
     """Return the version of the code that rates: of the package and of the sources."""
     package = Path(equipoise.__file__).parent
     return f"{version('equipoise')}+{source_hash(package, 'rating')}"
-
-
-@lru_cache(maxsize=256)
-def rules_of(settings: str) -> PoolRules:
-    """Return a pool's rules from its settings as they are stored."""
-    return PoolRules(_decoder.decode(settings))
 
 
 def create_pool(
@@ -227,18 +212,6 @@ def _unused(rules: PoolRules) -> list[str]:
     return [*rules.unused, *(f"parameters.{name}" for name in idle)]
 
 
-def iso(time: int) -> str:
-    """Return microseconds since 1970 as ISO 8601 with its zone."""
-    return f"{times.iso(time)}Z"
-
-
-def written(time: int | None, rules: PoolRules) -> int | str | None:
-    """Return a time as the pool writes times; None where there is none."""
-    if time is None or not rules.timed:
-        return None
-    return time // 1_000_000 if rules.settings.times == "seconds" else iso(time)
-
-
 def check_settings(
     name: str, request: PoolRequest, failed: str = "The pool could not be created"
 ) -> None:
@@ -292,38 +265,3 @@ def _parameter_problem(request: PoolRequest, message: str) -> Problem:
     else:
         rule = rule.split(" ", 1)[1]
     return Problem("", None, f"parameters.{named}" if named else "parameters", rule, got)
-
-
-_Shape = TypeVar("_Shape")
-
-#: Numbers in cursors are at most so large: they fit 64 bits, and so does what is added to them.
-_MOST = 2**62
-
-
-def cursor_out(place: object) -> str:
-    """Return a place, made of numbers and text, as a cursor."""
-    return base64.urlsafe_b64encode(msgspec.json.encode(place)).rstrip(b"=").decode()
-
-
-def cursor_in(cursor: str | None, shape: type[_Shape]) -> _Shape | None:
-    """Return the place of a cursor, None without one. Raises : InvalidParameterError."""
-    if cursor is None:
-        return None
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        place = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=shape)
-        _check(place)
-    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidParameterError(
-            "cursor must come from `next` or `previous` of an earlier answer"
-        ) from error
-    return place
-
-
-def _check(place: object) -> None:
-    """Refuse what no database can be asked for. Raises : ValueError."""
-    for value in place if isinstance(place, tuple) else (place,):
-        if isinstance(value, int) and not -_MOST <= value <= _MOST:
-            raise ValueError(value)
-        if isinstance(value, str) and not is_name(value):
-            raise ValueError(value)

@@ -25,11 +25,10 @@ from equipoise.pools.pool.pools import (
     differing,
     is_fixed,
     message_of,
-    rules_of,
     settings_json,
     told_differences,
 )
-from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.replay.leaderboard import rewrite_piece, shows_all_at_once
 from equipoise.store import audit, log
 from equipoise.store.connection import Store
@@ -119,10 +118,10 @@ def import_settings(store: Store, pool: str, content: SettingsContent, now: int)
 def settings_at_first(connection: Connection, pool: PoolRecord) -> PoolRequest:
     """Return the settings with which a pool was made."""
     settings = rules_of(pool.settings).settings
-    entries = log.amendments(connection, pool.id) if pool.amendments else []
-    for entry in reversed(entries):
-        if entry.kind == "settings":
-            settings = _with(settings, content_of(entry.content).before)
+    log_records = log.amendments(connection, pool.id) if pool.amendments else []
+    for log_record in reversed(log_records):
+        if log_record.kind == "settings":
+            settings = _with(settings, content_of(log_record.content).before)
     return settings
 
 
@@ -148,7 +147,7 @@ def _record(
     old = rules_of(pool.settings).settings
     new = _with(old, changed)
     before = {name: getattr(old, name) for name in changed}
-    entry = LogRecord(
+    log_record = LogRecord(
         seq=pool.last_seq + 1,
         kind="settings",
         match=None,
@@ -160,10 +159,10 @@ def _record(
         received=now,
         key=key,
     )
-    log.append(connection, pool.id, [entry])
+    log.append(connection, pool.id, [log_record])
     columns: dict[str, Any] = {
         "settings": settings_json(new),
-        "last_seq": entry.seq,
+        "last_seq": log_record.seq,
         "amendments": pool.amendments + 1,
     }
     if _ON_BOARD & changed.keys():
@@ -181,7 +180,7 @@ def _record(
         now=now,
         key=key,
         pool=pool.name,
-        seq=entry.seq,
+        seq=log_record.seq,
         settings=changed,
         before=before,
         reason=reason,

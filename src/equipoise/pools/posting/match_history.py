@@ -14,7 +14,7 @@ from equipoise.data.missing import or_nan
 from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.tables.matches import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.store.pools import Position
 
 

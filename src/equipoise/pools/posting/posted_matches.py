@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -14,7 +11,6 @@ import msgspec
 from equipoise.data.history import (
     FARTHEST_CEILING,
     LARGEST_PERFORMANCE,
-    MICROSECONDS_PER_DAY,
     MOST_WEIGHT,
     SIDE,
     SIDES,
@@ -22,58 +18,14 @@ from equipoise.data.history import (
     TOO_HEAVY,
     TOO_LARGE,
 )
-from equipoise.data.times import SECONDS_LIMIT
 from equipoise.errors import InvalidParameterError, Problem
-from equipoise.formats.times import instant
-from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
-from equipoise.rating.registry import make_system
-from equipoise.rating.system import USABLE, Capabilities, RatingSystem
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.pools.pool.rules import ID_LENGTH, PoolRules, id_fault, id_text, moment
 
 #: Beyond this size neighbouring whole numbers are one float64, and scores would tie unseen.
 LARGEST_SCORE = 2.0**53
-#: Characters of an id at most.
-ID_LENGTH = 200
-
-_ID_RULE = f"must have 1 to {ID_LENGTH} characters and no control characters"
-#: Neither control characters nor halves of surrogate pairs, which are no text.
-_NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
-#: Seconds from 1970 back to the year 1: no earlier time can be written as a date.
-_EARLIEST = -62_135_596_800
-
 _encoder = msgspec.json.Encoder(order="deterministic")
 _decoder = msgspec.json.Decoder(MatchRequest)
-
-
-@dataclass(frozen=True)
-class PoolRules:
-    """How a pool is set, and the system that this makes."""
-
-    settings: PoolRequest
-
-    @cached_property
-    def system(self) -> RatingSystem:
-        """The rating system of the pool."""
-        return make_system(self.settings.system, self.settings.parameters)
-
-    @cached_property
-    def able(self) -> Capabilities:
-        """What the system can rate."""
-        return self.system.capabilities
-
-    @cached_property
-    def unused(self) -> tuple[str, ...]:
-        """Fields of posted matches that the system does not use, in the order of `USABLE`."""
-        uses = self.able.uses
-        found = [name for name in USABLE if name not in uses and name != "time"]
-        if "performance" not in uses or not self.settings.statistics:
-            found.append("statistics")
-        return tuple(found)
-
-    @cached_property
-    def timed(self) -> bool:
-        """Whether matches of the pool have times."""
-        return self.settings.times != "none"
 
 
 class PostedMatch(NamedTuple):
@@ -210,38 +162,6 @@ def _add_given(one: ParticipationRequest, given: set[str]) -> None:
         given.add("side")
     if one.at_home is not None:
         given.add("at_home")
-
-
-def moment(value: Moment, name: str = "time") -> int:
-    """Return a time in microseconds since 1970. Raises : InvalidParameterError."""
-    if type(value) is int and _EARLIEST <= value <= SECONDS_LIMIT:
-        return value * 1_000_000
-    found = instant(value, name)
-    if found < _EARLIEST * 1_000_000:
-        raise InvalidParameterError(f"{name} must not be before the year 1; got {value}")
-    if abs(found) > SECONDS_LIMIT * 1_000_000:
-        raise InvalidParameterError(f"{name} must be within {SECONDS_LIMIT} s of 1970; got {value}")
-    return found
-
-
-def days(time: int) -> float:
-    """Return a time as systems take it: days since 1970."""
-    return time / MICROSECONDS_PER_DAY
-
-
-def id_text(value: str | int) -> str:
-    """Return an id as the service keeps it."""
-    return value if type(value) is str else str(value)
-
-
-def id_fault(value: str | int) -> str | None:
-    """Return the rule that an id breaks, or None."""
-    text = id_text(value)
-    if 0 < len(text) <= ID_LENGTH and text.isprintable():
-        return None
-    # Printable leaves out separators and format characters, which names may well have.
-    fits = 0 < len(text) <= ID_LENGTH and _NO_CONTROL.fullmatch(text)
-    return None if fits else _ID_RULE
 
 
 def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, str]]:

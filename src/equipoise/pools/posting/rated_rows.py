@@ -17,8 +17,8 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.missing import nullable
 from equipoise.errors import InvalidDataError, Problem
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, history_of
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.rating.draws import DRAWS, start_counting
 from equipoise.rating.player_state import pack_players
 from equipoise.rating.replay import TRACE_COLUMNS

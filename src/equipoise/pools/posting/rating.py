@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import ConvergenceError, EquipoiseError, InvalidDataError
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, history_of, names_of, object_array
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, rating_rows
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.state import State

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from equipoise.messages.players import ActivityBin, MeanPoint, OverviewMessage, RatingBin
-from equipoise.pools.pool.pools import rules_of
+from equipoise.pools.pool.rules import rules_of
 from equipoise.store import summaries
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool

@@ -26,9 +26,8 @@ from equipoise.messages.questions import (
     PredictRequest,
 )
 from equipoise.messages.teams import BalanceMessage
-from equipoise.pools.pool.pools import rules_of, written
+from equipoise.pools.pool.rules import PoolRules, days, id_fault, id_text, moment, rules_of, written
 from equipoise.pools.posting.match_history import object_array, time_kind
-from equipoise.pools.posting.posted_matches import PoolRules, days, id_fault, id_text, moment
 from equipoise.rating.lineup import lobby_prediction
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState, newcomers_told

@@ -14,8 +14,7 @@ from sqlalchemy import Connection
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.missing import or_nan
-from equipoise.pools.pool.pools import rules_of
-from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.rated_rows import day_of, days_idle, display
 from equipoise.store import ratings
 from equipoise.store.connection import Store

@@ -20,19 +20,13 @@ from equipoise.pools.amended_log import (
     counted_piece,
     waiting_from,
 )
-from equipoise.pools.pool.deleting import clear, collect_garbage
-from equipoise.pools.pool.pools import code_version, rules_of
-from equipoise.pools.replay.checkpointing import (
-    Numbers,
-    RunningPool,
-    difference,
-    keep_checkpoints,
-    running_before,
-    running_numbers,
-    stored_numbers,
-)
-from equipoise.pools.replay.claims import acquire_lease, check_lease, release_lease, renew
+from equipoise.pools.pool.pools import code_version
+from equipoise.pools.pool.rules import rules_of
+from equipoise.pools.replay.checkpointing import RunningPool, keep_checkpoints, running_before
+from equipoise.pools.replay.differences import Numbers, difference, running_numbers, stored_numbers
+from equipoise.pools.replay.garbage import clear, collect_garbage
 from equipoise.pools.replay.leaderboard import refresh_board, rewrite_board
+from equipoise.pools.replay.leases import acquire_lease, check_lease, release_lease, renew
 from equipoise.pools.replay.unratable import void_unratable
 from equipoise.store import audit, changes, log, ratings, replays, webhooks
 from equipoise.store.connection import Store
@@ -188,7 +182,7 @@ def _generation(pool: PoolRecord) -> int:
 def _next_piece(connection: Connection, replay: _Replay) -> Piece:
     """Return what is to be rated next.
 
-    Who may be rated is read anew each time: players are barred from matches that are posted
+    Who may be rated is read anew each time: players are disqualified from matches that are posted
     after that was recorded, also while this goes on.
     """
     record = get_pool(connection, replay.pool.name)

@@ -22,10 +22,10 @@ from equipoise.errors import ConflictError, ConvergenceError, EquipoiseError, In
 from equipoise.messages.matches import ReasonRequest
 from equipoise.pools.amended_log import Amendments, amendments_of, counted_piece
 from equipoise.pools.amending import void_match
-from equipoise.pools.pool.pools import rules_of
+from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.replay.checkpointing import RunningPool, running_before, running_from_start
-from equipoise.store import log as entries
+from equipoise.store import log as log_records
 from equipoise.store import replays
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, Position, get_pool
@@ -129,17 +129,21 @@ def _culprit(
     """Return the id of the match to void so that another one, or it itself, can be rated."""
     done = replays.last_through(connection, pool.id)
     waiting: dict[str, int] = {}
-    for seq in entries.waiting_matches(connection, pool.id, done, pool.last_seq):
-        entry = entries.entry_at(connection, pool.id, seq)
-        if entry is not None:
-            waiting[str(entry.match)] = seq
-    for entry in entries.amendments(connection, pool.id) if pool.amendments else []:
-        if entry.seq > done and entry.kind in ("correct", "restore") and entry.needs_replay:
-            waiting[str(entry.match)] = entry.seq
+    for seq in log_records.waiting_matches(connection, pool.id, done, pool.last_seq):
+        log_record = log_records.record_at(connection, pool.id, seq)
+        if log_record is not None:
+            waiting[str(log_record.match)] = seq
+    for log_record in log_records.amendments(connection, pool.id) if pool.amendments else []:
+        if (
+            log_record.seq > done
+            and log_record.kind in ("correct", "restore")
+            and log_record.needs_replay
+        ):
+            waiting[str(log_record.match)] = log_record.seq
     fails = str(failing.request.match)
     if fails in waiting:
         return fails
-    found = entries.matches_by_id(connection, pool.id, waiting)
+    found = log_records.matches_by_id(connection, pool.id, waiting)
     earlier = [
         (seq, match)
         for match, seq in waiting.items()
@@ -148,6 +152,6 @@ def _culprit(
     return max(earlier)[1] if earlier else fails
 
 
-def _place(entry: entries.LogRecord, amendments: Amendments) -> Position:
+def _place(log_record: log_records.LogRecord, amendments: Amendments) -> Position:
     """Return the position at which a match counts now."""
-    return amendments.time(entry), entry.seq
+    return amendments.time(log_record), log_record.seq

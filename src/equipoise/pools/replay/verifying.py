@@ -12,7 +12,7 @@ from equipoise.analysis.clock import working_time
 from equipoise.data.missing import or_nan
 from equipoise.messages.pools import VerifyMessage
 from equipoise.pools.amended_log import Piece, amendments_of, counted_piece
-from equipoise.pools.pool.pools import rules_of
+from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.rated_rows import display
 from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
 from equipoise.rating.player_state import pack_players
@@ -69,10 +69,10 @@ def verify_pool(
                 f"{counted(stored, 'change is', 'changes are')} stored, "
                 f"and the log gives {written:,}"
             )
-        entries = log.count_of(connection, record.id)
-        if entries != record.last_seq:
+        log_records = log.count_of(connection, record.id)
+        if log_records != record.last_seq:
             found.add(
-                f"the log has {counted(entries, 'record')}, "
+                f"the log has {counted(log_records, 'record')}, "
                 f"and the last one has number {record.last_seq}"
             )
     return VerifyMessage(
@@ -150,7 +150,7 @@ def _compare_board(connection: Connection, pool: PoolRecord, found: _Findings) -
         deviation = or_nan(row.deviation for row in rows)
         shown = display(rules, np.array([row.rating for row in rows]), deviation)
         for row, value in zip(rows, shown.tolist(), strict=True):
-            if row.disqualified != (eligible.barred_now(row.player) is not None):
+            if row.disqualified != (eligible.disqualification_of(row.player) is not None):
                 found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
             if pool.board_from is None and row.provisional != (
                 row.matches < rules.settings.placement_matches

@@ -32,8 +32,9 @@ from equipoise.messages.matches import (
     places_of,
 )
 from equipoise.pools import amending
-from equipoise.pools.posting.posting import posted_match, preview_match
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.posting.posting import preview_match
+from equipoise.pools.reading import matches, players
+from equipoise.pools.reading.matches import posted_match
 from equipoise.web.http.errors import http_status
 from equipoise.web.page.forms import Form, problems_of, wrong
 from equipoise.web.page.visit import PageContext
@@ -50,7 +51,7 @@ async def matches_page(context: PageContext) -> Response:
         return context.redirect(path("pools", pool.pool, "matches", wanted))
     cursor = context.query("cursor") or None
     found = await context.snapshot(
-        lambda store, pool: pool_reading.matches(store, pool.pool, cursor=cursor, limit=PAGE_SIZE)
+        lambda store, pool: matches.matches(store, pool.pool, cursor=cursor, limit=PAGE_SIZE)
     )
     pool = await context.pool()
     here = ("pools", pool.pool, "matches")
@@ -65,7 +66,7 @@ async def matches_page(context: PageContext) -> Response:
 async def match_page(context: PageContext) -> Response:
     """Return a match."""
     await context.pool()
-    found = await context.read(pool_reading.match, context.id_of("match"))
+    found = await context.read(matches.match, context.id_of("match"))
     people = [one for team in found.teams for one in team.players]
     alone = all(len(team.players) == 1 for team in found.teams)
     return context.render(
@@ -149,9 +150,9 @@ def match_of_form(form: Form) -> MatchRequest:
         problems.append(Problem("", None, "match", "must be given", "nothing"))
     teams = []
     pairs = list(zip(form.texts("rank"), form.texts("players"), strict=False))[:_MOST]
-    for number, (rank, players) in enumerate(pairs, start=1):
+    for number, (rank, listed) in enumerate(pairs, start=1):
         names: list[ParticipationRequest | str | int] = [
-            one.strip() for one in players.splitlines() if one.strip()
+            one.strip() for one in listed.splitlines() if one.strip()
         ]
         if not names:
             continue
@@ -253,7 +254,7 @@ async def form_page(context: PageContext) -> Response:
     action = _action(context)
     wanted = context.id_of("id")
     if action.of == "player":
-        await context.read(pool_reading.player, wanted)
+        await context.read(players.player, wanted)
     return await _amendment_form(context, action, wanted, Form())
 
 
@@ -345,12 +346,12 @@ async def _amendment_form(
     if action.name == "correct":
         match, posted = await context.snapshot(
             lambda store, pool: (
-                pool_reading.match(store, pool.pool, wanted),
+                matches.match(store, pool.pool, wanted),
                 posted_match(store, pool.pool, wanted),
             )
         )
     elif action.of == "match":
-        match = await context.read(pool_reading.match, wanted)
+        match = await context.read(matches.match, wanted)
     return context.render(
         "amendment_form.html",
         200 if error is None else http_status(error),
@@ -401,7 +402,7 @@ async def post_match(context: PageContext) -> Response:
 
 def _posting_form(context: PageContext, form: Form, status: int = 200, **more: object) -> Response:
     pairs = zip(form.texts("rank"), form.texts("players"), strict=False)
-    entries = [TeamEntry(rank, players) for rank, players in pairs]
+    entries = [TeamEntry(rank, listed) for rank, listed in pairs]
     given: dict[str, object] = {"preview": None, "seen": "", "problems": [], **more}
     return context.render(
         "post.html",

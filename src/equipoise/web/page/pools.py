@@ -23,7 +23,7 @@ from equipoise.pools import amending, seasons
 from equipoise.pools.pool import deleting
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading import leaderboard
 from equipoise.pools.seasons import preview_season
 from equipoise.web.http.errors import http_status
 from equipoise.web.page.figures import Column, Mark, columns_chart, drift_chart, moments
@@ -52,9 +52,9 @@ async def pool_page(context: PageContext) -> Response:
     overviews = context.state.overviews
     board, overview, matches, amendments = await context.snapshot(
         lambda store, pool: (
-            pool_reading.leaderboard(store, pool.pool, limit=BEST),
+            leaderboard.leaderboard(store, pool.pool, limit=BEST),
             overviews.get(store, pool.pool),
-            pool_reading.matches(store, pool.pool, limit=LATEST),
+            matches.matches(store, pool.pool, limit=LATEST),
             amending.amendments(store, pool.pool, limit=AMENDED),
         )
     )

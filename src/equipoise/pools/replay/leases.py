@@ -20,7 +20,7 @@ def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
         if record.replay_until is not None and record.replay_until >= now():
             return None
         generation = max(record.generation, record.replay_generation or 0) + 1
-        # A replay that was given up has left rows of its generation, which must be deleted.
+        # A replay that was given up has left rows of its generation.
         given_up = record.replay_generation
         change_pool(
             connection,
