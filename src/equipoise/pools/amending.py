@@ -36,8 +36,9 @@ from equipoise.pools.amended_log import (
     counted_matches,
     first_position,
 )
+from equipoise.pools.pool.checks import check_reason
 from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
-from equipoise.pools.pool.pools import check_open, check_reason
+from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, id_fault, id_text, iso, moment, rules_of, written
 from equipoise.pools.pool.settings import content_of
 from equipoise.pools.posting.match_history import players_of

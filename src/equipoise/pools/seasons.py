@@ -19,7 +19,8 @@ from equipoise.messages.matches import PlayerDifference
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.pools.amended_log import EligibilityRecord, amendments_of
-from equipoise.pools.pool.pools import check_open, check_settings, open_pool
+from equipoise.pools.pool.checks import check_settings
+from equipoise.pools.pool.pools import check_open, open_pool
 from equipoise.pools.pool.rules import PoolRules, iso, rules_of
 from equipoise.pools.posting.match_history import object_array, time_kind
 from equipoise.pools.posting.rated_rows import LastChanges, rating_rows

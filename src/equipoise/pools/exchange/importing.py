@@ -54,7 +54,8 @@ from equipoise.pools.exchange.log_lines import (
     reason_of,
     seed_of,
 )
-from equipoise.pools.pool.pools import check_same, check_settings, create_pool
+from equipoise.pools.pool.checks import check_same, check_settings
+from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.pool.rules import PoolRules, id_text, moment, rules_of
 from equipoise.pools.pool.settings import (
     SettingsContent,

@@ -12,9 +12,7 @@ from functools import cached_property, lru_cache
 import msgspec
 
 from equipoise.data import times
-from equipoise.data.history import (
-    MICROSECONDS_PER_DAY,
-)
+from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.times import SECONDS_LIMIT
 from equipoise.errors import (
     InvalidParameterError,
@@ -70,8 +68,21 @@ class PoolRules:
 
 @lru_cache(maxsize=256)
 def rules_of(settings: str) -> PoolRules:
-    """Return a pool's rules from its settings as they are stored."""
+    """Return the rules of a pool from its stored settings."""
     return PoolRules(_decoder.decode(settings))
+
+
+def settings_json(request: PoolRequest) -> str:
+    """Return settings as they are stored.
+
+    Statistics keep their order, in which they are summed, as on the command line.
+    """
+    return msgspec.json.encode(request).decode()
+
+
+def decays(request: PoolRequest) -> bool:
+    """Return whether the rating shown falls while a player is away."""
+    return request.display_decay_per_day > 0 and request.times != "none"
 
 
 def id_text(value: str | int) -> str:

@@ -90,7 +90,7 @@ def _rated(logged: LogRecord, amendments: Amendments, player: str) -> LoggedMatc
     elif logged.needs_replay and logged.seq > amendments.through:
         reason = "it was late and waits for a replay"
     elif not match.request.rated:
-        reason = "it was posted as unrated"
+        reason = "it was posted as not rated"
     elif player in disqualified:
         reason = f"{player} was disqualified"
     if reason is not None:
