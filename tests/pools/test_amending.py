@@ -96,7 +96,7 @@ def test_a_disqualification_from_one_match_needs_that_match(store: Store) -> Non
         pool.disqualify("ada", None, match="third")
     with pytest.raises(NotFoundError, match="'ada' did not take part in match 'second'"):
         pool.disqualify("ada", None, match="second")
-    with pytest.raises(InvalidParameterError, match="either since or match"):
+    with pytest.raises(InvalidParameterError, match="since cannot be combined with match"):
         pool.disqualify("ada", 5, match="first")
     with pytest.raises(ConflictError, match="not disqualified from match 'first' alone"):
         pool.reinstate("ada", None, match="first")

@@ -44,7 +44,7 @@ from equipoise.store.pools import (
 )
 
 #: Players that a preview shows.
-_SAMPLE = 12
+SAMPLE = 12
 
 #: Players written in one statement.
 _WRITTEN_AT_ONCE = 5_000
@@ -152,7 +152,7 @@ def _seed_numbers(
 def _sample(before: dict[str, Numbers], after: dict[str, Numbers]) -> list[PlayerDifference]:
     """Return some players, evenly from the highest rating to the lowest."""
     order = sorted(before, key=lambda name: (-before[name].rating, name))
-    chosen = np.linspace(0, len(order) - 1, min(_SAMPLE, len(order))).round().astype(np.int64)
+    chosen = np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).round().astype(np.int64)
     names = [order[at] for at in chosen.tolist()]
     return [compared(name, before[name], after.get(name)) for name in names]
 

@@ -1,4 +1,4 @@
-"""The log of a pool: what was posted and amended, in the order in which it came. It only grows."""
+"""The log of a pool: its matches and amendments, in the order of receipt. It only grows."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class LogRecord(NamedTuple):
 
 _NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
-#: Written out, not a parameter: the partial indexes are found by it.
+#: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
 
 
 def append(connection: Connection, pool: int, records: Sequence[LogRecord]) -> None:
-    """Append records; their numbers must go on from the last one."""
+    """Append records; their numbers must continue those of the log."""
     insert_rows(connection, log, ("pool", *_NAMES), [(pool, *record) for record in records])
 
 
@@ -95,7 +95,7 @@ def record_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
 
 
 def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[LogRecord]:
-    """Return everything in the log that is not a match, oldest first."""
+    """Return all amendments, oldest first."""
     query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH).order_by(log.c.seq)
     if through is not None:
         query = query.where(log.c.seq <= through)
@@ -105,11 +105,11 @@ def amendments(connection: Connection, pool: int, *, through: int | None = None)
 def amendments_about(
     connection: Connection, pool: int, about: Literal["match", "player"], ids: Iterable[str]
 ) -> list[LogRecord]:
-    """Return everything that amends these matches, or concerns these players, oldest first."""
+    """Return the amendments of some matches, or of some players, oldest first."""
     query = select(*_COLUMNS).where(
         log.c.pool == pool, ~_MATCH, among(log.c[about], ids, connection)
     )
-    # Sorted here: asked for in order, SQLite goes through all amendments instead.
+    # Sorted here: with ORDER BY, SQLite reads all amendments instead.
     return sorted(_records(connection.execute(query)), key=lambda record: record.seq)
 
 
@@ -126,9 +126,9 @@ def amendments_before(
 def matches_after(
     connection: Connection, pool: int, after: Position
 ) -> tuple[list[LogRecord], bool]:
-    """Return the next matches in the order of their original positions, and whether that is all.
+    """Return the next matches by the positions at which they were posted, and whether that is all.
 
-    They are fewer than usual where they are large: contests of thousands.
+    Large matches, contests of thousands, are returned in smaller numbers.
     """
     sizes = sizes_of(connection)
     query = (
@@ -159,9 +159,9 @@ def matches_before(
 
 
 def span_of_matches(connection: Connection, pool: int) -> tuple[int, int, bool] | None:
-    """Return the earliest and latest time of all matches, and whether some have part seconds.
+    """Return the earliest and latest time of all matches, and whether some have fractions.
 
-    Corrected times count as well as those that they replace; None without matches.
+    Corrected times are included, as are those that they replace. None without matches.
     """
     part = func.max(log.c.time % 1_000_000)
     query = select(func.min(log.c.time), func.max(log.c.time), part).where(
@@ -180,7 +180,7 @@ def first_waiting(connection: Connection, pool: int, after: int) -> Position | N
 
 
 def waiting_matches(connection: Connection, pool: int, after: int, through: int) -> list[int]:
-    """Return the numbers of records in a range that are matches which had to wait for a replay."""
+    """Return the numbers of matches in a range that waited for a replay."""
     query = select(log.c.seq).where(
         log.c.pool == pool, _MATCH, log.c.needs_replay, log.c.seq > after, log.c.seq <= through
     )
@@ -188,7 +188,7 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
 
 
 def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[LogRecord]:
-    """Give all records in the order in which they came."""
+    """Give all records in the order of receipt."""
     limit = sizes_of(connection).matches
     while True:
         query = (

@@ -1,6 +1,8 @@
-"""A pool as a file: its log, its ratings, what every match changed.
+"""Export of a pool: its log, its ratings, or what every match changed, as a file or as bytes.
 
-Ratings and changes of a pool as the tables of `equipoise rate`, piece by piece.
+The log as lines of JSON loses nothing and can be imported. As a table it is a history of the
+matches as they count now, which `equipoise rate` reads. Ratings and changes are the tables that
+`equipoise rate` writes. All is read in one transaction, piece by piece.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
 from equipoise.data.times import MICROSECONDS
 from equipoise.errors import InvalidParameterError, require
-from equipoise.pools.amended_log import Amendments, amendments_of, counted_piece
+from equipoise.pools.amended_log import Amendments, amendments_of, counted_matches
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
 from equipoise.pools.pool.rules import PoolRules, rules_of
@@ -33,147 +35,29 @@ from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, get_pool
 
-
-def rating_frames(
-    connection: Connection, pool: PoolRecord, rules: PoolRules
-) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Give the rating table, best players first, and how many there are in each piece.
-
-    Players who are disqualified come after all others; where there are some, a column says who.
-    """
-    empty, marked = True, ratings.any_disqualified(connection, pool.id, pool.generation)
-    span = ratings.span_of_last_times(connection, pool.id, pool.generation)
-    kind: TimeKind = "datetime" if pool_stamps(rules, span) else "seconds"
-    for players in ratings.players_by_rating(connection, pool.id, pool.generation):
-        empty = False
-        stored = ratings.states_of(connection, pool.id, pool.generation, players)
-        # In the order of the board, which the database does not keep in its answer.
-        packed = {player: stored[player].state for player in players}
-        table = _rating_frame(pool, rules, kind, packed)
-        if marked:
-            shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
-            disqualified = [bool(shown[player].disqualified) for player in table["player"]]
-            table = table.with_columns(pl.Series("disqualified", disqualified, dtype=pl.Boolean))
-            table = table.sort("disqualified", maintain_order=True)
-        yield table, len(players)
-    if empty:
-        yield _rating_frame(pool, rules, kind, {}), 0
-
-
-def _rating_frame(
-    pool: PoolRecord, rules: PoolRules, kind: TimeKind, packed: dict[str, bytes]
-) -> pl.DataFrame:
-    """Return the rating table of some players; kind : how their times are written."""
-    state = unpack_players(rules.system, list(packed.values()))
-    state.shared = {name: values.copy() for name, values in pool.shared.items()}
-    some = PoolState(
-        system=rules.system,
-        player_ids=object_array(list(packed)),
-        state=state,
-        rated=np.zeros(0, np.int64),
-        time_kind=kind,
-    )
-    table = ratings_of(some).to_polars().with_columns(pl.col("player").cast(pl.String))
-    if kind == "seconds" and table["last_time"].dtype != pl.Int64:
-        # All pieces of a table are written alike, whatever the times of one alone would need.
-        table = table.with_columns(pl.col("last_time").dt.epoch("s"))
-    return table
-
-
-def change_frames(
-    connection: Connection, pool: PoolRecord, rules: PoolRules, amendments: Amendments
-) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Give what every match did to every player in it, in the order of rating.
-
-    amendments : those that the stored ratings take into account
-    Returns : tables, and the matches in each
-    """
-    names = (*TRACE_COLUMNS, *rules.system.trace_columns)
-    stamps = pool_stamps(rules, log.span_of_matches(connection, pool.id))
-    schema = _change_schema(rules, names, stamps)
-    after, last = START, False
-    while not last:
-        piece = counted_piece(connection, pool, amendments, after)
-        after, last = piece.end, piece.last
-        rows = _change_rows(connection, pool, rules, piece.matches, names, stamps)
-        yield pl.DataFrame(rows, schema=schema, orient="row"), len(piece.matches)
-
-
-def _change_schema(rules: PoolRules, names: tuple[str, ...], stamps: bool) -> dict[str, Any]:
-    columns: dict[str, Any] = {"match": pl.String}
-    if rules.timed:
-        columns["time"] = pl.Datetime("us") if stamps else pl.Int64
-    columns |= {"player": pl.String, "team": pl.Int64, "rank": pl.Int64}
-    return columns | dict.fromkeys(names, pl.Float64)
-
-
-def _change_rows(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    matches: list[LoggedMatch],
-    names: tuple[str, ...],
-    stamps: bool,
-) -> list[tuple[Any, ...]]:
-    """Return a row a participation; without numbers where the match changed nothing.
-
-    stamps : whether times are written as in ISO 8601
-    """
-    if not matches:
-        return []
-    first, last = matches[0].position, matches[-1].position
-    stored = changes.changes_between(connection, pool, first, last)
-    rows = []
-    for match in matches:
-        request = match.request
-        places = {r: place for place, r in enumerate(sorted({t.order for t in request.teams}))}
-        head: list[Any] = [str(request.match)]
-        if rules.timed:
-            head.append(match.time if stamps else match.time // MICROSECONDS)
-        row_of = iter(players_of(request))
-        for number, team in enumerate(request.teams):
-            for player in (next(row_of) for _ in team.players):
-                found = _numbers(stored.get((player, match.seq)), rules, names)
-                rows.append((*head, player, number, places[team.order], *found))
-    return rows
-
-
-def _numbers(
-    change: ChangeRow | None, rules: PoolRules, names: tuple[str, ...]
-) -> list[float | None]:
-    if change is None:
-        return [None] * len(names)
-    extra = unpack_extra(rules.system, change.extra)
-    return [extra[name] if name in extra else getattr(change, name) for name in names]
-
-
-#: What there is to export: all that was posted and amended; the rating table; every change.
+#: What can be exported.
 What: TypeAlias = Literal["log", "ratings", "changes"]
 Format: TypeAlias = Literal["csv", "parquet", "ndjson"]
 
-#: Formats by the endings of names.
+#: Formats by the endings of file names.
 ENDINGS: dict[str, Format] = {
     ".csv": "csv",
     ".parquet": "parquet",
     ".ndjson": "ndjson",
     ".jsonl": "ndjson",
 }
-
 _Progress: TypeAlias = Callable[[int, int], None]
 
-#: Bytes that are given at a time, about.
+#: Bytes of one piece, roughly.
 _CHUNK = 2**18
 
 
 def export_file(
     store: Store, pool: str, what: What, path: str, progress: _Progress | None = None
 ) -> None:
-    """Write a pool's log, ratings or changes to a file, whole or not at all.
+    """Write a pool's log, ratings or changes to a file, completely or not at all.
 
-    The log as .ndjson loses nothing and can be imported; as .csv or .parquet it is a history of
-    the matches as they count now, which `equipoise rate` reads.
-
-    path : its ending says the format
+    path : its ending gives the format
     progress : called with (records or players done, in all)
     Raises : NotFoundError, InvalidParameterError
     """
@@ -186,9 +70,9 @@ def export_file(
 def export_bytes(
     store: Store, pool: str, what: What, format: Format, progress: _Progress | None = None
 ) -> Iterator[bytes]:
-    """Return the bytes of what `export_file` writes, some at a time, all of one moment.
+    """Return the bytes that `export_file` writes, in pieces.
 
-    Raises : NotFoundError, InvalidParameterError; at once, not when the first byte is asked for
+    Raises : NotFoundError, InvalidParameterError; at once, not with the first piece
     """
     require(what in get_args(What), "what", f"one of {', '.join(get_args(What))}", what)
     formats = get_args(Format)
@@ -199,7 +83,7 @@ def export_bytes(
 
 
 def format_of(path: str) -> Format:
-    """Return the format that a name's ending tells. Raises : InvalidParameterError."""
+    """Return the format of a file name by its ending. Raises : InvalidParameterError."""
     for ending, format in ENDINGS.items():
         if path.lower().endswith(ending):
             return format
@@ -236,14 +120,13 @@ def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) ->
 def _frames(
     connection: Connection, pool: PoolRecord, what: What, progress: _Progress
 ) -> Iterator[pl.DataFrame]:
-    """Give the tables of an export; at least one, so that there are always columns."""
+    """Give the tables of an export; at least one, so that the columns are always written."""
     rules, total = rules_of(pool.settings), pool.matches
     if what == "ratings":
         found, total = rating_frames(connection, pool, rules), pool.players
     elif what == "changes":
-        # While a replay is waited for, what is stored is that of the last one.
-        through = replays.last_through(connection, pool.id) if pool.dirty is not None else None
-        amendments = amendments_of(connection, pool, through)
+        # While a replay is pending, the stored changes are those of the last replay.
+        amendments = amendments_of(connection, pool, replays.rated_through(connection, pool))
         found = change_frames(connection, pool, rules, amendments)
     else:
         table = LogTable(connection, pool, rules, amendments_of(connection, pool))
@@ -256,6 +139,116 @@ def _frames(
         progress(done, total)
 
 
+def rating_frames(
+    connection: Connection, pool: PoolRecord, rules: PoolRules
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """Give the rating table, best players first, in pieces with their numbers of players.
+
+    Disqualified players come after all others. If there are any, a column marks them.
+    """
+    empty, marked = True, ratings.any_disqualified(connection, pool.id, pool.generation)
+    span = ratings.span_of_last_times(connection, pool.id, pool.generation)
+    kind: TimeKind = "datetime" if pool_stamps(rules, span) else "seconds"
+    for players in ratings.players_by_rating(connection, pool.id, pool.generation):
+        empty = False
+        stored = ratings.states_of(connection, pool.id, pool.generation, players)
+        # The database does not keep the order of the players.
+        packed = {player: stored[player].state for player in players}
+        table = _rating_frame(pool, rules, kind, packed)
+        if marked:
+            shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
+            disqualified = [bool(shown[player].disqualified) for player in table["player"]]
+            table = table.with_columns(pl.Series("disqualified", disqualified, dtype=pl.Boolean))
+            table = table.sort("disqualified", maintain_order=True)
+        yield table, len(players)
+    if empty:
+        yield _rating_frame(pool, rules, kind, {}), 0
+
+
+def _rating_frame(
+    pool: PoolRecord, rules: PoolRules, kind: TimeKind, packed: dict[str, bytes]
+) -> pl.DataFrame:
+    """Return the rating table of some players; kind : how their times are written."""
+    state = unpack_players(rules.system, list(packed.values()))
+    state.shared = {name: values.copy() for name, values in pool.shared.items()}
+    some = PoolState(
+        system=rules.system,
+        player_ids=object_array(list(packed)),
+        state=state,
+        rated=np.zeros(0, np.int64),
+        time_kind=kind,
+    )
+    table = ratings_of(some).to_polars().with_columns(pl.col("player").cast(pl.String))
+    if kind == "seconds" and table["last_time"].dtype != pl.Int64:
+        # All pieces of a table write times in the same way.
+        table = table.with_columns(pl.col("last_time").dt.epoch("s"))
+    return table
+
+
+def change_frames(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, amendments: Amendments
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """Give what every match did to its players, in the order of rating.
+
+    amendments : those that the stored ratings take into account
+    Returns : tables, and the number of matches in each
+    """
+    names = (*TRACE_COLUMNS, *rules.system.trace_columns)
+    stamps = pool_stamps(rules, log.span_of_matches(connection, pool.id))
+    schema = _change_schema(rules, names, stamps)
+    for matches in counted_matches(connection, pool, amendments, START):
+        rows = _change_rows(connection, pool, rules, matches, names, stamps)
+        yield pl.DataFrame(rows, schema=schema, orient="row"), len(matches)
+
+
+def _change_schema(rules: PoolRules, names: tuple[str, ...], stamps: bool) -> dict[str, Any]:
+    columns: dict[str, Any] = {"match": pl.String}
+    if rules.timed:
+        columns["time"] = pl.Datetime("us") if stamps else pl.Int64
+    columns |= {"player": pl.String, "team": pl.Int64, "rank": pl.Int64}
+    return columns | dict.fromkeys(names, pl.Float64)
+
+
+def _change_rows(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    matches: list[LoggedMatch],
+    names: tuple[str, ...],
+    stamps: bool,
+) -> list[tuple[Any, ...]]:
+    """Return a row for each participation, without numbers if the match changed nothing.
+
+    stamps : whether times are written as in ISO 8601
+    """
+    if not matches:
+        return []
+    first, last = matches[0].position, matches[-1].position
+    stored = changes.changes_between(connection, pool, first, last)
+    rows = []
+    for match in matches:
+        request = match.request
+        places = {r: place for place, r in enumerate(sorted({t.order for t in request.teams}))}
+        head: list[Any] = [str(request.match)]
+        if rules.timed:
+            head.append(match.time if stamps else match.time // MICROSECONDS)
+        row_of = iter(players_of(request))
+        for number, team in enumerate(request.teams):
+            for player in (next(row_of) for _ in team.players):
+                found = _numbers(stored.get((player, match.seq)), rules, names)
+                rows.append((*head, player, number, places[team.order], *found))
+    return rows
+
+
+def _numbers(
+    change: ChangeRow | None, rules: PoolRules, names: tuple[str, ...]
+) -> list[float | None]:
+    if change is None:
+        return [None] * len(names)
+    extra = unpack_extra(rules.system, change.extra)
+    return [extra[name] if name in extra else getattr(change, name) for name in names]
+
+
 def _text(frame: pl.DataFrame, format: Format, head: bool) -> bytes:
     if format == "csv":
         return frame.write_csv(include_header=head).encode()
@@ -263,7 +256,7 @@ def _text(frame: pl.DataFrame, format: Format, head: bool) -> bytes:
 
 
 def _parquet(frames: Iterator[pl.DataFrame]) -> Iterator[bytes]:
-    """Give one Parquet file, made of a file for every piece so that memory stays bounded."""
+    """Give one Parquet file. It is made from a file for each piece, to bound memory."""
     with tempfile.TemporaryDirectory(prefix="equipoise-export-") as folder:
         parts = []
         for number, frame in enumerate(frames):
@@ -281,7 +274,7 @@ def _chunks_of(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _in_chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Give small pieces together, so that each is worth sending."""
+    """Join small pieces into larger ones."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:

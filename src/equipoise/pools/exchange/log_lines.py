@@ -1,4 +1,8 @@
-"""A pool's log as lines of JSON that lose nothing, and back."""
+"""A pool's log as lines of JSON, and back, without loss.
+
+The first line is the head: the settings of the pool at first, the number of records, and the seed
+of its season. Each further line is one record, in the order of the log.
+"""
 
 from __future__ import annotations
 
@@ -24,30 +28,30 @@ _lines = msgspec.json.Decoder(LogLine)
 _matches = msgspec.json.Decoder(MatchRequest)
 _reasons = msgspec.json.Decoder(ReasonRequest)
 
-#: What the head of a log begins with, so that no other lines of JSON are taken for one.
+#: The beginning of the head, by which a log is distinguished from other lines of JSON.
 _MARK = b'{"equipoise_log":'
 
 
 def head_line(pool: PoolRecord, settings: PoolRequest, seed: bytes | None) -> bytes:
     """Return the first line of a pool's log.
 
-    settings : with which it was made; seed : what its season began with
+    settings : the first settings of the pool; seed : of its season, None for none
     """
     head = LogHead(LOG_VERSION, pool.name, settings, pool.last_seq, seed)
     return _encoder.encode(head) + b"\n"
 
 
-def record_line(log_record: LogRecord) -> bytes:
-    """Return the line of an record."""
+def record_line(record: LogRecord) -> bytes:
+    """Return the line of a record."""
     line = LogLine(
-        seq=log_record.seq,
-        kind=log_record.kind,
-        received=iso(log_record.received),
-        content=msgspec.Raw(log_record.content.encode()),
-        match=log_record.match,
-        player=log_record.player,
-        time=None if log_record.posted_time is None else _moment(log_record.posted_time),
-        key=log_record.key,
+        seq=record.seq,
+        kind=record.kind,
+        received=iso(record.received),
+        content=msgspec.Raw(record.content.encode()),
+        match=record.match,
+        player=record.player,
+        time=None if record.posted_time is None else _moment(record.posted_time),
+        key=record.key,
     )
     return _encoder.encode(line) + b"\n"
 
@@ -99,7 +103,7 @@ def check_log(path: Path, head: LogHead) -> None:
 
 
 def _check_content(line: LogLine) -> None:
-    """Read what a line says. Raises : msgspec.MsgspecError."""
+    """Decode the content of a line. Raises : msgspec.MsgspecError."""
     if line.kind in ("match", "correct"):
         match_of(line)
     elif line.kind == "settings":
@@ -109,18 +113,18 @@ def _check_content(line: LogLine) -> None:
 
 
 def match_of(line: LogLine) -> MatchRequest:
-    """Return what a match or a correction says. Raises : msgspec.MsgspecError."""
+    """Return the content of a match or a correction. Raises : msgspec.MsgspecError."""
     found = _matches.decode(line.content)
     return msgspec.structs.replace(found, time=line.time)
 
 
 def reason_of(line: LogLine) -> str:
-    """Return why something was amended. Raises : msgspec.MsgspecError."""
+    """Return the reason of an amendment. Raises : msgspec.MsgspecError."""
     return _reasons.decode(line.content).reason
 
 
 def log_records(path: Path) -> Iterator[tuple[int, LogLine]]:
-    """Give every record of a log with the number of its line. Raises : InvalidDataError."""
+    """Give the records of a log with the numbers of their lines. Raises : InvalidDataError."""
     with path.open("rb") as file:
         file.readline()
         for number, text in enumerate(file, start=2):
@@ -133,7 +137,7 @@ def log_records(path: Path) -> Iterator[tuple[int, LogLine]]:
 
 
 def _moment(time: int) -> Moment:
-    """Return microseconds since 1970 so that reading them gives the same."""
+    """Return microseconds since 1970 in a form that is read back as the same time."""
     return iso(time) if time % 1_000_000 else time // 1_000_000
 
 
@@ -142,5 +146,5 @@ def _broken(path: Path, line: int | None, rule: str, got: str, field: str = "") 
 
 
 def seed_of(connection: Connection, pool: PoolRecord) -> bytes | None:
-    """Return the packed state that a pool began with, None where nobody was known."""
+    """Return the packed seed of a pool's season, None for none."""
     return None if pool.follows is None else pools.content_of(connection, pool.id)

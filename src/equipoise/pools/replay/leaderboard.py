@@ -1,6 +1,7 @@
-"""The order of a leaderboard, brought up to date.
+"""Updates of the order of a leaderboard.
 
-Day by day where shown ratings decay, and once where the settings that it follows were changed.
+It is updated every day where ratings shown decay, and once after a change of settings that affect
+it.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from equipoise.store.sizes import sizes_of
 def refresh_board(
     store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False
 ) -> int | None:
-    """Let shown ratings decay up to the day of the pool's last match.
+    """Let ratings shown decay up to the day of the pool's last match.
 
-    Only those who have been away for long are looked at; whoever plays is put in order by that.
-    Returns : players whose shown rating changed; None where nothing was to be done, or it was
-        not done to the end and is left for later
+    Only players without a match for long are read; a match puts its players in order anyway.
+    Returns : number of players whose rating shown changed; None if no update is due, or if it was
+        stopped and is left for later
     """
     with store.read() as connection:
         record = get_pool(connection, pool)
@@ -66,7 +67,7 @@ def shows_all_at_once(connection: Connection, pool: PoolRecord) -> bool:
 
 
 def rewrite_board(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> None:
-    """Write changed settings into all ratings, in small steps; what is left is done later."""
+    """Write changed settings into all ratings, in small steps, until `stop` returns True."""
     while not stop():
         with store.write() as connection:
             record = get_pool(connection, pool, lock=True)
@@ -82,7 +83,7 @@ def rewrite_piece(connection: Connection, pool: PoolRecord) -> bool:
     """
     rules, after, limit = rules_of(pool.settings), pool.board_from or "", sizes_of(connection).board
     rows = ratings.ratings_after(connection, pool.id, pool.generation, after, limit)
-    # Long before all matches nothing has decayed.
+    # At START nothing has decayed.
     day = START[0] if pool.board_day is None else pool.board_day
     ratings.reorder(connection, pool.id, pool.generation, _decayed(rules, rows, day))
     placing = rules.settings.placement_matches
@@ -99,7 +100,7 @@ def rewrite_piece(connection: Connection, pool: PoolRecord) -> bool:
 
 
 def _decayed(rules: PoolRules, rows: Sequence[RatingRow], day: int) -> dict[str, float]:
-    """Return where those players belong who stand elsewhere, by id."""
+    """Return the new places in the order, minus the rating shown, of players who move, by id."""
     last = or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY
     shown = display(
         rules,
