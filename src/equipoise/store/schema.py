@@ -1,6 +1,6 @@
 """The tables of the service.
 
-`log` only ever grows; `ratings`, `changes` and `checkpoints` follow from it and can be made anew.
+`log` only grows; `ratings`, `changes` and `checkpoints` follow from it and can be made again.
 Times are whole microseconds since 1970 UTC. A position is (time, seq): a pool's matches are rated
 in that order, `time` being 0 throughout in pools without times.
 """
@@ -58,7 +58,7 @@ pools = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Name, nullable=False, unique=True),
-    # How the pool is set now, as JSON of messages.pools.PoolRequest; the log says what was changed.
+    # JSON of messages.pools.PoolRequest: the current settings. Changes of them are in the log.
     Column("settings", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     # Version of the code that rated what is stored.
@@ -69,17 +69,17 @@ pools = Table(
     Column("players", BigInteger, nullable=False),
     # No match counts at a later time than this one.
     Column("last_time", BigInteger),
-    # What the system knows of no single player: JSON.
+    # State that belongs to no single player: JSON.
     Column("shared", Text, nullable=False),
     # Readers see the ratings of this generation, and of the changes those of this generation and
     # older ones from before the position at which it began.
     Column("generation", BigInteger, nullable=False),
     Column("from_time", BigInteger, nullable=False),
     Column("from_seq", BigInteger, nullable=False),
-    # A replay is wanted from this position on; null for none.
+    # The position from which the pool needs a replay; null for none.
     Column("dirty_time", BigInteger),
     Column("dirty_seq", BigInteger),
-    # The replay under way: its generation, who is at it and until when that holds.
+    # The running replay: its generation, the owner of its lease and the end of the lease.
     Column("replay_generation", BigInteger),
     Column("replay_owner", Text),
     Column("replay_until", BigInteger),
@@ -96,15 +96,15 @@ pools = Table(
     Column("follows", Integer),
     # Where the rating shown decays: the day as of which `ratings.ordering` has that; else null.
     Column("board_day", BigInteger),
-    # Kinds of events that webhooks want to be told of, a bit each, and the last number of `outbox`.
+    # Kinds of events that webhooks receive, a bit each, and the last number of `outbox`.
     Column("webhooks", Integer, nullable=False, server_default="0"),
     Column("outbox_last", BigInteger, nullable=False, server_default="0"),
-    # When it was deleted; `garbage` then says whether rows of it are left in other tables.
+    # When it was deleted; `garbage` then says whether it still has rows in other tables.
     Column("deleted", BigInteger),
     # While changed settings are written into ratings, by id: the last player who has them, ""
     # before the first; else null.
     Column("board_from", Name),
-    # Matches of the log count for the chance of a draw from this number on: rating.draws.
+    # Number of the first record whose match counts for the draw probability: rating.draws.
     Column("draws_from", BigInteger, nullable=False, server_default="1"),
 )
 
@@ -277,7 +277,7 @@ seeds = Table(
     Column("request", Text, nullable=False),
     Column("centre", Double),
     Column("players", BigInteger, nullable=False),
-    # The state before the first match, as checkpoints have it; null where nobody is known.
+    # The packed state before the first match, as in checkpoints; null for none.
     Column("content", LargeBinary),
 )
 
@@ -289,7 +289,7 @@ webhooks = Table(
     Column("url", Text, nullable=False),
     # What signs the messages: it must be known in full.
     Column("secret", Text, nullable=False),
-    # JSON: the kinds of events it is told of.
+    # JSON: the kinds of events that it receives.
     Column("events", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("disabled", BigInteger),
