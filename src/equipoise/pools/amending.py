@@ -110,7 +110,7 @@ def _about_match(
     def make_record(
         connection: Connection, record: PoolRecord, amendments: Amendments
     ) -> LogRecord:
-        log_record = log.get_match(connection, record, match)
+        logged = log.get_match(connection, record, match)
         if (match in amendments.void) == (kind == "void"):
             state = "already void" if kind == "void" else "not void"
             raise ConflictError(f"match {match!r} is {state}")
@@ -121,8 +121,8 @@ def _about_match(
             player=None,
             content=content,
             posted_time=None,
-            time=amendments.time(log_record),
-            needs_replay=amendments.request(log_record).rated,
+            time=amendments.time(logged),
+            needs_replay=amendments.request(logged).rated,
             received=now,
             key=key,
         )
@@ -157,9 +157,9 @@ def correct_match(
     def make_record(
         connection: Connection, record: PoolRecord, amendments: Amendments
     ) -> LogRecord:
-        log_record = log.get_match(connection, record, match)
-        time = amendments.time(log_record) if posted.time is None else posted.time
-        counted = posted.request.rated or amendments.request(log_record).rated
+        logged = log.get_match(connection, record, match)
+        time = amendments.time(logged) if posted.time is None else posted.time
+        counted = posted.request.rated or amendments.request(logged).rated
         return LogRecord(
             seq=record.last_seq + 1,
             kind="correct",
@@ -274,8 +274,8 @@ def _of_one_match(
     def make_record(
         connection: Connection, record: PoolRecord, amendments: Amendments
     ) -> LogRecord:
-        log_record = log.get_match(connection, record, match)
-        request = amendments.request(log_record)
+        logged = log.get_match(connection, record, match)
+        request = amendments.request(logged)
         disqualified = amendments.eligibility.is_disqualified_from(player, match)
         if player not in players_of(request) and not disqualified:
             raise NotFoundError(f"player {player!r} did not take part in match {match!r}")
@@ -291,7 +291,7 @@ def _of_one_match(
             player=player,
             content=content,
             posted_time=None,
-            time=amendments.time(log_record),
+            time=amendments.time(logged),
             needs_replay=request.rated and match not in amendments.void,
             received=now,
             key=key,
@@ -325,60 +325,56 @@ def _record(
         record = get_pool(connection, pool, lock=True)
         check_open(record)
         before = amendments_of(connection, record)
-        log_record = make_record(connection, record, before)
-        log.append(connection, record.id, [log_record])
+        new = make_record(connection, record, before)
+        log.append(connection, record.id, [new])
         columns: dict[str, Any] = {
-            "last_seq": log_record.seq,
+            "last_seq": new.seq,
             "amendments": record.amendments + 1,
         }
-        if log_record.kind == "correct":
+        if new.kind == "correct":
             last = record.last_time
-            columns["last_time"] = log_record.time if last is None else max(log_record.time, last)
-        if log_record.needs_replay:
-            begin = _begin(connection, record, log_record, before)
+            columns["last_time"] = new.time if last is None else max(new.time, last)
+        if new.needs_replay:
+            begin = _begin(connection, record, new, before)
             columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)
         change_pool(connection, record.id, **columns)
-        if log_record.player is not None and log_record.match is None:
+        if new.player is not None and new.match is None:
             ratings.mark_disqualified(
                 connection,
                 record.id,
                 # A running replay may have written the player already.
                 [record.generation, record.replay_generation or record.generation],
-                [log_record.player],
-                log_record.kind == "disqualify",
+                [new.player],
+                new.kind == "disqualify",
             )
-        detail = (
-            {}
-            if log_record.player is None or log_record.match is None
-            else {"match": log_record.match}
-        )
+        of_one_match = new.player is not None and new.match is not None
         audit.note(
             connection,
             "amendment.recorded",
             now=now,
-            key=log_record.key,
+            key=new.key,
             pool=pool,
-            subject=log_record.match if log_record.player is None else log_record.player,
-            kind=log_record.kind,
-            seq=log_record.seq,
-            reason=reason_of(log_record),
-            **detail,
+            subject=new.match if new.player is None else new.player,
+            kind=new.kind,
+            seq=new.seq,
+            reason=reason_of(new),
+            **({"match": new.match} if of_one_match else {}),
         )
-        return message_of(connection, replace(record, **columns), log_record)
+        return message_of(connection, replace(record, **columns), new)
 
 
 def _preview(
-    connection: Connection, pool: PoolRecord, before: Amendments, log_record: LogRecord
+    connection: Connection, pool: PoolRecord, before: Amendments, record: LogRecord
 ) -> AmendmentMessage:
     """Return what an amendment would change, with everything else that waits for a replay."""
     found = DifferenceMessage(0, 0, [])
-    if log_record.needs_replay:
-        begin = _begin(connection, pool, log_record, before)
+    if record.needs_replay:
+        begin = _begin(connection, pool, record, before)
         begin = begin if pool.dirty is None else min(begin, pool.dirty)
-        log_records = [*log.amendments(connection, pool.id), log_record]
-        after = Amendments.of(log_records, log_record.seq)
+        records = [*log.amendments(connection, pool.id), record]
+        after = Amendments.of(records, record.seq)
         found = _difference_of_replay(connection, pool, after, begin)
-    shown = _message(pool, log_record, "done", found)
+    shown = _message(pool, record, "done", found)
     return msgspec.structs.replace(shown, seq=None, kind="preview")
 
 
@@ -399,23 +395,21 @@ def _difference_of_replay(
 
 
 def _begin(
-    connection: Connection, pool: PoolRecord, log_record: LogRecord, before: Amendments
+    connection: Connection, pool: PoolRecord, record: LogRecord, before: Amendments
 ) -> Position:
     """Return the first position at which an amendment makes a difference."""
-    match = (
-        None if log_record.match is None else log.match_by_id(connection, pool.id, log_record.match)
-    )
-    return first_position(log_record, match, before)
+    match = None if record.match is None else log.match_by_id(connection, pool.id, record.match)
+    return first_position(record, match, before)
 
 
 def amendment(store: Store, pool: str, seq: int) -> AmendmentMessage:
     """Return an amendment and what it changed. Raises : NotFoundError."""
     with store.read() as connection:
         record = get_pool(connection, pool)
-        log_record = log.record_at(connection, record.id, seq) if 0 < seq < 2**62 else None
-        if log_record is None or log_record.kind == "match":
+        found = log.record_at(connection, record.id, seq) if 0 < seq < 2**62 else None
+        if found is None or found.kind == "match":
             raise NotFoundError(f"no amendment {seq} in pool {pool!r}")
-        return message_of(connection, record, log_record)
+        return message_of(connection, record, found)
 
 
 def amendments(
@@ -430,37 +424,37 @@ def amendments(
     before = decode_cursor(cursor, int)
     with store.read() as connection:
         record = get_pool(connection, pool)
-        log_records = log.amendments_before(connection, record.id, before, limit + 1)
-        shown = [message_of(connection, record, log_record) for log_record in log_records[:limit]]
-    more = len(log_records) > limit
-    return AmendmentPage(shown, encode_cursor(log_records[limit - 1].seq) if more else None)
+        found = log.amendments_before(connection, record.id, before, limit + 1)
+        shown = [message_of(connection, record, one) for one in found[:limit]]
+    more = len(found) > limit
+    return AmendmentPage(shown, encode_cursor(found[limit - 1].seq) if more else None)
 
 
-def message_of(connection: Connection, pool: PoolRecord, log_record: LogRecord) -> AmendmentMessage:
+def message_of(connection: Connection, pool: PoolRecord, record: LogRecord) -> AmendmentMessage:
     """Return an amendment with its status and what it changed."""
-    if not log_record.needs_replay:
-        return _message(pool, log_record, "done", DifferenceMessage(0, 0, []))
-    replay = replays.first_replay_with(connection, pool.id, log_record.seq)
+    if not record.needs_replay:
+        return _message(pool, record, "done", DifferenceMessage(0, 0, []))
+    replay = replays.first_replay_with(connection, pool.id, record.seq)
     if replay is None:
-        return _message(pool, log_record, "pending", None)
-    known, difference = known_difference(replay, now())
-    return _message(pool, log_record, "done" if known else "pending", difference)
+        return _message(pool, record, "pending", None)
+    known, found = known_difference(replay, now())
+    return _message(pool, record, "done" if known else "pending", found)
 
 
 def _message(
-    pool: PoolRecord, log_record: LogRecord, status: str, found: DifferenceMessage | None
+    pool: PoolRecord, record: LogRecord, status: str, found: DifferenceMessage | None
 ) -> AmendmentMessage:
     """Return an amendment; found : what it changed, None if that is not known."""
     rules = rules_of(pool.settings)
-    change = content_of(log_record.content) if log_record.kind == "settings" else None
+    change = content_of(record.content) if record.kind == "settings" else None
     return AmendmentMessage(
-        seq=log_record.seq,
-        kind=log_record.kind,
-        match=log_record.match,
-        player=log_record.player,
-        since=written(log_record.posted_time, rules) if log_record.player is not None else None,
-        reason=reason_of(log_record),
-        received=iso(log_record.received),
+        seq=record.seq,
+        kind=record.kind,
+        match=record.match,
+        player=record.player,
+        since=written(record.posted_time, rules) if record.player is not None else None,
+        reason=reason_of(record),
+        received=iso(record.received),
         status=status,
         difference=found,
         settings=None if change is None else change.settings,
@@ -468,8 +462,8 @@ def _message(
     )
 
 
-def reason_of(log_record: LogRecord) -> str:
+def reason_of(record: LogRecord) -> str:
     """Return the reason of an amendment; corrections have none."""
-    if log_record.kind == "correct":
+    if record.kind == "correct":
         return ""
-    return str(msgspec.json.decode(log_record.content)["reason"])
+    return str(msgspec.json.decode(record.content)["reason"])

@@ -111,10 +111,10 @@ def _bytes(
 def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:
     settings = settings_at_first(connection, pool)
     yield head_line(pool, settings, seed_of(connection, pool))
-    for log_record in log.whole_log(connection, pool.id):
-        yield record_line(log_record)
-        if log_record.seq % 2_000 == 0:
-            progress(log_record.seq, pool.last_seq)
+    for record in log.whole_log(connection, pool.id):
+        yield record_line(record)
+        if record.seq % 2_000 == 0:
+            progress(record.seq, pool.last_seq)
 
 
 def _frames(

@@ -375,8 +375,8 @@ class LoggedAmendments:
     def __init__(self, store: Store, pool: str) -> None:
         self._store, self._pool = store, pool
         with store.read() as connection:
-            log_records = log.amendments(connection, get_pool(connection, pool).id)
-        self._known = {_identity(log_record) for log_record in log_records}
+            records = log.amendments(connection, get_pool(connection, pool).id)
+        self._known = {_identity(record) for record in records}
 
     def record(self, line: LogLine) -> bool:
         """Record an amendment; return False if the pool has it already.
@@ -411,21 +411,21 @@ class LoggedAmendments:
         return True
 
 
-def _identity(log_record: LogRecord) -> tuple[Any, ...]:
+def _identity(record: LogRecord) -> tuple[Any, ...]:
     """Return a value that is equal for equal amendments."""
-    if log_record.kind == "correct":
-        content = _canonical_match(msgspec.json.decode(log_record.content, type=MatchRequest))
-    elif log_record.kind == "settings":
-        content = _canonical_settings(content_of(log_record.content))
+    if record.kind == "correct":
+        content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
+    elif record.kind == "settings":
+        content = _canonical_settings(content_of(record.content))
     else:
-        content = msgspec.json.decode(log_record.content, type=ReasonRequest).reason
+        content = msgspec.json.decode(record.content, type=ReasonRequest).reason
     return (
-        log_record.kind,
-        log_record.match,
-        log_record.player,
+        record.kind,
+        record.match,
+        record.player,
         content,
-        log_record.posted_time,
-        log_record.received,
+        record.posted_time,
+        record.received,
     )
 
 

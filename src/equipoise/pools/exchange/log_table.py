@@ -32,7 +32,7 @@ _RESERVED = {*CANONICAL, *_PLAYERS_OWN}
 
 @dataclass(slots=True)
 class _Seen:
-    """What the matches of a pool say beside who played and how it ended."""
+    """The further values that the matches of a pool have, beside players and results."""
 
     teams: bool = False
     weight: bool = False

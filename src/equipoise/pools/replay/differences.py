@@ -82,7 +82,7 @@ def difference(
 
 
 def compared(player: str, before: Numbers | None, after: Numbers | None) -> PlayerDifference:
-    """Return a player's numbers before and after; None where there are none."""
+    """Return a player's numbers before and after; None for a player who is new or gone."""
     change = None if before is None or after is None else after.rating - before.rating
     return PlayerDifference(
         player=player,
