@@ -24,7 +24,7 @@ from equipoise.pools.amended_log import Amendments, amendments_of, counted_match
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
 from equipoise.pools.pool.rules import PoolRules, rules_of
-from equipoise.pools.pool.settings import settings_at_first
+from equipoise.pools.pool.settings import first_settings
 from equipoise.pools.posting.match_history import LoggedMatch, object_array, players_of, pool_stamps
 from equipoise.pools.posting.rated_rows import unpack_extra
 from equipoise.rating.player_state import unpack_players
@@ -109,7 +109,7 @@ def _bytes(
 
 
 def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:
-    settings = settings_at_first(connection, pool)
+    settings = first_settings(connection, pool)
     yield head_line(pool, settings, seed_of(connection, pool))
     for record in log.whole_log(connection, pool.id):
         yield record_line(record)

@@ -57,8 +57,8 @@ from equipoise.pools.pool.rules import PoolRules, id_text, moment, rules_of
 from equipoise.pools.pool.settings import (
     SettingsContent,
     content_of,
+    first_settings,
     import_settings,
-    settings_at_first,
 )
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.posting.posting import post_matches
@@ -180,7 +180,7 @@ def _pool_rules(
             raise InvalidParameterError(f"the pool could not be created: {error}") from error
         if rules is not None and at_first:
             with done.store.read() as connection:
-                there = settings_at_first(connection, get_pool(connection, done.pool))
+                there = first_settings(connection, get_pool(connection, done.pool))
             check_settings(done.pool, wanted, "The log could not be imported")
             check_same(done.pool, PoolRules(there), PoolRules(wanted))
         else:

@@ -26,7 +26,7 @@ from equipoise.pools.pool.checks import (
 )
 from equipoise.pools.pool.pools import check_open, message_of
 from equipoise.pools.pool.rules import PoolRules, decays, rules_of, settings_json
-from equipoise.pools.replay.leaderboard import rewrite_piece, shows_all_at_once
+from equipoise.pools.replay.ordering import fits_one_transaction, rewrite_next
 from equipoise.store import audit, log
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
@@ -112,7 +112,7 @@ def import_settings(store: Store, pool: str, content: SettingsContent, now: int)
         _record(connection, record, content.settings, content.reason, now, None)
 
 
-def settings_at_first(connection: Connection, pool: PoolRecord) -> PoolRequest:
+def first_settings(connection: Connection, pool: PoolRecord) -> PoolRequest:
     """Return the first settings of a pool."""
     settings = rules_of(pool.settings).settings
     log_records = log.amendments(connection, pool.id) if pool.amendments else []
@@ -168,8 +168,8 @@ def _record(
         columns["board_day"] = since if decays(new) else None
     change_pool(connection, pool.id, **columns)
     after = replace(pool, **columns)
-    if after.board_from is not None and shows_all_at_once(connection, after):
-        rewrite_piece(connection, after)
+    if after.board_from is not None and fits_one_transaction(connection, after):
+        rewrite_next(connection, after)
         after = replace(after, board_from=None)
     audit.note(
         connection,

@@ -28,7 +28,7 @@ from equipoise.store.ratings import RatingRow
 MOST_FOUND = 200
 
 #: Whether disqualified players come after all others, or are ranked among them.
-BoardOrder: TypeAlias = Literal["last", "ranked"]
+LeaderboardOrder: TypeAlias = Literal["last", "ranked"]
 
 #: What puts players in order: whether disqualified, minus the rating shown, player.
 _Key: TypeAlias = tuple[bool, float, str]
@@ -47,7 +47,7 @@ def leaderboard(
     provisional: bool = False,
     inactive: bool = True,
     around: str | None = None,
-    disqualified: BoardOrder = "last",
+    disqualified: LeaderboardOrder = "last",
 ) -> LeaderboardMessage:
     """Return a page of the leaderboard: ratings as of each player's last match, best first.
 

@@ -38,6 +38,123 @@ from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.teams.lobby.lobby_split import Objective
 from equipoise.wording import counted
 
+#: Limits of a prediction: players of the match, sampled matches, players drawn for them, players
+#: with a what-if, and teams up to which a what-if has every place.
+PREDICTED_PLAYERS = 1_000
+SAMPLES = 100_000
+DRAWN = 20_000_000
+WHAT_IF = 20
+_ALL_PLACES = 100
+
+#: Limits of a split: players of the lobby, further splits, and seconds of the search.
+LOBBY = 200
+ALTERNATIVES = 100
+_SEARCH_SECONDS = 5.0
+
+
+def predict_in_pool(
+    store: Store, pool: str, request: PredictRequest, *, now: int | None = None
+) -> PredictMessage:
+    """Return the prediction of a match between players of a pool and newcomers.
+
+    now : microseconds since 1970, for a match without a time; None reads the clock
+    Raises : NotFoundError for the pool; InvalidDataError, InvalidParameterError, ConvergenceError
+    """
+    teams = [[id_text(player) for player in team] for team in request.teams]
+    players = [player for team in teams for player in team]
+    wanted = [id_text(player) for player in request.what_if]
+    _check_prediction(request, len(players))
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        known = _known_players(connection, record, rules, players)
+    _check_ids(players)
+    at = _time_of_request(request.at, known, rules, now)
+    return predicted(
+        ComingMatch(
+            pool=known,
+            teams=teams,
+            at=None if at is None else days(at),
+            shown_at=written(at, rules),
+            home=request.home,
+            samples=request.samples,
+            seed=request.seed,
+            players=wanted,
+            all_places=_ALL_PLACES,
+            where=f"in pool {pool!r}",
+        )
+    )
+
+
+def _check_prediction(request: PredictRequest, players: int) -> None:
+    """Check the limits of a prediction. Raises : InvalidParameterError."""
+    _at_most("teams", players, PREDICTED_PLAYERS)
+    _at_most("what_if", len(request.what_if), WHAT_IF)
+    require(request.seed >= 0, "seed", "at least 0", request.seed)
+    if request.samples is None:
+        return
+    rule = f"from 1 to {SAMPLES}"
+    require(1 <= request.samples <= SAMPLES, "samples", rule, request.samples)
+    drawn = request.samples * players
+    require(drawn <= DRAWN, "samples times players", f"at most {DRAWN}", drawn)
+
+
+def _check_ids(players: Sequence[str]) -> None:
+    """Check ids of players. Raises : InvalidDataError."""
+    problems = [
+        Problem("", line, "player", rule, player[:200])
+        for line, player in enumerate(players, start=1)
+        if (rule := id_fault(player)) is not None
+    ]
+    if problems:
+        raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the teams")
+
+
+def balance_in_pool(
+    store: Store, pool: str, request: BalanceRequest, *, now: int | None = None
+) -> BalanceMessage:
+    """Return the fairest teams of a lobby of a pool's players and newcomers.
+
+    now : microseconds since 1970, for a request without a time; None reads the clock
+    Raises : NotFoundError for the pool; InvalidDataError, InvalidParameterError, ConvergenceError
+    """
+    _check_balance(request)
+    lobby = posted_lobby(request.players)
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        known = _known_players(connection, record, rules, [str(one.player) for one in lobby])
+    at = _time_of_request(request.at, known, rules, now)
+    waiting = lobby_in_pool(lobby, known, None if at is None else days(at))
+    answer = split_lobby(
+        waiting,
+        SplitRequest(
+            teams=request.teams,
+            size=request.size,
+            objective=cast(Objective, request.objective),
+            uncertainty_weight=request.uncertainty_weight,
+            top_two=request.top_two,
+            uneven=request.uneven,
+            alternatives=request.alternatives,
+            seed=request.seed,
+            time_limit=_SEARCH_SECONDS,
+        ),
+        lambda rows: lobby_prediction(known, waiting, rows),
+    )
+    notes = newcomers_told(waiting.newcomers, [], f"in pool {pool!r}")
+    return message_of(replace(answer, at=written(at, rules), notes=tuple(notes)))
+
+
+def _check_balance(request: BalanceRequest) -> None:
+    """Check the limits and the objective of a split. Raises : InvalidParameterError."""
+    _at_most("players", len(request.players), LOBBY)
+    rule = f"from 0 to {ALTERNATIVES}"
+    require(0 <= request.alternatives <= ALTERNATIVES, "alternatives", rule, request.alternatives)
+    objectives = get_args(Objective)
+    named = " or ".join(repr(one) for one in objectives)
+    require(request.objective in objectives, "objective", named, request.objective)
+    require(request.size is None or request.size >= 1, "size", "at least 1", request.size)
+
 
 def posted_lobby(players: Sequence[BalancePlayer | Id]) -> list[BalancePlayer]:
     """Return the players of a lobby with text for ids.
@@ -135,129 +252,11 @@ def _labels(values: Sequence[Any]) -> Ids | None:
     return None if all(value is None for value in values) else object_array(values)
 
 
-#: Limits of a prediction: players of the match, sampled matches, players drawn for them, players
-#: with a what-if, and teams up to which a what-if has every place.
-PREDICTED_PLAYERS = 1_000
-SAMPLES = 100_000
-DRAWN = 20_000_000
-WHAT_IF = 20
-_ALL_PLACES = 100
-
-#: Limits of a split: players of the lobby, further splits, and seconds of the search.
-LOBBY = 200
-ALTERNATIVES = 100
-_SEARCH_SECONDS = 5.0
-
-
-def predict_in_pool(
-    store: Store, pool: str, request: PredictRequest, *, now: int | None = None
-) -> PredictMessage:
-    """Return the prediction of a match between players of a pool and newcomers.
-
-    now : microseconds since 1970, for a match without a time; None reads the clock
-    Raises : NotFoundError for the pool; InvalidDataError, InvalidParameterError, ConvergenceError
-    """
-    teams = [[id_text(player) for player in team] for team in request.teams]
-    players = [player for team in teams for player in team]
-    wanted = [id_text(player) for player in request.what_if]
-    _check_prediction(request, len(players))
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
-        known = _known_players(connection, record, rules, players)
-    _check_ids(players)
-    at = _time_of_request(request.at, known, rules, now)
-    return predicted(
-        ComingMatch(
-            pool=known,
-            teams=teams,
-            at=None if at is None else days(at),
-            shown_at=written(at, rules),
-            home=request.home,
-            samples=request.samples,
-            seed=request.seed,
-            players=wanted,
-            all_places=_ALL_PLACES,
-            where=f"in pool {pool!r}",
-        )
-    )
-
-
-def balance_in_pool(
-    store: Store, pool: str, request: BalanceRequest, *, now: int | None = None
-) -> BalanceMessage:
-    """Return the fairest teams of a lobby of a pool's players and newcomers.
-
-    now : microseconds since 1970, for a request without a time; None reads the clock
-    Raises : NotFoundError for the pool; InvalidDataError, InvalidParameterError, ConvergenceError
-    """
-    _check_balance(request)
-    lobby = posted_lobby(request.players)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
-        known = _known_players(connection, record, rules, [str(one.player) for one in lobby])
-    at = _time_of_request(request.at, known, rules, now)
-    waiting = lobby_in_pool(lobby, known, None if at is None else days(at))
-    answer = split_lobby(
-        waiting,
-        SplitRequest(
-            teams=request.teams,
-            size=request.size,
-            objective=cast(Objective, request.objective),
-            uncertainty_weight=request.uncertainty_weight,
-            top_two=request.top_two,
-            uneven=request.uneven,
-            alternatives=request.alternatives,
-            seed=request.seed,
-            time_limit=_SEARCH_SECONDS,
-        ),
-        lambda rows: lobby_prediction(known, waiting, rows),
-    )
-    notes = newcomers_told(waiting.newcomers, [], f"in pool {pool!r}")
-    return message_of(replace(answer, at=written(at, rules), notes=tuple(notes)))
-
-
-def _check_prediction(request: PredictRequest, players: int) -> None:
-    """Check the limits of a prediction. Raises : InvalidParameterError."""
-    _at_most("teams", players, PREDICTED_PLAYERS)
-    _at_most("what_if", len(request.what_if), WHAT_IF)
-    require(request.seed >= 0, "seed", "at least 0", request.seed)
-    if request.samples is None:
-        return
-    rule = f"from 1 to {SAMPLES}"
-    require(1 <= request.samples <= SAMPLES, "samples", rule, request.samples)
-    drawn = request.samples * players
-    require(drawn <= DRAWN, "samples times players", f"at most {DRAWN}", drawn)
-
-
-def _check_balance(request: BalanceRequest) -> None:
-    """Check the limits and the objective of a split. Raises : InvalidParameterError."""
-    _at_most("players", len(request.players), LOBBY)
-    rule = f"from 0 to {ALTERNATIVES}"
-    require(0 <= request.alternatives <= ALTERNATIVES, "alternatives", rule, request.alternatives)
-    objectives = get_args(Objective)
-    named = " or ".join(repr(one) for one in objectives)
-    require(request.objective in objectives, "objective", named, request.objective)
-    require(request.size is None or request.size >= 1, "size", "at least 1", request.size)
-
-
 def _at_most(name: str, count: int, most: int) -> None:
     if count > most:
         raise InvalidParameterError(
             f"{name} must name at most {counted(most, 'player')}; got {count:,}"
         )
-
-
-def _check_ids(players: Sequence[str]) -> None:
-    """Check ids of players. Raises : InvalidDataError."""
-    problems = [
-        Problem("", line, "player", rule, player[:200])
-        for line, player in enumerate(players, start=1)
-        if (rule := id_fault(player)) is not None
-    ]
-    if problems:
-        raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the teams")
 
 
 def _known_players(

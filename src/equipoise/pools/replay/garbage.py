@@ -28,19 +28,19 @@ def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambd
 
 
 def clear(
-    store: Store, pool: str, stop: Callable[[], bool], claimed: PoolRecord | None = None
+    store: Store, pool: str, stop: Callable[[], bool], leased: PoolRecord | None = None
 ) -> bool:
     """Delete rows that no reader sees and no replay writes; return whether all are gone.
 
-    claimed : the pool with the lease of the replay that does this; the lease is renewed
+    leased : the pool with the lease of the replay that does this; the lease is renewed
     """
     after: tuple[Any, ...] | None = None
     seen: tuple[int, int | None] | None = None
     while not stop():
         with store.write() as connection:
             record = get_pool(connection, pool, lock=True)
-            if claimed is not None:
-                extend_lease(connection, record, claimed)
+            if leased is not None:
+                extend_lease(connection, record, leased)
             if not record.garbage:
                 return True
             # After a swap, or a replay given up, rows may be garbage that were not before.

@@ -32,8 +32,8 @@ from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.replay.checkpointing import RunningPool, keep_checkpoints, running_before
 from equipoise.pools.replay.differences import Numbers, difference, running_numbers, stored_numbers
 from equipoise.pools.replay.garbage import clear, collect_garbage
-from equipoise.pools.replay.leaderboard import refresh_board, rewrite_board
-from equipoise.pools.replay.leases import acquire_lease, check_lease, release_lease, renew
+from equipoise.pools.replay.leases import acquire_lease, check_lease, release_lease, renew_lease
+from equipoise.pools.replay.ordering import decay_leaderboard, rewrite_leaderboard
 from equipoise.pools.replay.unratable import void_unratable
 from equipoise.store import audit, changes, log, ratings, replays, webhooks
 from equipoise.store.connection import Store
@@ -67,8 +67,8 @@ def maintain_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], boo
     swapped = replay_pool(store, pool, owner=owner, stop=stop)
     collect_garbage(store, pool, stop=stop)
     keep_checkpoints(store, pool)
-    rewrite_board(store, pool, stop=stop)
-    refresh_board(store, pool, stop=stop)
+    rewrite_leaderboard(store, pool, stop=stop)
+    decay_leaderboard(store, pool, stop=stop)
     return swapped
 
 
@@ -119,24 +119,24 @@ def replay_pool(
     Returns : whether the result was swapped in
     Raises : ConvergenceError, InvalidDataError if the log cannot be rated and no match is at fault
     """
-    claimed = acquire_lease(store, pool, owner)
-    if claimed is None:
+    leased = acquire_lease(store, pool, owner)
+    if leased is None:
         return False
     try:
-        return _replay_leased(store, claimed, owner, stop)
+        return _replay_leased(store, leased, owner, stop)
     except (ConvergenceError, InvalidDataError):
-        if not void_unratable(store, pool, lambda: renew(store, claimed)):
+        if not void_unratable(store, pool, lambda: renew_lease(store, leased)):
             raise
-    release_lease(store, claimed)
+    release_lease(store, leased)
     return False
 
 
-def _replay_leased(store: Store, claimed: PoolRecord, owner: str, stop: Callable[[], bool]) -> bool:
+def _replay_leased(store: Store, leased: PoolRecord, owner: str, stop: Callable[[], bool]) -> bool:
     """Replay a leased pool and swap the result in; return whether that was done."""
-    if not clear(store, claimed.name, stop, claimed):
-        release_lease(store, claimed)
+    if not clear(store, leased.name, stop, leased):
+        release_lease(store, leased)
         return False
-    replay = _begin(store, claimed, owner, stop)
+    replay = _begin(store, leased, owner, stop)
     if not _catch_up(replay):
         return False
     everyone, size = np.arange(len(replay.running.players)), store.sizes.rows
@@ -147,7 +147,7 @@ def _replay_leased(store: Store, claimed: PoolRecord, owner: str, stop: Callable
     if not _catch_up(replay, with_ratings=True):
         return False
     _swap(replay)
-    _release_checkpoints(replay)
+    _store_checkpoints(replay)
     return True
 
 
@@ -158,7 +158,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
         running = running_before(
-            connection, pool, rules, amendments, begin, lambda: renew(store, pool)
+            connection, pool, rules, amendments, begin, lambda: renew_lease(store, pool)
         )
     running.matches, running.board_day = 0, pool.board_day
     # No match counts between this position and `begin`.
@@ -224,7 +224,7 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
         if not _step(replay, _put_ratings, found):
             return False
     replay.after = piece.end
-    _hold_checkpoint(replay)
+    _make_checkpoint(replay)
     return True
 
 
@@ -253,7 +253,7 @@ def _step(
         release_lease(replay.store, replay.pool)
         return False
     with replay.store.write() as connection:
-        put(connection, _check_ours(connection, replay), replay.generation, rows)
+        put(connection, _locked_pool(connection, replay), replay.generation, rows)
         until = now() + replay.store.sizes.lease
         change_pool(connection, replay.pool.id, replay_until=until)
     # Neither SQLite nor locks are fair: without a pause a waiting writer may starve.
@@ -261,14 +261,14 @@ def _step(
     return True
 
 
-def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
+def _locked_pool(connection: Connection, replay: _Replay) -> PoolRecord:
     """Return the pool, locked. Raises : ConflictError if the lease was lost."""
     record = get_pool(connection, replay.pool.name, lock=True)
     check_lease(record, (replay.owner, replay.generation))
     return record
 
 
-def _hold_checkpoint(replay: _Replay) -> None:
+def _make_checkpoint(replay: _Replay) -> None:
     """Make a checkpoint if one is due. Checkpoints are stored after the swap."""
     running = replay.running
     if running.participations - replay.held_at < replay.interval:
@@ -291,7 +291,7 @@ def _swap(replay: _Replay) -> None:
     with replay.store.read() as connection:
         before = stored_numbers(connection, replay.pool)
     with replay.store.write() as connection:
-        record = _check_ours(connection, replay)
+        record = _locked_pool(connection, replay)
         last = False
         while not last:
             piece = _next_piece(connection, replay)
@@ -302,13 +302,24 @@ def _swap(replay: _Replay) -> None:
             changes.put(connection, record.id, replay.generation, rows)
             _put_ratings(connection, record, replay.generation, running.ratings(touched))
             names = [running.players[row] for row in touched.tolist()]
-            found = ratings.ratings_of(connection, record.id, record.generation, names)
-            before |= {name: Numbers(one.rating, one.deviation) for name, one in found.items()}
+            shown = ratings.ratings_of(connection, record.id, record.generation, names)
+            before |= {name: Numbers(one.rating, one.deviation) for name, one in shown.items()}
         replays.forget_from(connection, record.id, replay.begin)
         outbox_last = _append_events(connection, record, replay)
-        # If so, ratings were written by the earlier settings.
+        # If the settings changed during the replay, some ratings were written with the old ones.
         changed = record.settings != replay.pool.settings
-        replays.add_replay(connection, record.id, _record(replay))
+        replays.add_replay(
+            connection,
+            record.id,
+            ReplayRecord(
+                generation=replay.generation,
+                through_seq=replay.through,
+                begins=replay.begin,
+                started=replay.started,
+                finished=now(),
+                difference="",
+            ),
+        )
         change_pool(
             connection,
             record.id,
@@ -323,15 +334,15 @@ def _swap(replay: _Replay) -> None:
             shared=running.state.shared,
             code=code_version() if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
-            # The order of the leaderboard is that of the replay's begin; it is updated afterwards.
+            # The leaderboard has the order of when the replay began; `maintain_pool` updates it.
             board_day=record.board_day if changed else running.board_day,
             board_from="" if changed else None,
             outbox_last=outbox_last,
         )
     after = running_numbers(running, np.arange(len(running.players)))
-    changed_numbers = msgspec.json.encode(difference(before, after, running.matches)).decode()
+    found = msgspec.json.encode(difference(before, after, running.matches)).decode()
     with replay.store.write() as connection:
-        replays.store_difference(connection, replay.pool.id, replay.generation, changed_numbers)
+        replays.store_difference(connection, replay.pool.id, replay.generation, found)
 
 
 def _append_events(connection: Connection, pool: PoolRecord, replay: _Replay) -> int:
@@ -354,18 +365,7 @@ def _next_replay_from(connection: Connection, pool: PoolRecord, replay: _Replay)
     return waiting_from(connection, pool, replay.through)
 
 
-def _record(replay: _Replay) -> ReplayRecord:
-    return ReplayRecord(
-        generation=replay.generation,
-        through_seq=replay.through,
-        begins=replay.begin,
-        started=replay.started,
-        finished=now(),
-        difference="",
-    )
-
-
-def _release_checkpoints(replay: _Replay) -> None:
+def _store_checkpoints(replay: _Replay) -> None:
     """Store the checkpoints of the replay, unless the pool was replayed again.
 
     Each has its own transaction, as they are large. The last one, most often needed, comes first.

@@ -24,7 +24,7 @@ from equipoise.store.ratings import RatingRow
 from equipoise.store.sizes import sizes_of
 
 
-def refresh_board(
+def decay_leaderboard(
     store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False
 ) -> int | None:
     """Let ratings shown decay up to the day of the pool's last match.
@@ -61,22 +61,24 @@ def refresh_board(
     return None
 
 
-def shows_all_at_once(connection: Connection, pool: PoolRecord) -> bool:
+def fits_one_transaction(connection: Connection, pool: PoolRecord) -> bool:
     """Return whether changed settings of a pool can be written into its ratings at once."""
     return pool.players < sizes_of(connection).board
 
 
-def rewrite_board(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> None:
+def rewrite_leaderboard(
+    store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False
+) -> None:
     """Write changed settings into all ratings, in small steps, until `stop` returns True."""
     while not stop():
         with store.write() as connection:
             record = get_pool(connection, pool, lock=True)
-            if record.board_from is None or rewrite_piece(connection, record):
+            if record.board_from is None or rewrite_next(connection, record):
                 return
         time.sleep(0.001)
 
 
-def rewrite_piece(connection: Connection, pool: PoolRecord) -> bool:
+def rewrite_next(connection: Connection, pool: PoolRecord) -> bool:
     """Write changed settings into the next ratings; return whether all have them.
 
     pool : locked
