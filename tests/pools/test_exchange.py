@@ -492,7 +492,7 @@ def test_an_amendment_that_contradicts_the_pool_is_told_with_its_line(
     void_match(store, "b", "2", ReasonRequest(), key=None, now=NOW + 1)
     path = tmp_path / "a.ndjson"
     export_file(store, "a", "log", str(path))
-    with pytest.raises(ConflictError, match=r"a\.ndjson, line 5: match '2' is void already"):
+    with pytest.raises(ConflictError, match=r"a\.ndjson, line 5: match '2' is already void"):
         import_pool(store, "b", from_file(path), NOW)
 
 
