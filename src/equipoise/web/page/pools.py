@@ -23,7 +23,7 @@ from equipoise.pools import amending, seasons
 from equipoise.pools.pool import deleting
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.reading import leaderboard
+from equipoise.pools.reading import leaderboard, matches
 from equipoise.pools.seasons import preview_season
 from equipoise.web.http.errors import http_status
 from equipoise.web.page.figures import Column, Mark, columns_chart, drift_chart, moments
@@ -50,7 +50,7 @@ async def pool_page(context: PageContext) -> Response:
     """Return the overview of a pool."""
     await context.pool()
     overviews = context.state.overviews
-    board, overview, matches, amendments = await context.snapshot(
+    board, overview, latest, amendments = await context.snapshot(
         lambda store, pool: (
             leaderboard.leaderboard(store, pool.pool, limit=BEST),
             overviews.get(store, pool.pool),
@@ -68,7 +68,7 @@ async def pool_page(context: PageContext) -> Response:
         if len(overview.drift) > 1
         else None,
         best=board.players,
-        matches=matches.matches,
+        matches=latest.matches,
         amendments=amendments.amendments,
         settings=[
             (name.replace("_", " "), value if isinstance(value, str) else f"{value:g}")
