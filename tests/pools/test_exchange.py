@@ -34,8 +34,9 @@ from equipoise.pools.exchange import exporting
 from equipoise.pools.exchange.exporting import export_bytes, export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.reading.pool_reading import leaderboard
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.reading.leaderboard import leaderboard
 from equipoise.pools.replay.replaying import replay_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
@@ -491,7 +492,7 @@ def test_an_amendment_that_contradicts_the_pool_is_told_with_its_line(
     void_match(store, "b", "2", ReasonRequest(), key=None, now=NOW + 1)
     path = tmp_path / "a.ndjson"
     export_file(store, "a", "log", str(path))
-    with pytest.raises(ConflictError, match=r"a\.ndjson, line 5: match '2' is void already"):
+    with pytest.raises(ConflictError, match=r"a\.ndjson, line 5: match '2' is already void"):
         import_pool(store, "b", from_file(path), NOW)
 
 

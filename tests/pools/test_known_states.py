@@ -14,11 +14,12 @@ import equipoise as eq
 from equipoise.errors import ConvergenceError, EquipoiseError
 from equipoise.messages.matches import MatchRequest
 from equipoise.messages.seasons import SeasonRequest
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting import posting, rating
-from equipoise.pools.posting.posted_matches import PoolRules
-from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.posting.rating import PlayerStates, StateCache
-from equipoise.pools.replay.leaderboard import refresh_board
+from equipoise.pools.replay.ordering import decay_leaderboard
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.seasons import end_season
 from equipoise.rating.classical.elo import Elo
@@ -102,7 +103,7 @@ def test_what_is_remembered_is_what_is_read(store: Store, system: str, more: Any
         pool.settle,
         lambda: pool.void("m4"),
         pool.replay,
-        lambda: refresh_board(store, pool.name),
+        lambda: decay_leaderboard(store, pool.name),
         lambda: pool.disqualify("p2"),
         lambda: pool.post(duel("unrated", "p1", "new", 90_000, rated=False)),
         lambda: pool.void("m11", preview=True),

@@ -7,8 +7,9 @@ import pytest
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.pools import amending
-from equipoise.pools.pool.pools import cursor_out, pool_message
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.pool.pages import encode_cursor
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.reading import leaderboard, matches, players
 from equipoise.store.connection import Store
 from pools.pool_trials import Trial, duel
 
@@ -42,10 +43,10 @@ def test_names_that_no_database_can_hold_are_not_found(store: Store) -> None:
     for odd in ("ada\0", "\ud800", "\udfff\0"):
         for ask in (
             lambda: pool_message(store, odd),  # noqa: B023
-            lambda: pool_reading.player(store, pool.name, odd),  # noqa: B023
-            lambda: pool_reading.player_history(store, pool.name, odd),  # noqa: B023
-            lambda: pool_reading.match(store, pool.name, odd),  # noqa: B023
-            lambda: pool_reading.leaderboard(store, pool.name, around=odd),  # noqa: B023
+            lambda: players.player(store, pool.name, odd),  # noqa: B023
+            lambda: players.player_history(store, pool.name, odd),  # noqa: B023
+            lambda: matches.match(store, pool.name, odd),  # noqa: B023
+            lambda: leaderboard.leaderboard(store, pool.name, around=odd),  # noqa: B023
             lambda: pool.void(odd),  # noqa: B023
         ):
             with pytest.raises(NotFoundError, match="no "):
@@ -58,15 +59,15 @@ def test_cursors_with_numbers_beyond_a_database_are_refused(store: Store, number
     pool = Trial(store)
     pool.post(duel("first", "ada", "bob", 10))
     for place in ((number, 1), (1, number)):
-        for ask in (pool_reading.player_history, pool_reading.matches):
-            names = (pool.name, "ada") if ask is pool_reading.player_history else (pool.name,)
+        for ask in (players.player_history, matches.matches):
+            names = (pool.name, "ada") if ask is players.player_history else (pool.name,)
             with pytest.raises(InvalidParameterError, match="cursor must come from"):
-                ask(store, *names, cursor=cursor_out(place))  # type: ignore[operator]
+                ask(store, *names, cursor=encode_cursor(place))  # type: ignore[operator]
     with pytest.raises(InvalidParameterError, match="cursor must come from"):
-        amending.amendments(store, pool.name, cursor=cursor_out(number))
+        amending.amendments(store, pool.name, cursor=encode_cursor(number))
     for place in ((False, 0.0, "ada", number), (False, 0.0, "a\0", 1)):
         with pytest.raises(InvalidParameterError, match="cursor must come from"):
-            pool_reading.leaderboard(store, pool.name, cursor=cursor_out(place))
+            leaderboard.leaderboard(store, pool.name, cursor=encode_cursor(place))
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "!!!", "é", "bnVsbA", "W10", "WzEsMl0gWzFd", "=" * 9])
@@ -74,7 +75,7 @@ def test_cursors_that_are_none_are_refused(sqlite_store: Store, cursor: str) -> 
     """Of every kind of page."""
     pool = Trial(sqlite_store)
     pool.post(duel("first", "ada", "bob", 10))
-    for ask in (pool_reading.leaderboard, pool_reading.matches, amending.amendments):
+    for ask in (leaderboard.leaderboard, matches.matches, amending.amendments):
         with pytest.raises(InvalidParameterError, match="cursor must come from"):
             ask(sqlite_store, pool.name, cursor=cursor)
 
@@ -88,9 +89,9 @@ def test_names_come_back_as_they_were_posted(store: Store) -> None:
         assert seen.match == name
         assert [team.players[0].player for team in seen.teams] == ODD
     for name in ODD:
-        assert pool_reading.player(store, pool.name, name).matches == len(ODD)
-        assert pool_reading.match(store, pool.name, name).match == name
-        around = pool_reading.leaderboard(store, pool.name, around=name, limit=1)
+        assert players.player(store, pool.name, name).matches == len(ODD)
+        assert matches.match(store, pool.name, name).match == name
+        around = leaderboard.leaderboard(store, pool.name, around=name, limit=1)
         assert [row.player for row in around.players] == [name]
     pool.void("\\")
     pool.settle()

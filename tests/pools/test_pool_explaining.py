@@ -17,8 +17,9 @@ from equipoise.messages.matches import DisqualifyRequest, MatchRequest, ReasonRe
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match, disqualify, void_match
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.reading import players
 from equipoise.pools.reading.explaining import explain_player
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import replay_pool
@@ -41,7 +42,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def assert_as_stored(store: Store, pool: str, player: str, matches: int) -> None:
     """The numbers of the explanations are those of the player's history, bit for bit."""
-    rows = pool_reading.player_history(store, pool, player, limit=1000).matches
+    rows = players.player_history(store, pool, player, limit=1000).matches
     assert rows
     for row in rows[:matches]:
         found = explain_player(store, pool, player, row.match)
@@ -99,14 +100,14 @@ def test_pools_without_times_are_explained(store: Store) -> None:
 def test_amended_pools_are_explained_as_readers_see_them(store: Store) -> None:
     """While a replay is waited for as the ratings still are, afterwards as they then are."""
     fill(store, "contests", eq.read_history(CONTESTS), PoolRequest(late="replay"))
-    played = pool_reading.player_history(store, "contests", "jade-kite", limit=50).matches
+    played = players.player_history(store, "contests", "jade-kite", limit=50).matches
     first, second, third = (row.match for row in played[-3:][::-1])
     void_match(store, "contests", first, ReasonRequest("no"), key=None, now=NOW)
     late = MatchRequest(match="late", teams=[TeamRequest(["jade-kite"], 0), TeamRequest(["x"], 1)])
     late = msgspec.structs.replace(late, time=int(played[-2].time or 0) + 1)
     post_matches(store, "contests", [Post([late])], NOW)
     assert_as_stored(store, "contests", "jade-kite", 50)
-    with pytest.raises(InvalidDataError, match="late changed no rating of jade-kite: it came late"):
+    with pytest.raises(InvalidDataError, match="late did not change the rating of jade-kite"):
         explain_player(store, "contests", "jade-kite", "late")
     turned = [TeamRequest(["x"], 0), TeamRequest(["jade-kite"], 1), TeamRequest(["jade-ant"], 2)]
     fixed = MatchRequest(match=second, teams=turned, time=played[-1].time)

@@ -25,10 +25,10 @@ import equipoise as eq
 from equipoise.errors import ConflictError, InvalidDataError
 from equipoise.messages.matches import DifferenceMessage, MatchRequest, TeamRequest
 from equipoise.pools import amending
-from equipoise.pools.pool import deleting
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.reading.pool_reading import leaderboard, player_history
-from equipoise.pools.replay import replaying
+from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.players import player_history
+from equipoise.pools.replay import garbage, replaying
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.rating.registry import make_system
@@ -334,7 +334,7 @@ class PoolMachine(RuleBasedStateMachine):
             left[0] -= 1
             return left[0] < 0
 
-        deleting.collect_garbage(self.store, self.pool.name, stop=stop)
+        garbage.collect_garbage(self.store, self.pool.name, stop=stop)
 
     @rule()
     def keep(self) -> None:

@@ -7,17 +7,11 @@ import pytest
 from equipoise.errors import InvalidParameterError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.players import LeaderboardMessage
-from equipoise.pools.pool.pools import cursor_out
-from equipoise.pools.posting.posting import posted_match
+from equipoise.pools.pool.pages import encode_cursor
 from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.reading.pool_reading import (
-    leaderboard,
-    match,
-    matches,
-    player,
-    player_history,
-    rating_timeline,
-)
+from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.matches import match, matches, posted_match
+from equipoise.pools.reading.players import player, player_history, rating_timeline
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial, duel
 
@@ -249,7 +243,7 @@ def test_a_cursor_of_an_earlier_version_leads_on(store: Store) -> None:
     pool = ladder(store)
     first = leaderboard(store, pool.name, limit=2, provisional=True)
     row = first.players[-1]
-    old = cursor_out((False, -row.display, row.player, 3))
+    old = encode_cursor((False, -row.display, row.player, 3))
     page = leaderboard(store, pool.name, limit=2, provisional=True, cursor=old)
     assert page == leaderboard(store, pool.name, limit=2, provisional=True, cursor=first.next)
     assert [one.place for one in page.players] == [3, 4]

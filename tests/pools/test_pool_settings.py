@@ -17,7 +17,7 @@ from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.access import audit_page
 from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.reading.pool_reading import leaderboard
+from equipoise.pools.reading.leaderboard import leaderboard
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools, rerate
 from equipoise.store.connection import Store
 from equipoise.store.sizes import Sizes

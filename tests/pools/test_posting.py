@@ -16,9 +16,10 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.reading.pool_reading import match
-from equipoise.pools.reading.pool_reading import player as read_player
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.reading.matches import match
+from equipoise.pools.reading.players import player as read_player
 from equipoise.rating.classical.elo import Elo
 from equipoise.rating.registry import SYSTEMS
 from equipoise.store.connection import Store

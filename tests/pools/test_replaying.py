@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from equipoise.pools.amended_log import Piece, counted_piece
-from equipoise.pools.pool import deleting
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.replay import checkpointing, replaying
+from equipoise.pools.replay import checkpointing, garbage, replaying
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.store import replays
 from equipoise.store.connection import Store
@@ -70,7 +69,7 @@ def test_a_clearing_out_that_is_overtaken_by_a_swap_begins_anew(store: Store) ->
             assert pool.replay()
         return False
 
-    assert deleting.collect_garbage(store, pool.name, stop=stop)
+    assert garbage.collect_garbage(store, pool.name, stop=stop)
     assert len(calls) > 4
     pool.void("m10")
     pool.settle()

@@ -12,7 +12,7 @@ from equipoise.messages.seasons import SeasonRequest, SeasonSettings
 from equipoise.messages.webhooks import WebhookRequest
 from equipoise.pools.amending import disqualify, void_match
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.reading.pool_reading import leaderboard
+from equipoise.pools.reading.leaderboard import leaderboard
 from equipoise.pools.seasons import SAMPLE, end_season, preview_season, seasons
 from equipoise.pools.webhooks import create_webhook
 from equipoise.store.connection import Store

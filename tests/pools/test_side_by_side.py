@@ -9,8 +9,11 @@ from collections.abc import Callable
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.reading.pool_reading import leaderboard, match, player, player_history
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.matches import match
+from equipoise.pools.reading.players import player, player_history
 from equipoise.pools.replay import replaying
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.store.connection import Store

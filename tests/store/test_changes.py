@@ -6,8 +6,8 @@ import random
 
 from sqlalchemy import select
 
-from equipoise.pools.pool.deleting import collect_garbage
-from equipoise.pools.reading.pool_reading import player_history
+from equipoise.pools.reading.players import player_history
+from equipoise.pools.replay.garbage import collect_garbage
 from equipoise.pools.replay.replaying import rerate
 from equipoise.store.changes import (
     SHOWN,

@@ -18,8 +18,10 @@ from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools.amended_log import counted_piece
 from equipoise.pools.pool.pools import create_pool, pool_message, pool_messages
 from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.reading.pool_reading import leaderboard, player_history
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.players import player_history
 from equipoise.pools.replay.replaying import maintain_pool, rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season

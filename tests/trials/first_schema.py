@@ -13,7 +13,8 @@ from equipoise.messages.matches import MatchRequest, ReasonRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import void_match
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.rating.draws import DRAWS
 from equipoise.store.changes import SHOWN, change_row

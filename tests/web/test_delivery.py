@@ -17,16 +17,13 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest
 from equipoise.messages.webhooks import WebhookMessage, WebhookRequest
 from equipoise.pools.amending import void_match
+from equipoise.pools.events import forget_delivered
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import end_season
-from equipoise.pools.webhooks import (
-    create_webhook,
-    disable_webhook,
-    forget_delivered,
-    list_webhooks,
-)
+from equipoise.pools.webhooks import create_webhook, disable_webhook, list_webhooks
 from equipoise.store import webhooks
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading import matches
 from web.conftest import Serve, Served, duel
 
 
@@ -112,7 +112,7 @@ def test_an_answer_that_takes_too_long_is_given_up(
     """With 504, as it may have been done all the same."""
     served = serve(request_seconds=1.0)
     pool = served.pool()
-    monkeypatch.setattr(pool_reading, "match", lambda *_: time.sleep(1.5))
+    monkeypatch.setattr(matches, "match", lambda *_: time.sleep(1.5))
     answer = served.get(f"/v1/pools/{pool}/matches/1")
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timed-out")
 
@@ -123,7 +123,7 @@ def test_a_database_that_is_away_is_told(served: Served, monkeypatch: pytest.Mon
     def away(*given: Any) -> None:
         raise OperationalError("SELECT secret", {}, Exception("gone"))
 
-    monkeypatch.setattr(pool_reading, "match", away)
+    monkeypatch.setattr(matches, "match", away)
     answer = served.get(f"/v1/pools/{pool}/matches/1")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
     assert "retry-after" in answer.headers

@@ -11,7 +11,8 @@ import pytest
 
 from equipoise.errors import InvalidDataError
 from equipoise.messages.webhooks import WebhookRequest
-from equipoise.pools.webhooks import create_webhook, is_public, new_secret, signed_headers
+from equipoise.pools.events import signed_headers
+from equipoise.pools.webhooks import create_webhook, is_public, new_secret
 from equipoise.web.receiver import Outcome, Receiver
 from web.inbox import Inbox
 

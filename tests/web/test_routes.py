@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from equipoise.pools.pool.deleting import pools_to_clear
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading import leaderboard
 from web.conftest import Serve, Served, duel
 
 ODD_IDS = ["a/b", "..", ".", "é", "a b", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
@@ -391,13 +391,13 @@ def test_only_short_pages_of_the_board_are_read_without_a_thread(
         more = {"time": 1_700_000_000} if pool == dropping else {}
         assert served.post(f"/v1/pools/{pool}/matches", duel("m", **more)).status_code == 200
     threads: set[bool] = set()
-    read = pool_reading.leaderboard
+    read = leaderboard.leaderboard
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         threads.add(threading.current_thread().name.startswith("equipoise-reading"))
         return read(*args, **kwargs)
 
-    monkeypatch.setattr(pool_reading, "leaderboard", noted)
+    monkeypatch.setattr(leaderboard, "leaderboard", noted)
     for pool, query, in_thread in (
         (all_listed, "", False),
         (all_listed, "?limit=100&provisional=true", False),

@@ -1,1 +1,1 @@
-"""What the service does with pools: use cases of posting, replaying, reading and exchanging."""
+"""Use cases of the service: posting to pools, amending, replaying, reading, export and import."""

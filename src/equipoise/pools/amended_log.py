@@ -1,17 +1,15 @@
-"""The log as its amendments leave it: which matches count, as what, in which order.
+"""The log after its amendments: which matches are rated, with what content, in which order.
 
-From where on an amendment wants a pool replayed.
-
-Who may be rated when: disqualifications and reinstatements of a pool's log.
-
-Each holds from a time on, or for a single match. The two kinds do not affect each other: a player
-is not rated in a match if the last entry from a time on that covers it says so, or the last entry
-about that match alone does.
+A log has matches and amendments of them, and nothing of it is ever removed. `Amendments` is the
+sum of the amendments up to one record: what is void, what is corrected, and, as `Eligibility`, who
+may be rated when. `counted_matches` reads the matches that are rated, in the order of rating, for
+everything that replays a log. `waiting_from` returns the position from which a pool needs a replay
+because of late matches and amendments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -24,116 +22,123 @@ from equipoise.store import log
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, Position
 
+#: After all positions.
+_END: Position = (2**62, 2**62)
 
-class Turn(NamedTuple):
-    """A log record that bars a player or lifts that.
 
-    since : time from which on it holds; None for all matches that are posted after it
+class EligibilityRecord(NamedTuple):
+    """A log record that disqualifies or reinstates a player from a time on.
+
+    since : that time; None for all matches that are posted after the record
     """
 
     seq: int
-    bars: bool
+    disqualifies: bool
     since: int | None
     received: int
 
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """When each player may be rated.
+    """Who may be rated when.
 
-    turns : player -> entries about a time on, in the order of the log
-    matches : match -> player -> whether the last entry about that match alone bars the player
-    through : entries up to here hold for all matches, later ones only for matches posted after
-        them: a match keeps the eligibility with which it was posted until a replay takes later
-        entries into account
+    A record holds from a time on, or for a single match. The two kinds do not affect each other: a
+    player is not rated in a match if the last record from a time on that covers the match
+    disqualifies the player, or if the last record about that match alone does.
+
+    players : player -> records from a time on, in the order of the log
+    matches : match -> player -> whether the last record about that match alone disqualifies
+    through : records up to this one hold for all matches, later ones only for matches posted after
+        them. A match keeps the eligibility with which it was posted until a replay takes later
+        records into account.
     """
 
-    turns: dict[str, list[Turn]] = field(default_factory=dict)
-    through: int = 0
+    players: dict[str, list[EligibilityRecord]] = field(default_factory=dict)
     matches: dict[str, dict[str, bool]] = field(default_factory=dict)
+    through: int = 0
 
     @classmethod
-    def of(cls, entries: Iterable[LogRecord], through: int) -> Eligibility:
-        """Return what the amendments of a log say."""
-        turns: dict[str, list[Turn]] = {}
-        matches: dict[str, dict[str, bool]] = {}
-        for entry in entries:
-            if entry.kind not in ("disqualify", "reinstate") or entry.player is None:
+    def of(cls, records: Iterable[LogRecord], through: int) -> Eligibility:
+        """Return what the amendments of a log say of eligibility."""
+        found = cls(through=through)
+        for record in records:
+            if record.kind not in ("disqualify", "reinstate") or record.player is None:
                 continue
-            bars = entry.kind == "disqualify"
-            if entry.match is None:
-                turn = Turn(entry.seq, bars, entry.posted_time, entry.received)
-                turns.setdefault(entry.player, []).append(turn)
-            elif entry.seq <= through:
-                matches.setdefault(entry.match, {})[entry.player] = bars
-        return cls(turns, through, matches)
+            disqualifies = record.kind == "disqualify"
+            if record.match is None:
+                found.players.setdefault(record.player, []).append(
+                    EligibilityRecord(record.seq, disqualifies, record.posted_time, record.received)
+                )
+            elif record.seq <= through:
+                found.matches.setdefault(record.match, {})[record.player] = disqualifies
+        return found
 
     @classmethod
     def of_players(
         cls, connection: Connection, pool: PoolRecord, players: Iterable[str]
     ) -> Eligibility:
-        """Return who of some players may be rated in matches posted now."""
+        """Return which of some players may be rated in matches posted now."""
         if not pool.amendments:
             return cls()
         return cls.of(log.amendments_about(connection, pool.id, "player", players), pool.last_seq)
 
     def __bool__(self) -> bool:
-        """Return whether it says anything of anybody."""
-        return bool(self.turns or self.matches)
+        """Return whether there is any record about a player."""
+        return bool(self.players or self.matches)
 
-    def barred(self, players: Iterable[str], match: str, position: Position) -> set[str]:
-        """Return those who may not be rated in a match at this position.
-
-        Of the entries that hold for the match the last one of the log counts.
-        """
-        alone = self.matches.get(match, {})
+    def disqualified(self, match: LoggedMatch) -> set[str]:
+        """Return the players of a match who may not be rated in it."""
+        if not self:
+            return set()
+        alone = self.matches.get(str(match.request.match), {})
         return {
             player
-            for player in players
-            if alone.get(player)
-            or (player in self.turns and self._state(self.turns[player], position))
+            for player in players_of(match.request)
+            if alone.get(player) or self._is_disqualified_at(player, match.position)
         }
 
-    def barred_from(self, player: str, match: str) -> bool:
-        """Return whether a player is barred from one match alone."""
+    def is_disqualified_from(self, player: str, match: str) -> bool:
+        """Return whether a player is disqualified from one match alone."""
         return self.matches.get(match, {}).get(player, False)
 
-    def barred_now(self, player: str) -> Turn | None:
-        """Return the entry by which a player is barred from matches to come, or None."""
-        turns = self.turns.get(player)
-        return turns[-1] if turns and turns[-1].bars else None
+    def disqualification_of(self, player: str) -> EligibilityRecord | None:
+        """Return the record that disqualifies a player from matches to come, or None."""
+        records = self.players.get(player)
+        return records[-1] if records and records[-1].disqualifies else None
 
     def flags(self, players: Iterable[str]) -> list[bool]:
-        """Return whether each of some players is barred from matches to come."""
-        return [self.barred_now(player) is not None for player in players]
+        """Return whether each of some players is disqualified from matches to come."""
+        return [self.disqualification_of(player) is not None for player in players]
 
-    def _state(self, turns: list[Turn], position: Position) -> bool:
+    def rated_part(self, match: LoggedMatch) -> LoggedMatch | None:
+        """Return a match without its disqualified players, None if that leaves nobody."""
+        kept = without(match.request, self.disqualified(match))
+        return None if kept is None else match._replace(request=kept)
+
+    def _is_disqualified_at(self, player: str, position: Position) -> bool:
+        """Return what the last record that covers a position says of a player."""
         time, seq = position
-        state = False
-        for turn in turns:
-            posted_after = turn.seq < seq
-            if turn.since is None:
-                holds = posted_after
+        disqualified = False
+        for record in self.players.get(player, ()):
+            posted_after = record.seq < seq
+            if record.since is None:
+                covers = posted_after
             else:
-                holds = turn.since <= time and (posted_after or turn.seq <= self.through)
-            if holds:
-                state = turn.bars
-        return state
-
-
-#: After all positions.
-_END: Position = (2**62, 2**62)
+                covers = record.since <= time and (posted_after or record.seq <= self.through)
+            if covers:
+                disqualified = record.disqualifies
+        return disqualified
 
 
 @dataclass(frozen=True, slots=True)
 class Amendments:
-    """What the amendments of a log up to an entry say.
+    """The sum of a log's amendments up to one record.
 
-    through : the last entry that is taken into account
+    through : the last record that is taken into account
     void : ids of matches that do not count
     corrections : match -> the last correction
-    touched : match -> the last amendment of any kind
-    played : match -> the time that the last correction with a time gives it
+    touched : match -> the number of its last amendment of any kind
+    played : match -> the time in the last correction that gives one
     """
 
     through: int
@@ -144,58 +149,66 @@ class Amendments:
     eligibility: Eligibility = field(default_factory=Eligibility)
 
     @classmethod
-    def of(cls, entries: Iterable[LogRecord], through: int) -> Amendments:
-        """Return what these entries, in the order of the log, say together.
+    def of(cls, records: Iterable[LogRecord], through: int) -> Amendments:
+        """Return the sum of some amendments, which are in the order of the log.
 
         Disqualifications after `through` hold for the matches that were posted after them.
         """
-        every = list(entries)
+        every = list(records)
         found = cls(through, eligibility=Eligibility.of(every, through))
-        for entry in every:
-            if entry.seq <= through:
-                found.take(entry)
+        for record in every:
+            if record.seq <= through:
+                found.add(record)
         return found
 
-    def take(self, entry: LogRecord) -> None:
-        """Take another entry about a match into account; entries about players say nothing here."""
-        if entry.match is None:
+    def add(self, record: LogRecord) -> None:
+        """Take another amendment of a match into account; one of a player changes nothing here."""
+        if record.match is None:
             return
-        self.touched[entry.match] = entry.seq
-        if entry.kind == "void":
-            self.void.add(entry.match)
-        elif entry.kind == "restore":
-            self.void.discard(entry.match)
-        elif entry.kind == "correct":
-            self.corrections[entry.match] = entry
-            if entry.posted_time is not None:
-                self.played[entry.match] = entry.posted_time
+        self.touched[record.match] = record.seq
+        if record.kind == "void":
+            self.void.add(record.match)
+        elif record.kind == "restore":
+            self.void.discard(record.match)
+        elif record.kind == "correct":
+            self.corrections[record.match] = record
+            if record.posted_time is not None:
+                self.played[record.match] = record.posted_time
 
-    def request(self, entry: LogRecord) -> MatchRequest:
-        """Return what a match says now."""
-        return logged_match(self.corrections.get(str(entry.match), entry).content)
+    def request(self, record: LogRecord) -> MatchRequest:
+        """Return the content of a match, as corrected."""
+        return logged_match(self.corrections.get(str(record.match), record).content)
 
-    def time(self, entry: LogRecord) -> int:
-        """Return the time at which a match counts now."""
-        return self.corrections.get(str(entry.match), entry).time
+    def time(self, record: LogRecord) -> int:
+        """Return the time at which a match counts, as corrected."""
+        return self.corrections.get(str(record.match), record).time
+
+    def position(self, record: LogRecord) -> Position:
+        """Return the position at which a match counts, as corrected."""
+        return self.time(record), record.seq
+
+    def match(self, record: LogRecord) -> LoggedMatch:
+        """Return a match as corrected, with all its players."""
+        return LoggedMatch(record.seq, self.time(record), self.request(record))
 
     def time_played(self, match: str, posted: int | None) -> int | None:
-        """Return the time that was given for a match, if any: by a correction, or as posted."""
+        """Return the time that a correction or else the post gave for a match; None for none."""
         return self.played.get(match, posted)
 
 
 def amendments_of(
     connection: Connection, pool: PoolRecord, through: int | None = None
 ) -> Amendments:
-    """Return what the amendments of a pool say, up to an entry or all of them."""
+    """Return the amendments of a pool up to a record; None takes all."""
     last = pool.last_seq if through is None else through
-    entries = log.amendments(connection, pool.id) if pool.amendments else []
-    return Amendments.of(entries, last)
+    records = log.amendments(connection, pool.id) if pool.amendments else []
+    return Amendments.of(records, last)
 
 
 def amendments_of_matches(
     connection: Connection, pool: PoolRecord, matches: Iterable[str], through: int | None = None
 ) -> Amendments:
-    """Return what the amendments of a pool say of some matches, and nothing of players."""
+    """Return the amendments of some matches of a pool; those of players are left out."""
     last = pool.last_seq if through is None else through
     found = log.amendments_about(connection, pool.id, "match", matches) if pool.amendments else []
     return Amendments.of(found, last)
@@ -204,8 +217,8 @@ def amendments_of_matches(
 class Piece(NamedTuple):
     """Some matches in the order of rating.
 
-    end : position up to which everything that counts is among them or before them
-    last : whether nothing came after it when it was read
+    end : every match that counts up to this position is in this piece or in an earlier one
+    last : whether the log had no further matches when it was read
     """
 
     matches: list[LoggedMatch]
@@ -213,23 +226,34 @@ class Piece(NamedTuple):
     last: bool
 
 
+def counted_matches(
+    connection: Connection, pool: PoolRecord, amendments: Amendments, after: Position
+) -> Iterator[list[LoggedMatch]]:
+    """Give all matches that are rated after a position, in the order of rating, piece by piece."""
+    last = False
+    while not last:
+        matches, after, last = counted_piece(connection, pool, amendments, after)
+        yield matches
+
+
 def counted_piece(
     connection: Connection, pool: PoolRecord, amendments: Amendments, after: Position
 ) -> Piece:
-    """Return the next matches that are rated, in the order of rating, after a position.
+    """Return the next matches that are rated after a position, in the order of rating.
 
-    Late matches that came after `amendments.through` are left to the next replay.
+    Late matches that were posted after `amendments.through` wait for the next replay.
     """
-    entries, last = log.matches_after(connection, pool.id, after)
-    end = _END if last else entries[-1].position
+    records, last = log.matches_after(connection, pool.id, after)
+    end = _END if last else records[-1].position
     placed = _moved(connection, pool, amendments, after, end)
-    for entry in entries:
-        correction = amendments.corrections.get(str(entry.match))
-        if correction is None or correction.time == entry.time:
-            placed.append((entry.position, entry))
+    placed += [
+        (record.position, record)
+        for record in records
+        if amendments.position(record) == record.position
+    ]
     placed.sort(key=lambda one: one[0])
-    reached = max([after, *(place for place, _ in placed), *(e.position for e in entries[-1:])])
-    counted = [_counted(place, entry, amendments) for place, entry in placed]
+    reached = max([after, *(place for place, _ in placed), *(r.position for r in records[-1:])])
+    counted = [_counted(record, amendments) for _, record in placed]
     return Piece([one for one in counted if one is not None], reached if last else end, last)
 
 
@@ -240,47 +264,41 @@ def _moved(
     after: Position,
     end: Position,
 ) -> list[tuple[Position, LogRecord]]:
-    """Return matches whose time was corrected to lie after one position and up to another."""
+    """Return the matches that corrections of their time moved to after `after`, up to `end`."""
     if not amendments.corrections:
         return []
     found = log.matches_by_id(connection, pool.id, amendments.corrections)
-    places = [
-        ((amendments.corrections[match].time, entry.seq), entry) for match, entry in found.items()
-    ]
+    places = [(amendments.position(record), record) for record in found.values()]
     return [(place, one) for place, one in places if place != one.position and after < place <= end]
 
 
-def _counted(position: Position, entry: LogRecord, amendments: Amendments) -> LoggedMatch | None:
-    """Return the match if it is rated, without players who were barred."""
-    if entry.match in amendments.void or (entry.needs_replay and entry.seq > amendments.through):
+def _counted(record: LogRecord, amendments: Amendments) -> LoggedMatch | None:
+    """Return a match without disqualified players, None if it is not rated."""
+    if record.match in amendments.void:
         return None
-    request = amendments.request(entry)
-    if not request.rated:
+    if record.needs_replay and record.seq > amendments.through:
         return None
-    eligible = amendments.eligibility
-    kept: MatchRequest | None = request
-    if eligible:
-        barred = eligible.barred(players_of(request), str(entry.match), position)
-        kept = without(request, barred)
-    return None if kept is None else LoggedMatch(position[1], position[0], kept)
+    match = amendments.match(record)
+    return amendments.eligibility.rated_part(match) if match.request.rated else None
 
 
-def place_of(entry: LogRecord, match: LogRecord | None, before: Amendments) -> Position:
+def first_position(record: LogRecord, match: LogRecord | None, before: Amendments) -> Position:
     """Return the first position at which an amendment makes a difference.
 
-    match : the entry of the match that it is about, if it is about one
-    before : what was amended before it
+    match : the match that it amends, None for an amendment of a player
+    before : the amendments before it
     """
     if match is None:
-        return entry.time, 0
-    old = (before.time(match), match.seq)
-    if entry.kind != "correct":
-        return old
-    return min(old, (entry.time, match.seq))
+        return record.time, 0
+    old = before.position(match)
+    return min(old, (record.time, match.seq)) if record.kind == "correct" else old
 
 
 def waiting_from(connection: Connection, pool: PoolRecord, through: int) -> Position | None:
-    """Return the first position at which what came after an entry makes a difference, or None."""
+    """Return the first position at which records after `through` make a difference.
+
+    These are late matches and amendments that wait for a replay. None if there are none.
+    """
     first = log.first_waiting(connection, pool.id, through)
     places = [] if first is None else [first]
     if not pool.amendments:
@@ -290,9 +308,9 @@ def waiting_from(connection: Connection, pool: PoolRecord, through: int) -> Posi
     named = {one.match for one in waiting if one.match is not None}
     matches = log.matches_by_id(connection, pool.id, named) if named else {}
     before = Amendments(through)
-    for entry in every:
-        if entry.seq > through and entry.needs_replay:
-            match = None if entry.match is None else matches[entry.match]
-            places.append(place_of(entry, match, before))
-        before.take(entry)
+    for record in every:
+        if record.seq > through and record.needs_replay:
+            match = None if record.match is None else matches[record.match]
+            places.append(first_position(record, match, before))
+        before.add(record)
     return min(places, default=None)

@@ -1,17 +1,14 @@
-"""Voiding, restoring and correcting matches, disqualifying and reinstating players.
+"""Amendments of a log: void, restore and correct matches, disqualify and reinstate players.
 
-Each is a log record; nothing is erased. What it changes is known once the pool is replayed.
-
-Amendments as they are shown, and whether they count yet.
-
-What an amendment would change, before it is recorded.
+Each amendment is a log record; nothing is removed. An amendment of the past counts once the pool
+is replayed. A preview replays the pool in memory and records nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -33,28 +30,23 @@ from equipoise.messages.matches import (
     MatchRequest,
     ReasonRequest,
 )
-from equipoise.pools.amended_log import Amendments, amendments_of, counted_piece, place_of
-from equipoise.pools.pool.pools import (
-    check_open,
-    check_reason,
-    cursor_in,
-    cursor_out,
-    iso,
-    rules_of,
-    written,
+from equipoise.pools.amended_log import (
+    Amendments,
+    amendments_of,
+    counted_matches,
+    first_position,
 )
+from equipoise.pools.pool.checks import check_reason
+from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.pool.pools import check_open
+from equipoise.pools.pool.rules import PoolRules, id_fault, id_text, iso, moment, rules_of, written
 from equipoise.pools.pool.settings import content_of
 from equipoise.pools.posting.match_history import players_of
-from equipoise.pools.posting.posted_matches import (
-    PoolRules,
-    id_fault,
-    id_text,
-    moment,
-    read_matches,
-)
-from equipoise.pools.replay.checkpointing import (
+from equipoise.pools.posting.posted_matches import read_matches
+from equipoise.pools.replay.checkpointing import running_before
+from equipoise.pools.replay.differences import (
     difference,
-    running_before,
+    known_difference,
     running_numbers,
     stored_numbers,
 )
@@ -63,101 +55,8 @@ from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LogRecord
 from equipoise.store.pools import PoolRecord, Position, change_pool, get_pool
 
-#: Microseconds for which a replay that has not yet said what it changed is waited for.
-_TELLING = 10_000_000
-
-
-def message_of(connection: Connection, pool: PoolRecord, entry: LogRecord) -> AmendmentMessage:
-    """Return an amendment as it is shown."""
-    status, found = _outcome(connection, pool, entry)
-    return described(pool, entry, status, found)
-
-
-def described(
-    pool: PoolRecord, entry: LogRecord, status: str, found: DifferenceMessage | None
-) -> AmendmentMessage:
-    """Return an amendment with its status and what it changed."""
-    rules = rules_of(pool.settings)
-    said = content_of(entry.content) if entry.kind == "settings" else None
-    return AmendmentMessage(
-        seq=entry.seq,
-        kind=entry.kind,
-        match=entry.match,
-        player=entry.player,
-        since=written(entry.posted_time, rules) if entry.player is not None else None,
-        reason=reason_of(entry),
-        received=iso(entry.received),
-        status=status,
-        difference=found,
-        settings=None if said is None else said.settings,
-        settings_before=None if said is None else said.before,
-    )
-
-
-def _outcome(
-    connection: Connection, pool: PoolRecord, entry: LogRecord
-) -> tuple[str, DifferenceMessage | None]:
-    """Return whether an amendment counts yet, and what that changed."""
-    if not entry.needs_replay:
-        return "done", DifferenceMessage(0, 0, [])
-    replay = replays.first_replay_with(connection, pool.id, entry.seq)
-    if replay is None:
-        return "pending", None
-    if replay.difference:
-        return "done", msgspec.json.decode(replay.difference, type=DifferenceMessage)
-    # Swapped in, but the comparison is not written yet; if that was cut off, it never will be.
-    return ("pending" if now() - replay.finished < _TELLING else "done"), None
-
-
-def reason_of(entry: LogRecord) -> str:
-    """Return why something was amended; corrections have no reason."""
-    if entry.kind == "correct":
-        return ""
-    return str(msgspec.json.decode(entry.content)["reason"])
-
-
-def begin_of(
-    connection: Connection, pool: PoolRecord, entry: LogRecord, before: Amendments
-) -> Position:
-    """Return the first position at which an amendment makes a difference."""
-    match = None if entry.match is None else log.match_by_id(connection, pool.id, entry.match)
-    return place_of(entry, match, before)
-
-
-def preview_of(
-    connection: Connection, pool: PoolRecord, before: Amendments, entry: LogRecord
-) -> AmendmentMessage:
-    """Return what an amendment would change, with all else that waits for a replay."""
-    found = DifferenceMessage(0, 0, [])
-    if entry.needs_replay:
-        begin = begin_of(connection, pool, entry, before)
-        begin = begin if pool.dirty is None else min(begin, pool.dirty)
-        entries = [*log.amendments(connection, pool.id), entry]
-        after = Amendments.of(entries, entry.seq)
-        found = _replayed(connection, pool, after, begin)
-    shown = described(pool, entry, "done", found)
-    return msgspec.structs.replace(shown, seq=None, kind="preview")
-
-
-def _replayed(
-    connection: Connection, pool: PoolRecord, amendments: Amendments, begin: Position
-) -> DifferenceMessage:
-    """Return what a replay from a position on would change."""
-    rules = rules_of(pool.settings)
-    running = running_before(connection, pool, rules, amendments, begin)
-    running.matches = 0
-    after, last = max((begin[0], begin[1] - 1), running.position), False
-    while not last:
-        piece = counted_piece(connection, pool, amendments, after)
-        after, last = piece.end, piece.last
-        if piece.matches:
-            running.rate(piece.matches)
-    before = stored_numbers(connection, pool)
-    then = running_numbers(running, np.arange(len(running.players)))
-    return difference(before, then, running.matches)
-
-
-_Say = Callable[[Connection, PoolRecord, Amendments], LogRecord]
+#: Checks that a pool accepts an amendment, after those before it, and returns its record.
+_MakeRecord: TypeAlias = Callable[[Connection, PoolRecord, Amendments], LogRecord]
 
 
 def void_match(
@@ -170,10 +69,10 @@ def void_match(
     now: int,
     preview: bool = False,
 ) -> AmendmentMessage:
-    """Let a match no longer count.
+    """Void a match: it no longer counts.
 
     preview : record nothing, and return what it would change
-    Raises : NotFoundError, ConflictError where it does not count already
+    Raises : NotFoundError; ConflictError if the match is void already
     """
     return _about_match(store, pool, "void", match, request, key, now, preview)
 
@@ -188,8 +87,47 @@ def restore_match(
     now: int,
     preview: bool = False,
 ) -> AmendmentMessage:
-    """Let a void match count again. Raises : NotFoundError, ConflictError where it is not void."""
+    """Restore a void match: it counts again.
+
+    preview : record nothing, and return what it would change
+    Raises : NotFoundError; ConflictError if the match is not void
+    """
     return _about_match(store, pool, "restore", match, request, key, now, preview)
+
+
+def _about_match(
+    store: Store,
+    pool: str,
+    kind: Kind,
+    match: str,
+    request: ReasonRequest,
+    key: int | None,
+    now: int,
+    preview: bool,
+) -> AmendmentMessage:
+    content = _reason(request.reason)
+
+    def make_record(
+        connection: Connection, record: PoolRecord, amendments: Amendments
+    ) -> LogRecord:
+        logged = log.get_match(connection, record, match)
+        if (match in amendments.void) == (kind == "void"):
+            state = "already void" if kind == "void" else "not void"
+            raise ConflictError(f"match {match!r} is {state}")
+        return LogRecord(
+            seq=record.last_seq + 1,
+            kind=kind,
+            match=match,
+            player=None,
+            content=content,
+            posted_time=None,
+            time=amendments.time(logged),
+            needs_replay=amendments.request(logged).rated,
+            received=now,
+            key=key,
+        )
+
+    return _record(store, pool, make_record, now, preview)
 
 
 def correct_match(
@@ -202,8 +140,9 @@ def correct_match(
     now: int,
     preview: bool = False,
 ) -> AmendmentMessage:
-    """Let a match count as something else; a time that is not given stays as it was.
+    """Replace the content of a match; without a time it keeps its own.
 
+    preview : record nothing, and return what it would change
     Raises : NotFoundError, InvalidDataError
     """
     rules = _rules(store, pool)
@@ -215,10 +154,12 @@ def correct_match(
         raise InvalidDataError(problems)
     posted = found[0]
 
-    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> LogRecord:
-        entry = _match(connection, record, match)
-        time = amendments.time(entry) if posted.time is None else posted.time
-        counted = posted.request.rated or amendments.request(entry).rated
+    def make_record(
+        connection: Connection, record: PoolRecord, amendments: Amendments
+    ) -> LogRecord:
+        logged = log.get_match(connection, record, match)
+        time = amendments.time(logged) if posted.time is None else posted.time
+        counted = posted.request.rated or amendments.request(logged).rated
         return LogRecord(
             seq=record.last_seq + 1,
             kind="correct",
@@ -232,7 +173,7 @@ def correct_match(
             key=key,
         )
 
-    return _record(store, pool, say, now, preview)
+    return _record(store, pool, make_record, now, preview)
 
 
 def disqualify(
@@ -245,9 +186,11 @@ def disqualify(
     now: int,
     preview: bool = False,
 ) -> AmendmentMessage:
-    """Bar a player from being rated from a time on, or in one match alone.
+    """Disqualify a player: the player is not rated from a time on, or in one match alone.
 
-    Matches that were posted earlier but took place later count without the player.
+    Matches that were posted before but took place after that time count without the player.
+
+    preview : record nothing, and return what it would change
     Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
     """
     return _about_player(store, pool, "disqualify", player, request, key, now, preview)
@@ -263,69 +206,12 @@ def reinstate(
     now: int,
     preview: bool = False,
 ) -> AmendmentMessage:
-    """Let a player be rated again, from a time on, or in one match from which alone it was barred.
+    """Reinstate a player, who is rated again from a time on, or in one match alone.
 
+    preview : record nothing, and return what it would change
     Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
     """
     return _about_player(store, pool, "reinstate", player, request, key, now, preview)
-
-
-def amendment(store: Store, pool: str, seq: int) -> AmendmentMessage:
-    """Return an amendment and what it changed. Raises : NotFoundError."""
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        entry = log.entry_at(connection, record.id, seq) if 0 < seq < 2**62 else None
-        if entry is None or entry.kind == "match":
-            raise NotFoundError(f"no amendment {seq} in pool {pool!r}")
-        return message_of(connection, record, entry)
-
-
-def amendments(
-    store: Store, pool: str, *, cursor: str | None = None, limit: int = 50
-) -> AmendmentPage:
-    """Return amendments, newest first. Raises : NotFoundError, InvalidParameterError."""
-    if not 1 <= limit <= 1000:
-        raise InvalidParameterError(f"limit must be from 1 to 1000; got {limit}")
-    before = cursor_in(cursor, int)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        entries = log.amendments_before(connection, record.id, before, limit + 1)
-        shown = [message_of(connection, record, entry) for entry in entries[:limit]]
-    more = len(entries) > limit
-    return AmendmentPage(shown, cursor_out(entries[limit - 1].seq) if more else None)
-
-
-def _about_match(
-    store: Store,
-    pool: str,
-    kind: Kind,
-    match: str,
-    request: ReasonRequest,
-    key: int | None,
-    now: int,
-    preview: bool,
-) -> AmendmentMessage:
-    content = _reason(request.reason)
-
-    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> LogRecord:
-        entry = _match(connection, record, match)
-        if (match in amendments.void) == (kind == "void"):
-            state = "void already" if kind == "void" else "not void"
-            raise ConflictError(f"match {match!r} is {state}")
-        return LogRecord(
-            seq=record.last_seq + 1,
-            kind=kind,
-            match=match,
-            player=None,
-            content=content,
-            posted_time=None,
-            time=amendments.time(entry),
-            needs_replay=amendments.request(entry).rated,
-            received=now,
-            key=key,
-        )
-
-    return _record(store, pool, say, now, preview)
 
 
 def _about_player(
@@ -345,21 +231,23 @@ def _about_player(
     if request.match is not None:
         if request.since is not None:
             raise InvalidParameterError("since cannot be combined with match")
-        say_of_match = _of_one_match(kind, player, id_text(request.match), content, key, now)
-        return _record(store, pool, say_of_match, now, preview)
+        of_match = _of_one_match(kind, player, id_text(request.match), content, key, now)
+        return _record(store, pool, of_match, now, preview)
     since = None if request.since is None else moment(request.since, "since")
     if since is not None and not rules.timed:
         raise InvalidParameterError("since must be left out: this pool has no times")
 
-    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> LogRecord:
-        barred = amendments.eligibility.barred_now(player) is not None
-        if barred == (kind == "disqualify") and since is None:
+    def make_record(
+        connection: Connection, record: PoolRecord, amendments: Amendments
+    ) -> LogRecord:
+        disqualified = amendments.eligibility.disqualification_of(player) is not None
+        if disqualified == (kind == "disqualify") and since is None:
             hint = "; name the match to lift a disqualification from one match alone"
             raise ConflictError(
-                f"player {player!r} is {'already' if barred else 'not'} disqualified"
-                f"{'' if barred else hint}"
+                f"player {player!r} is {'already' if disqualified else 'not'} disqualified"
+                f"{'' if disqualified else hint}"
             )
-        # Matches may have been moved there by corrections: the pool's last time knows of those.
+        # The last time of the pool includes matches that corrections moved there.
         last = record.last_time
         past = since is not None and last is not None and since <= last
         return LogRecord(
@@ -375,22 +263,24 @@ def _about_player(
             key=key,
         )
 
-    return _record(store, pool, say, now, preview)
+    return _record(store, pool, make_record, now, preview)
 
 
 def _of_one_match(
     kind: Kind, player: str, match: str, content: str, key: int | None, now: int
-) -> _Say:
-    """Return what makes the record by which a player is barred from one match, or is no longer."""
+) -> _MakeRecord:
+    """Return what makes the record of an amendment of a player in one match alone."""
 
-    def say(connection: Connection, record: PoolRecord, amendments: Amendments) -> LogRecord:
-        entry = _match(connection, record, match)
-        request = amendments.request(entry)
-        barred = amendments.eligibility.barred_from(player, match)
-        if player not in players_of(request) and not barred:
+    def make_record(
+        connection: Connection, record: PoolRecord, amendments: Amendments
+    ) -> LogRecord:
+        logged = log.get_match(connection, record, match)
+        request = amendments.request(logged)
+        disqualified = amendments.eligibility.is_disqualified_from(player, match)
+        if player not in players_of(request) and not disqualified:
             raise NotFoundError(f"player {player!r} did not take part in match {match!r}")
-        if barred == (kind == "disqualify"):
-            state = "already" if barred else "not"
+        if disqualified == (kind == "disqualify"):
+            state = "already" if disqualified else "not"
             raise ConflictError(
                 f"player {player!r} is {state} disqualified from match {match!r} alone"
             )
@@ -401,71 +291,19 @@ def _of_one_match(
             player=player,
             content=content,
             posted_time=None,
-            time=amendments.time(entry),
+            time=amendments.time(logged),
             needs_replay=request.rated and match not in amendments.void,
             received=now,
             key=key,
         )
 
-    return say
+    return make_record
 
 
-def _record(store: Store, pool: str, say: _Say, now: int, preview: bool) -> AmendmentMessage:
-    """Record what is to be said, or return what it would change."""
-    if preview:
-        with store.read() as connection:
-            record = get_pool(connection, pool)
-            check_open(record)
-            before = amendments_of(connection, record)
-            return preview_of(connection, record, before, say(connection, record, before))
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
-        check_open(record)
-        before = amendments_of(connection, record)
-        entry = say(connection, record, before)
-        log.append(connection, record.id, [entry])
-        columns: dict[str, Any] = {
-            "last_seq": entry.seq,
-            "amendments": record.amendments + 1,
-        }
-        if entry.kind == "correct":
-            last = record.last_time
-            columns["last_time"] = entry.time if last is None else max(entry.time, last)
-        if entry.needs_replay:
-            begin = begin_of(connection, record, entry, before)
-            columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)
-        change_pool(connection, record.id, **columns)
-        if entry.player is not None and entry.match is None:
-            ratings.mark_disqualified(
-                connection,
-                record.id,
-                # A replay that is under way may have written the player already.
-                [record.generation, record.replay_generation or record.generation],
-                [entry.player],
-                entry.kind == "disqualify",
-            )
-        detail = {} if entry.player is None or entry.match is None else {"match": entry.match}
-        audit.note(
-            connection,
-            "amendment.recorded",
-            now=now,
-            key=entry.key,
-            pool=pool,
-            subject=entry.match if entry.player is None else entry.player,
-            kind=entry.kind,
-            seq=entry.seq,
-            reason=reason_of(entry),
-            **detail,
-        )
-        return message_of(connection, replace(record, **columns), entry)
-
-
-def _match(connection: Connection, pool: PoolRecord, match: str) -> LogRecord:
-    """Return the entry of a match. Raises : NotFoundError."""
-    entry = log.match_by_id(connection, pool.id, match)
-    if entry is None:
-        raise NotFoundError(f"no match {match[:200]!r} in pool {pool.name!r}")
-    return entry
+def _reason(text: str) -> str:
+    """Return a reason as content of a log record. Raises : InvalidDataError."""
+    check_reason(text)
+    return msgspec.json.encode({"reason": text}).decode()
 
 
 def _rules(store: Store, pool: str) -> PoolRules:
@@ -473,7 +311,159 @@ def _rules(store: Store, pool: str) -> PoolRules:
         return rules_of(get_pool(connection, pool).settings)
 
 
-def _reason(text: str) -> str:
-    """Return a reason as the log keeps it. Raises : InvalidDataError."""
-    check_reason(text)
-    return msgspec.json.encode({"reason": text}).decode()
+def _record(
+    store: Store, pool: str, make_record: _MakeRecord, now: int, preview: bool
+) -> AmendmentMessage:
+    """Record an amendment, or return what it would change."""
+    if preview:
+        with store.read() as connection:
+            record = get_pool(connection, pool)
+            check_open(record)
+            before = amendments_of(connection, record)
+            return _preview(connection, record, before, make_record(connection, record, before))
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        check_open(record)
+        before = amendments_of(connection, record)
+        new = make_record(connection, record, before)
+        log.append(connection, record.id, [new])
+        columns: dict[str, Any] = {
+            "last_seq": new.seq,
+            "amendments": record.amendments + 1,
+        }
+        if new.kind == "correct":
+            last = record.last_time
+            columns["last_time"] = new.time if last is None else max(new.time, last)
+        if new.needs_replay:
+            begin = _begin(connection, record, new, before)
+            columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)
+        change_pool(connection, record.id, **columns)
+        if new.player is not None and new.match is None:
+            ratings.mark_disqualified(
+                connection,
+                record.id,
+                # A running replay may have written the player already.
+                [record.generation, record.replay_generation or record.generation],
+                [new.player],
+                new.kind == "disqualify",
+            )
+        of_one_match = new.player is not None and new.match is not None
+        audit.note(
+            connection,
+            "amendment.recorded",
+            now=now,
+            key=new.key,
+            pool=pool,
+            subject=new.match if new.player is None else new.player,
+            kind=new.kind,
+            seq=new.seq,
+            reason=reason_of(new),
+            **({"match": new.match} if of_one_match else {}),
+        )
+        return message_of(connection, replace(record, **columns), new)
+
+
+def _preview(
+    connection: Connection, pool: PoolRecord, before: Amendments, record: LogRecord
+) -> AmendmentMessage:
+    """Return what an amendment would change, with everything else that waits for a replay."""
+    found = DifferenceMessage(0, 0, [])
+    if record.needs_replay:
+        begin = _begin(connection, pool, record, before)
+        begin = begin if pool.dirty is None else min(begin, pool.dirty)
+        records = [*log.amendments(connection, pool.id), record]
+        after = Amendments.of(records, record.seq)
+        found = _difference_of_replay(connection, pool, after, begin)
+    shown = _message(pool, record, "done", found)
+    return msgspec.structs.replace(shown, seq=None, kind="preview")
+
+
+def _difference_of_replay(
+    connection: Connection, pool: PoolRecord, amendments: Amendments, begin: Position
+) -> DifferenceMessage:
+    """Return what a replay from a position would change."""
+    rules = rules_of(pool.settings)
+    running = running_before(connection, pool, rules, amendments, begin)
+    running.matches = 0
+    after = max((begin[0], begin[1] - 1), running.position)
+    for matches in counted_matches(connection, pool, amendments, after):
+        if matches:
+            running.rate(matches)
+    before = stored_numbers(connection, pool)
+    then = running_numbers(running, np.arange(len(running.players)))
+    return difference(before, then, running.matches)
+
+
+def _begin(
+    connection: Connection, pool: PoolRecord, record: LogRecord, before: Amendments
+) -> Position:
+    """Return the first position at which an amendment makes a difference."""
+    match = None if record.match is None else log.match_by_id(connection, pool.id, record.match)
+    return first_position(record, match, before)
+
+
+def amendment(store: Store, pool: str, seq: int) -> AmendmentMessage:
+    """Return an amendment and what it changed. Raises : NotFoundError."""
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        found = log.record_at(connection, record.id, seq) if 0 < seq < 2**62 else None
+        if found is None or found.kind == "match":
+            raise NotFoundError(f"no amendment {seq} in pool {pool!r}")
+        return message_of(connection, record, found)
+
+
+def amendments(
+    store: Store, pool: str, *, cursor: str | None = None, limit: int = 50
+) -> AmendmentPage:
+    """Return a page of amendments, newest first.
+
+    cursor : from an earlier page; limit : amendments, from 1 to 1000
+    Raises : NotFoundError, InvalidParameterError
+    """
+    check_limit(limit)
+    before = decode_cursor(cursor, int)
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        found = log.amendments_before(connection, record.id, before, limit + 1)
+        shown = [message_of(connection, record, one) for one in found[:limit]]
+    more = len(found) > limit
+    return AmendmentPage(shown, encode_cursor(found[limit - 1].seq) if more else None)
+
+
+def message_of(connection: Connection, pool: PoolRecord, record: LogRecord) -> AmendmentMessage:
+    """Return an amendment with its status and what it changed."""
+    if not record.needs_replay:
+        return _message(pool, record, "done", DifferenceMessage(0, 0, []))
+    replay = replays.first_replay_with(connection, pool.id, record.seq)
+    if replay is None:
+        return _message(pool, record, "pending", None)
+    known, found = known_difference(replay, now())
+    return _message(pool, record, "done" if known else "pending", found)
+
+
+def _message(
+    pool: PoolRecord, record: LogRecord, status: str, found: DifferenceMessage | None
+) -> AmendmentMessage:
+    """Return an amendment; found : what it changed, None if that is not known."""
+    rules = rules_of(pool.settings)
+    change = content_of(record.content) if record.kind == "settings" else None
+    return AmendmentMessage(
+        seq=record.seq,
+        kind=record.kind,
+        match=record.match,
+        player=record.player,
+        since=written(record.posted_time, rules) if record.player is not None else None,
+        reason=reason_of(record),
+        received=iso(record.received),
+        status=status,
+        difference=found,
+        settings=None if change is None else change.settings,
+        settings_before=None if change is None else change.before,
+    )
+
+
+def reason_of(record: LogRecord) -> str:
+    """Return the reason of an amendment; corrections have none."""
+    if record.kind == "correct":
+        return ""
+    return str(msgspec.json.decode(record.content)["reason"])

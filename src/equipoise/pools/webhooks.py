@@ -1,73 +1,35 @@
-"""Webhooks: made, listed, disabled.
-
-Signing what webhooks are sent, as the Standard Webhooks specification (1.0) has it.
-
-What is signed is "ID.TIMESTAMP.BODY", with HMAC-SHA256 and the bytes that follow "whsec_" in the
-secret, in Base64.
-
-What webhooks are sent: events of the outbox, filled in from the log and what followed.
-"""
+"""Webhooks of a pool: created, listed and disabled, and the addresses that they may have."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
 import ipaddress
 import secrets
-from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
-import msgspec
 from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, InvalidDataError, Problem
-from equipoise.messages.matches import DifferenceMessage, MatchMessage
 from equipoise.messages.webhooks import (
-    AmendmentLine,
-    CorrectedMessage,
     EventKind,
-    EventMessage,
     NewWebhookMessage,
     WebhookList,
     WebhookMessage,
     WebhookRequest,
 )
-from equipoise.pools.pool.pools import check_open, iso, rules_of
-from equipoise.pools.reading.pool_reading import stored_matches
-from equipoise.pools.seasons import season_message
-from equipoise.store import audit, log, replays, webhooks
+from equipoise.pools.pool.pools import check_open
+from equipoise.pools.pool.rules import iso
+from equipoise.store import audit, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, get_pool, pool_by_number
-from equipoise.store.webhooks import Event, WebhookRecord
+from equipoise.store.pools import get_pool
+from equipoise.store.webhooks import WebhookRecord
 
 #: How secrets begin.
 PREFIX = "whsec_"
 
 #: Random bytes of a secret; the specification asks for 24 to 64.
 _BYTES = 32
-
-
-def new_secret() -> str:
-    """Return a new secret."""
-    return PREFIX + base64.b64encode(secrets.token_bytes(_BYTES)).decode()
-
-
-def signed_headers(secret: str, message: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """Return the headers that say who sent a body, and when.
-
-    message : its id, the same whenever it is sent; timestamp : of this attempt, seconds
-    """
-    key = base64.b64decode(secret.removeprefix(PREFIX))
-    signed = f"{message}.{timestamp}.".encode() + body
-    digest = hmac.new(key, signed, hashlib.sha256).digest()
-    return {
-        "webhook-id": message,
-        "webhook-timestamp": str(timestamp),
-        "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",
-    }
-
 
 #: Webhooks of a pool that are not disabled, at most.
 _MOST = 20
@@ -84,8 +46,9 @@ def create_webhook(
 ) -> NewWebhookMessage:
     """Create a webhook, which receives the events of the pool from now on.
 
-    private : addresses that are not public are allowed
-    Raises : NotFoundError, InvalidDataError, ConflictError where a pool has too many, or is closed
+    private : whether addresses that are not public are allowed
+    Raises : NotFoundError, InvalidDataError; ConflictError if the pool is closed or has the most
+        webhooks that a pool may have
     """
     _check_url(request.url, private)
     events = sorted(set(request.events)) or list(get_args(EventKind))
@@ -97,9 +60,9 @@ def create_webhook(
         if sum(hook.disabled is None for hook in known) >= _MOST:
             raise ConflictError(f"pool {pool!r} already has {_MOST} webhooks, the maximum")
         made = webhooks.add_webhook(connection, record.id, request.url, secret, events, now)
-        said = {"url": request.url, "events": events}
+        detail = {"url": request.url, "events": events}
         what = "webhook.created"
-        audit.note(connection, what, now=now, key=key, pool=pool, subject=made.id, **said)
+        audit.note(connection, what, now=now, key=key, pool=pool, subject=made.id, **detail)
         return NewWebhookMessage(_message(connection, made), secret)
 
 
@@ -114,7 +77,7 @@ def list_webhooks(store: Store, pool: str) -> WebhookList:
 def disable_webhook(
     store: Store, pool: str, number: int, *, key: int | None, now: int, reason: str = ""
 ) -> WebhookMessage:
-    """Tell a webhook nothing more; one that is disabled stays as it is.
+    """Disable a webhook, which then receives no more events; a disabled one does not change.
 
     Raises : NotFoundError
     """
@@ -123,9 +86,9 @@ def disable_webhook(
         hook = webhooks.get_webhook(connection, record.id, number)
         if hook.disabled is None:
             webhooks.disable(connection, hook, now)
-            said = {"url": hook.url, "reason": reason}
+            detail = {"url": hook.url, "reason": reason}
             what = "webhook.disabled"
-            audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **said)
+            audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **detail)
         return _message(connection, webhooks.get_webhook(connection, record.id, number))
 
 
@@ -139,7 +102,7 @@ def find_webhook(store: Store, pool: str, number: int) -> WebhookRecord:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address, in numbers, can be reached by everybody."""
+    """Return whether an IP address is public."""
     found = ipaddress.ip_address(address)
     mapped = getattr(found, "ipv4_mapped", None)
     one = found if mapped is None else mapped
@@ -163,14 +126,14 @@ def _message(connection: Connection, hook: WebhookRecord) -> WebhookMessage:
 
 
 def _check_url(url: str, private: bool) -> None:
-    """Refuse an address that nothing can be sent to. Raises : InvalidDataError."""
+    """Check the address of a webhook. Raises : InvalidDataError."""
     rule = _broken_rule(url, private)
     if rule is not None:
         raise InvalidDataError([Problem("", None, "url", rule, url[:200])])
 
 
 def _broken_rule(url: str, private: bool) -> str | None:
-    """Return the rule that an address breaks, or None."""
+    """Return the rule that the address of a webhook breaks, or None."""
     if not (url.isascii() and url.isprintable()) or " " in url:
         return "must be ASCII without spaces; percent-encode other characters"
     try:
@@ -188,7 +151,7 @@ def _broken_rule(url: str, private: bool) -> str | None:
 
 
 def _may_be_public(host: str) -> bool:
-    """Return whether a host is not private for certain; names are looked up when it is sent to."""
+    """Return whether a host may be public; its name is resolved only when an event is sent."""
     if host == "localhost" or host.endswith(".localhost"):
         return False
     try:
@@ -197,138 +160,6 @@ def _may_be_public(host: str) -> bool:
         return True
 
 
-#: Amendments that a message lists.
-_LISTED = 100
-
-#: Microseconds for which a replay that has not yet said what it changed is waited for.
-_TELLING = 10_000_000
-
-#: Events deleted in one transaction.
-_PIECE = 5_000
-
-
-class Outgoing(NamedTuple):
-    """An event as it is sent.
-
-    number : in the outbox; message : its id, the same whenever it is sent
-    body : JSON of EventMessage; None where it is not to be sent
-    """
-
-    number: int
-    message: str
-    body: bytes | None
-
-
-def outgoing(
-    store: Store, pool: int, after: int, kinds: Collection[str], limit: int, now: int
-) -> list[Outgoing]:
-    """Return the next events of a pool after a number, in order; those of other kinds unsent.
-
-    It ends before an event of which not all is known yet.
-    """
-    with store.read() as connection:
-        events = webhooks.events_after(connection, pool, after, limit)
-        wanted = [event for event in events if event.kind in kinds]
-        sources = {number: pool_by_number(connection, number) for number in _sources(wanted)}
-        matches = _matches(connection, sources, wanted)
-        found = []
-        for event in events:
-            source = sources.get(event.source)
-            if event.kind not in kinds or source is None:
-                found.append(Outgoing(event.number, "", None))
-                continue
-            ready, data = _data(connection, source, event, matches, now)
-            if not ready:
-                break
-            found.append(_outgoing(event, source, data))
-    return found
-
-
-def forget_delivered(store: Store) -> None:
-    """Delete events that every webhook of their pool has, in small steps."""
-    with store.read() as connection:
-        pools = webhooks.pools_with_webhooks(connection)
-    for pool in pools:
-        gone = _PIECE
-        while gone == _PIECE:
-            with store.read() as connection:
-                through = webhooks.delivered_to_all(connection, pool)
-                last = 2**62 if through is None else through
-                oldest = webhooks.events_after(connection, pool, 0, 1)
-            if not oldest or oldest[0].number > last:
-                break
-            with store.write() as connection:
-                gone = webhooks.forget_through(connection, pool, last, _PIECE)
-
-
-def _sources(events: Iterable[Event]) -> set[int]:
-    return {event.source for event in events}
-
-
-def _outgoing(event: Event, source: PoolRecord, data: Any) -> Outgoing:
-    # With the moment at which it happened an id is not given anew where a backup was restored.
-    message = f"msg_{event.source}_{event.number}_{event.created:x}"
-    if data is None:
-        return Outgoing(event.number, message, None)
-    told = EventMessage(event.kind, iso(event.created), source.name, data)
-    return Outgoing(event.number, message, msgspec.json.encode(told))
-
-
-def _data(
-    connection: Connection,
-    source: PoolRecord,
-    event: Event,
-    matches: dict[tuple[int, int], MatchMessage],
-    now: int,
-) -> tuple[bool, Any]:
-    """Return whether all is known of an event, and its data, None where there is nothing to say."""
-    if event.kind == "match.rated":
-        match = matches.get((event.source, event.reference))
-        return True, None if match is None or match.status == "unrated" else match
-    if event.kind == "season.ended":
-        return True, season_message(connection, source.id)
-    return _corrected(connection, source, event.reference, now)
-
-
-def _matches(
-    connection: Connection, sources: dict[int, PoolRecord | None], events: Iterable[Event]
-) -> dict[tuple[int, int], MatchMessage]:
-    """Return the matches that events are about, by pool and entry."""
-    rated = [event for event in events if event.kind == "match.rated"]
-    found: dict[tuple[int, int], MatchMessage] = {}
-    for number in _sources(rated):
-        source = sources[number]
-        if source is None:
-            continue
-        seqs = [event.reference for event in rated if event.source == number]
-        ids = log.match_ids(connection, number, seqs)
-        stored = stored_matches(connection, source, rules_of(source.settings), ids.values())
-        found |= {(number, seq): stored[match] for seq, match in ids.items() if match in stored}
-    return found
-
-
-def _corrected(
-    connection: Connection, pool: PoolRecord, generation: int, now: int
-) -> tuple[bool, CorrectedMessage | None]:
-    """Return whether it is known what a replay changed, and what that was."""
-    replay = replays.replay_of(connection, pool.id, generation)
-    if replay is None:
-        return True, None
-    if not replay.difference and now - replay.finished < _TELLING:
-        return False, None
-    difference = None
-    if replay.difference:
-        difference = msgspec.json.decode(replay.difference, type=DifferenceMessage)
-    before = replays.through_before(connection, pool.id, generation)
-    entries = log.amendments(connection, pool.id, through=replay.through_seq)
-    new = [entry for entry in entries if entry.seq > before]
-    return True, CorrectedMessage(
-        generation=generation,
-        amended=len(new),
-        amendments=[
-            AmendmentLine(entry.seq, entry.kind, entry.match, entry.player)
-            for entry in new[:_LISTED]
-        ],
-        matches=None if difference is None else difference.matches,
-        changed=None if difference is None else difference.changed,
-    )
+def new_secret() -> str:
+    """Return a new secret."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(_BYTES)).decode()

@@ -1,4 +1,4 @@
-"""What administrators did: written in the transaction that does it, never changed."""
+"""The audit log: what administrators did, written in the same transaction, never changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from equipoise.store.schema import audit
 
 
 class AuditRow(NamedTuple):
-    """An entry as the table has it."""
+    """A row of the audit log."""
 
     id: int
     time: int
@@ -35,11 +35,12 @@ def note(
     subject: object = None,
     **detail: Any,
 ) -> None:
-    """Write down what was done.
+    """Add a row to the audit log.
 
+    what : the action, such as "pool.created"
     key : number of the key that did it, None for the command line
-    subject : of which match, player, key, webhook or season
-    detail : more, never a secret
+    subject : the match, player, key, webhook or season concerned
+    detail : further values; never a secret
     """
     connection.execute(
         insert(audit).values(
@@ -56,7 +57,7 @@ def note(
 def entries_before(
     connection: Connection, pool: str | None, before: int | None, limit: int
 ) -> list[AuditRow]:
-    """Return the newest entries with a number below `before`; pool : None for all."""
+    """Return the newest rows with a number below `before`; pool : None for all."""
     query = select(*_SHOWN)
     if pool is not None:
         query = query.where(audit.c.pool == pool)

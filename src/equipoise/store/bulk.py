@@ -1,8 +1,7 @@
-"""Many rows in one statement, as fast as each database takes them.
+"""Fast statements: many rows inserted or looked up at once, and queries compiled once.
 
-The driver's own cursor, for what SQLAlchemy's layers would make slow.
-
-Queries that are asked all the time: compiled once, and run without SQLAlchemy's layers.
+They use the driver's own cursor, because SQLAlchemy's layers would cost more than the database.
+SQLite takes rows as groups of parameters, PostgreSQL as one array for each column.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from equipoise.store.schema import is_name
 def driver_cursor(connection: Connection) -> Iterator[Any]:
     """Give a cursor of the driver, in the transaction of a connection.
 
-    What the driver raises is raised as SQLAlchemy does: callers know those errors alone.
+    Errors of the driver are raised as SQLAlchemy raises them, which callers expect.
     """
     dialect = connection.dialect
     base = dialect.loaded_dbapi.Error
@@ -52,7 +51,7 @@ def driver_cursor(connection: Connection) -> Iterator[Any]:
         raise DBAPIError.instance(None, None, error, base, dialect=dialect) from error
 
 
-#: Types of the arrays in which PostgreSQL takes columns.
+#: Element types of the arrays in which PostgreSQL takes columns.
 _ARRAYS: dict[type, str] = {
     BigInteger: "bigint",
     Integer: "integer",
@@ -61,7 +60,7 @@ _ARRAYS: dict[type, str] = {
     LargeBinary: "bytea",
 }
 
-#: Rows that SQLite takes in one statement: far fewer than it may have parameters.
+#: Rows that SQLite inserts in one statement, far below its limit of parameters.
 _GROUP = 500
 
 
@@ -108,7 +107,7 @@ def _insert_in_groups(
     rows: Sequence[tuple[Any, ...]],
     replace: bool,
 ) -> None:
-    """Insert rows into SQLite, many in one statement: other threads may go on while it runs."""
+    """Insert rows into SQLite, many in one statement, during which other threads can run."""
     whole = len(rows) - len(rows) % _GROUP
     statement = _for_sqlite(table, names, replace, _GROUP) if whole else ""
     with driver_cursor(connection) as cursor:
@@ -116,7 +115,7 @@ def _insert_in_groups(
             cursor.execute(statement, list(chain.from_iterable(rows[at : at + _GROUP])))
         rows = rows[whole:]
         if rows:
-            # SQLAlchemy's own loop over parameters costs more than SQLite's over rows.
+            # SQLAlchemy's loop over parameters would cost more than SQLite's over rows.
             cursor.executemany(_for_sqlite(table, names, replace), rows)
 
 
@@ -127,7 +126,7 @@ def _insert_arrays(
     columns: Sequence[Sequence[Any]],
     replace: bool,
 ) -> None:
-    """Insert rows into PostgreSQL: an array a column."""
+    """Insert rows into PostgreSQL, one array for each column."""
     kinds = [_array(table.c[name]) for name in names]
     arrays = [_literal(values, kind) for values, kind in zip(columns, kinds, strict=True)]
     with driver_cursor(connection) as cursor:
@@ -135,19 +134,19 @@ def _insert_arrays(
 
 
 def _literal(values: Sequence[Any], kind: str) -> str:
-    """Return values as PostgreSQL writes an array of a type: faster than by the driver."""
+    """Return values as a PostgreSQL array literal, which is faster than the driver's arrays."""
     if kind == "text":
         words = _quoted(values)
     elif kind == "bytea":
         words = ["NULL" if one is None else f'"\\\\x{one.hex()}"' for one in values]
     else:
-        # Whole numbers, floats, true and false: Python writes them as PostgreSQL reads them.
+        # PostgreSQL reads numbers and booleans as Python writes them.
         words = ["NULL" if one is None else repr(one) for one in values]
     return "{" + ",".join(words) + "}"
 
 
 def _quoted(values: Sequence[str | None]) -> list[str]:
-    """Return texts in quotes, so that nothing in them is taken for a sign of the array."""
+    """Return texts as quoted elements of an array literal."""
     every = "".join(one for one in values if one is not None)
     if "\\" in every or '"' in every:
         values = [
@@ -167,16 +166,16 @@ def among(column: Column[Any], values: Iterable[str], connection: Connection) ->
 def one_each(
     query: Select[Any], column: Column[Any], values: Iterable[str], connection: Connection
 ) -> Select[Any]:
-    """Return a query for the row, at most one, that has each of many values.
+    """Return a query for the rows, at most one each, that have one of many values.
 
-    query : its columns, `column` among them, and its conditions but for the value, which is unique
-        together with them by an index that ends with `column`
+    query : with all columns, `column` among them, and all conditions except the value. An index
+        that ends with `column` makes the value unique under these conditions.
     """
     if connection.dialect.name == "sqlite":
         return query.where(among(column, values, connection))
-    # One value at a time: planned as a whole, PostgreSQL goes through the whole table where it does
-    # not know yet how large that has become. Asked for the first from a value on, it has to take
-    # the index that is in this order; asked for equal ones, it may take any that begins alike.
+    # One lookup for each value: with outdated statistics PostgreSQL would scan the table for all
+    # values at once. The order and the limit force the index that ends with `column`; for equality
+    # alone it may choose another index with the same first columns.
     array = bindparam(None, _names(values), ARRAY(Text), unique=True)
     wanted = func.unnest(array).table_valued("value").render_derived("wanted")
     found = query.where(column >= wanted.c.value).order_by(column).limit(1).lateral()
@@ -189,7 +188,7 @@ def _each(values: list[str]) -> Any:
 
 
 def _names(values: Iterable[str]) -> list[str]:
-    """Return those values that a column of names can have."""
+    """Return the values that a column of names can have."""
     wanted = list(values)
     return wanted if is_name("".join(wanted)) else [one for one in wanted if is_name(one)]
 
@@ -216,12 +215,12 @@ def _array(column: Column[Any]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names of columns, quoted: some are words of SQL."""
+    """Return names of columns in quotes, as some are words of SQL."""
     return ", ".join(f'"{name}"' for name in names)
 
 
 def _update(table: Table, names: Sequence[str], replace: bool) -> str:
-    """Return what happens to rows that are there already."""
+    """Return the clause for rows that exist."""
     if not replace:
         return ""
     key = [column.name for column in table.primary_key.columns]
@@ -230,7 +229,7 @@ def _update(table: Table, names: Sequence[str], replace: bool) -> str:
 
 
 class Prepared:
-    """A query; what it returns is as the driver gives it, so that SQLite's booleans are 0 and 1."""
+    """A query compiled once. Its values are the driver's: booleans of SQLite are 0 and 1."""
 
     def __init__(self, query: Select[Any]) -> None:
         self._query = query
@@ -248,9 +247,10 @@ class Prepared:
 
 
 class _Statement(NamedTuple):
-    """A query in the words of one database.
+    """A query compiled for one database.
 
-    order : names of its parameters where those go by their order; fixed : those it brings along
+    order : names of its parameters if they are positional, else None
+    fixed : parameters that the query has itself
     """
 
     text: str

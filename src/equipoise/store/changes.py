@@ -1,7 +1,7 @@
-"""What every match did to every player in it.
+"""Changes: what every match did to every player in it.
 
 The table is in the order of rating. A player's changes are a chain through it: the player's rating
-says where the last one stands, and each says where the one before it does.
+has the position of the last change, and each change has the position of the one before it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ChangeRow(NamedTuple):
 
     rank : number of teams of the match that came before the player's
     extra : the system's further numbers, packed float64
-    previous : position of the player's change before; number 0 where there is none
+    previous : position of the player's change before it; its seq is 0 for none
     """
 
     player: str
@@ -75,7 +75,7 @@ def pack_numbers(rank: Ints, teams: Ints, values: Sequence[Floats]) -> list[byte
     rows = np.empty(len(rank), layout)
     rows["places"][:, 0], rows["places"][:, 1] = rank, teams
     for at, column in enumerate(values):
-        # Zero for minus zero, as in columns of numbers: SQLite keeps no sign of a zero.
+        # -0.0 becomes 0.0, as in columns of numbers: SQLite does not keep the sign of zero.
         rows["values"][:, at] = column + 0.0
     data, width = rows.tobytes(), layout.itemsize
     return [data[at : at + width] for at in range(0, len(data), width)]
@@ -125,7 +125,7 @@ def changes_of_player(
 ) -> list[ChangeRow]:
     """Return a player's last changes before a position, newest first."""
     start = None if before is None else _previous(connection, pool, player, before)
-    # A mark that a replay has taken away since is looked for from the newest on.
+    # If a replay has deleted the change at `before`, the chain is read from the newest change.
     steps = limit if before is None or start is not None else None
     if start is None:
         start = _last(connection, pool, player)
@@ -160,7 +160,7 @@ def further_changes(
 def _previous(
     connection: Connection, pool: PoolRecord, player: str, position: Position
 ) -> Position | None:
-    """Return where the change before the one at a position stands; None where none is there."""
+    """Return the position before that of a player's change; None if there is no such change."""
     query = select(changes.c.previous_time, changes.c.previous_seq).where(
         counts(pool), *_at(position), changes.c.player == player
     )
@@ -169,7 +169,7 @@ def _previous(
 
 
 def _last(connection: Connection, pool: PoolRecord, player: str) -> Position | None:
-    """Return where a player's last change stands, None for a player without a rating."""
+    """Return the position of a player's last change, None for a player without a rating."""
     query = select(ratings.c.change_time, ratings.c.change_seq).where(
         ratings.c.pool == pool.id,
         ratings.c.generation == pool.generation,
@@ -199,18 +199,18 @@ def count_of(connection: Connection, pool: PoolRecord) -> int:
 def forget_unseen(
     connection: Connection, pool: PoolRecord, after: tuple[Any, ...] | None, limit: int
 ) -> tuple[Any, ...] | None:
-    """Delete some changes that newer ones have replaced, or that a given up replay has left.
+    """Delete some changes that newer ones have replaced, or that a replay given up has left.
 
-    after : what the step before returned, None for the first one
+    after : result of the step before, None for the first step
     limit : rows deleted at most
-    Returns : where to go on, None at the end
+    Returns : where the next step begins, None at the end
     """
     given_up = changes.c.generation > pool.generation
     if pool.replay_generation is not None:
         given_up &= changes.c.generation < pool.replay_generation
     replaced = and_(changes.c.generation < pool.generation, _position() >= _literal(pool.begins))
     key = (changes.c.time, changes.c.seq, changes.c.player, changes.c.generation)
-    # No replay that was given up began before the one that is wanted now.
+    # No replay that was given up began before the replay that the pool needs now.
     begins = pool.begins if pool.dirty is None else min(pool.begins, pool.dirty)
     start = _position() >= _literal(begins)
     if after is not None:
@@ -234,7 +234,7 @@ def _delete(connection: Connection, pool: int, keys: list[tuple[Any, ...]]) -> N
 
 
 def counts(pool: PoolRecord) -> Any:
-    """Return the condition that a change is one that readers of a pool see."""
+    """Return the condition that readers of a pool see a change."""
     return and_(
         changes.c.pool == pool.id,
         or_(

@@ -1,7 +1,4 @@
-"""A database of the service: how it is opened, read from and written to.
-
-Bringing a database to the current schema, step by step.
-"""
+"""A database of the service: opened, migrated to the current schema, read and written."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError
 from equipoise.store.sizes import OPTION, SIZES, Sizes
 
-#: Database of a service of which none is named.
+#: The database of a service that names none.
 DEFAULT_URL = "sqlite:///equipoise.db"
 
 #: How long a writer waits for another process to finish, milliseconds.
 _BUSY_TIMEOUT = 30_000
 
 _SQLITE_PRAGMAS = (
-    # First, as setting the journal's mode may have to wait too.
+    # First, because setting the journal mode may have to wait.
     f"PRAGMA busy_timeout = {_BUSY_TIMEOUT}",
     "PRAGMA journal_mode = WAL",
     # A commit is on the disk before it is acknowledged.
@@ -34,10 +31,20 @@ _SQLITE_PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -65536",
-    # Pages, 128 MB: whoever posts changes the same ones again and again, and they go from the log
-    # into the database once for all those times.
+    # Pages, 128 MB. Posting changes the same pages many times; a checkpoint of SQLite copies each
+    # of them into the database once.
     "PRAGMA wal_autocheckpoint = 32768",
 )
+
+
+#: The schema that this code reads and writes: the last step in `migrations/versions`.
+CURRENT = "0005"
+
+#: Number of the advisory lock under which one process at a time migrates PostgreSQL.
+_LOCK = 4_201_977
+
+#: Alembic keeps its state in modules: one thread of a process migrates at a time.
+_ALEMBIC = threading.Lock()
 
 
 class Store:
@@ -46,7 +53,7 @@ class Store:
     Threads may share it. SQLite has one writer: within a process they wait for one another here,
     between processes in SQLite itself.
 
-    sizes : how much is read, written and kept at once
+    sizes : of single steps
     """
 
     def __init__(self, engine: Engine, sizes: Sizes = SIZES) -> None:
@@ -60,13 +67,13 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Give a connection on which all statements see the same moment."""
+        """Give a connection whose statements all read the same snapshot."""
         with self._reading.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Give a connection whose statements are one transaction: all of it, or none."""
+        """Give a connection whose statements are one transaction."""
         if not self.is_sqlite:
             with self._writing.begin() as connection:
                 yield connection
@@ -76,19 +83,19 @@ class Store:
 
     @contextmanager
     def moment(self) -> Iterator[Store]:
-        """Give a store that reads as of one moment, for answers that belong together.
+        """Give a store that reads one snapshot, for answers that belong together.
 
         It is for one thread, ends with the block, and cannot be written to.
         """
         with self.read() as connection:
-            yield _Moment(self, connection)
+            yield _Snapshot(self, connection)
 
     def close(self) -> None:
         """Close all connections; a SQLite database is then one file."""
         self.engine.dispose()
 
 
-class _Moment(Store):
+class _Snapshot(Store):
     """A store inside one transaction that reads."""
 
     def __init__(self, store: Store, connection: Connection) -> None:
@@ -102,8 +109,8 @@ class _Moment(Store):
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Refuse: what is written here would not be seen by what is read here."""
-        raise RuntimeError("a store as of one moment cannot be written to")
+        """Raise an error: reads of this store would not see the rows written."""
+        raise RuntimeError("a snapshot of a store cannot be written to")
         yield
 
 
@@ -111,10 +118,10 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
     """Return the database at a URL, brought to the current schema.
 
     url : "sqlite:///FILE" or "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
-    migrate : create or upgrade the schema; otherwise another than the current one is refused
-    sizes : how much is read, written and kept at once
-    Raises : InvalidParameterError for a URL that is none of these; NotFoundError where the
-        database cannot be reached; ConflictError where its schema is newer than this code
+    migrate : create or upgrade the schema; otherwise the schema must be the current one
+    sizes : of single steps
+    Raises : InvalidParameterError for any other URL; NotFoundError if the database cannot be
+        reached; ConflictError if its schema is newer than this code
     """
     parsed = _checked(url)
     engine = _engine(parsed)
@@ -162,12 +169,12 @@ def _checked(url: str) -> URL:
 
 
 def _without_password(url: str) -> str:
-    """Return an address that may be no URL at all, without what could be a password in it."""
+    """Return an address, which may not be a URL, without a password."""
     return re.sub(r"(://[^:@/]*:)[^@]*@", r"\1***@", url)
 
 
 def _engine(url: URL) -> Engine:
-    """Return an engine. Raises : InvalidParameterError where a library is not installed."""
+    """Return an engine. Raises : InvalidParameterError if a library is not installed."""
     options: dict[str, Any] = {"pool_size": 16, "max_overflow": 16, "pool_timeout": 30}
     try:
         if url.drivername == "sqlite":
@@ -192,19 +199,9 @@ def _set_up_sqlite(connection: Any, record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Begin; a writer takes the lock at once, as one that first reads could not get it later."""
+    """Begin a transaction. A writer takes the lock at once: after a read it might not get it."""
     writes = connection.get_execution_options().get("equipoise_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-#: The schema that this code reads and writes: the last step in `migrations/versions`.
-CURRENT = "0005"
-
-#: Number of the advisory lock under which one process at a time migrates PostgreSQL.
-_LOCK = 4_201_977
-
-#: Alembic keeps what it is doing in its modules: one thread of a process at a time.
-_ALEMBIC = threading.Lock()
 
 
 def schema_version(connection: Connection) -> str | None:
@@ -218,7 +215,7 @@ def schema_version(connection: Connection) -> str | None:
 
 
 def check_schema(engine: Engine) -> None:
-    """Refuse another schema than the current one. Raises : ConflictError."""
+    """Check that the schema is the current one. Raises : ConflictError."""
     with engine.connect() as connection:
         version = schema_version(connection)
     if version != CURRENT:
@@ -226,7 +223,7 @@ def check_schema(engine: Engine) -> None:
 
 
 def migrate_schema(engine: Engine) -> None:
-    """Create or upgrade the schema. Raises : ConflictError where it is newer than this code."""
+    """Create or upgrade the schema. Raises : ConflictError if it is newer than this code."""
     with engine.connect() as connection:
         version = schema_version(connection)
     if version == CURRENT:
@@ -241,15 +238,15 @@ def migrate_schema(engine: Engine) -> None:
         with connection.begin():
             if engine.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
-            # Another process may have been quicker.
+            # Another process may have upgraded it in the meantime.
             if schema_version(connection) != CURRENT:
                 _upgrade(connection)
 
 
 def _work_in_files(connection: Connection) -> None:
-    """Let SQLite sort whole tables, and note what it drops, in files: memory may be too small.
+    """Let SQLite sort tables, and keep what it drops, in files, as memory may be too small.
 
-    That is settled before a transaction begins. The connection is closed afterwards.
+    This must be set before a transaction begins. The connection is closed afterwards.
     """
     connection.detach()
     cursor = connection.connection.cursor()
@@ -258,7 +255,7 @@ def _work_in_files(connection: Connection) -> None:
 
 
 def configuration() -> Any:
-    """Return the configuration that Alembic needs to find the steps."""
+    """Return the configuration with which Alembic finds the migrations."""
     from alembic.config import Config
 
     found = Config()
@@ -268,7 +265,7 @@ def configuration() -> Any:
 
 
 def _upgrade(connection: Connection) -> None:
-    """Take all steps that are missing, in the transaction of the connection."""
+    """Run all missing migrations in the transaction of the connection."""
     from alembic import command
 
     settings = configuration()
@@ -278,7 +275,7 @@ def _upgrade(connection: Connection) -> None:
 
 
 def _wrong(version: str | None) -> ConflictError:
-    """Return the error for a database that this code must not touch."""
+    """Return the error for a database that this code must not change."""
     if version is None:
         return ConflictError("the database is empty: `equipoise serve` sets it up")
     if version > CURRENT:

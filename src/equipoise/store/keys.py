@@ -1,4 +1,4 @@
-"""Keys of the service: random secrets, of which only a hash is kept."""
+"""Keys of the service: random secrets, of which only a hash is stored."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from equipoise.store import audit
 from equipoise.store.connection import Store
 from equipoise.store.schema import keys
 
-#: How a secret begins, so that people and scanners know what it is.
+#: The beginning of a secret, by which users and secret scanners recognise it.
 PREFIX = "eqp"
 
-#: A key's last use is written down at most this often, microseconds.
+#: Microseconds between two updates of a key's last use.
 _LAST_USED_EVERY = 60_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A key; `pool` None is for all pools; times in microseconds since 1970."""
+    """A key; times in microseconds since 1970.
+
+    pool : its scope, None for all pools
+    """
 
     id: int
     name: str
@@ -48,9 +51,9 @@ def create_key(
     *,
     by: int | None = None,
 ) -> tuple[KeyRecord, str]:
-    """Return a new key and its secret, which is kept nowhere.
+    """Return a new key and its secret, which is not stored.
 
-    by : number of the key with which it is made
+    by : number of the key that makes it
     """
     random = secrets.token_urlsafe(32)
     with store.write() as connection:
@@ -58,8 +61,8 @@ def create_key(
             name=name, role=role, pool=pool, hash=_hash(random), created=now, expires=expires
         )
         number = int(connection.execute(made.returning(keys.c.id)).scalar_one())
-        said = {"name": name, "role": role, "expires": expires}
-        audit.note(connection, "key.created", now=now, key=by, pool=pool, subject=number, **said)
+        detail = {"name": name, "role": role, "expires": expires}
+        audit.note(connection, "key.created", now=now, key=by, pool=pool, subject=number, **detail)
     return (
         KeyRecord(number, name, role, pool, now, expires, None, None),
         f"{PREFIX}_{number}_{random}",
@@ -67,13 +70,13 @@ def create_key(
 
 
 def find_key(store: Store, secret: str, now: int) -> KeyRecord | None:
-    """Return the key of a secret, None if there is none or it is revoked or expired."""
+    """Return the key of a secret, None if it is unknown, revoked or expired."""
     prefix, _, rest = secret.partition("_")
     number, _, random = rest.partition("_")
     known = prefix == PREFIX and number.isascii() and number.isdecimal() and len(number) < 10
     with store.read() as connection:
         found = connection.execute(_ONE, {"wanted": int(number) if known else 0}).first()
-    # The comparison takes as long whether or not there is such a key.
+    # The comparison takes the same time whether or not the key exists.
     stored = bytes(32) if found is None else bytes(found[-1])
     if not hmac.compare_digest(stored, _hash(random)) or found is None:
         return None
@@ -84,7 +87,7 @@ def find_key(store: Store, secret: str, now: int) -> KeyRecord | None:
 
 
 def note_use(store: Store, key: KeyRecord, now: int) -> None:
-    """Write down that a key was used, now and then."""
+    """Store the last use of a key, unless that was done within a minute."""
     if key.last_used is None or now - key.last_used > _LAST_USED_EVERY:
         with store.write() as connection:
             connection.execute(update(keys).where(keys.c.id == key.id).values(last_used=now))
@@ -98,7 +101,7 @@ def list_keys(store: Store) -> list[KeyRecord]:
 
 
 def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) -> KeyRecord:
-    """Revoke a key for good, and return it; one that is revoked stays as it is.
+    """Revoke a key and return it; a revoked key does not change.
 
     Raises : NotFoundError
     """
@@ -112,7 +115,7 @@ def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) ->
 
 
 def revoke_keys_of(connection: Connection, pool: str, now: int) -> list[int]:
-    """Revoke the keys that are for one pool alone, which is deleted; return their numbers."""
+    """Revoke the keys of a pool that is deleted; return their numbers."""
     mine = (keys.c.pool == pool) & keys.c.revoked.is_(None)
     found = [int(row[0]) for row in connection.execute(select(keys.c.id).where(mine))]
     connection.execute(update(keys).where(mine).values(revoked=now))

@@ -1,4 +1,4 @@
-"""The log of a pool: what was posted and amended, in the order in which it came. It only grows."""
+"""The log of a pool: its matches and amendments, in the order of receipt. It only grows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Connection, Row, bindparam, func, literal, literal_column, select, tuple_
 
+from equipoise.errors import NotFoundError
 from equipoise.store.bulk import among, insert_rows, one_each
-from equipoise.store.pools import Position
+from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import is_name, log
 from equipoise.store.sizes import sizes_of
 
@@ -39,32 +40,40 @@ class LogRecord(NamedTuple):
 
 _NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
-#: Written out, not a parameter: the partial indexes are found by it.
+#: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
 
 
-def append(connection: Connection, pool: int, entries: Sequence[LogRecord]) -> None:
-    """Append entries; their numbers must go on from the last one."""
-    insert_rows(connection, log, ("pool", *_NAMES), [(pool, *entry) for entry in entries])
+def append(connection: Connection, pool: int, records: Sequence[LogRecord]) -> None:
+    """Append records; their numbers must continue those of the log."""
+    insert_rows(connection, log, ("pool", *_NAMES), [(pool, *record) for record in records])
 
 
 def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, LogRecord]:
-    """Return the entries of those matches that are in the log, by id."""
+    """Return the records of those matches that are in the log, by id."""
     query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
     query = one_each(query, log.c.match, ids, connection)
-    return {cast(str, entry.match): entry for entry in _entries(connection.execute(query))}
+    return {cast(str, record.match): record for record in _records(connection.execute(query))}
 
 
 def match_by_id(connection: Connection, pool: int, match: str) -> LogRecord | None:
-    """Return the entry of a match, or None."""
+    """Return the record of a match, or None."""
     if not is_name(match):
         return None
     found = connection.execute(_ONE_MATCH, {"of_pool": pool, "wanted": match}).first()
-    return None if found is None else _entry(found)
+    return None if found is None else _record(found)
+
+
+def get_match(connection: Connection, pool: PoolRecord, match: str) -> LogRecord:
+    """Return the record of a match. Raises : NotFoundError."""
+    found = match_by_id(connection, pool.id, match)
+    if found is None:
+        raise NotFoundError(f"no match {match[:200]!r} in pool {pool.name!r}")
+    return found
 
 
 def match_ids(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, str]:
-    """Return the ids of matches by the numbers of their entries."""
+    """Return the ids of matches by the numbers of their records."""
     query = select(log.c.seq, log.c.match).where(log.c.pool == pool, log.c.seq.in_(seqs))
     return {row[0]: row[1] for row in connection.execute(query)}
 
@@ -72,36 +81,36 @@ def match_ids(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[in
 def posted_times(
     connection: Connection, pool: int, seqs: Sequence[int]
 ) -> dict[int, tuple[str, int | None]]:
-    """Return ids of matches and the times posted with them by the numbers of their entries."""
+    """Return ids of matches and the times posted with them by the numbers of their records."""
     columns = (log.c.seq, log.c.match, log.c.posted_time)
     query = select(*columns).where(log.c.pool == pool, log.c.seq.in_(seqs))
     return {row[0]: (row[1], row[2]) for row in connection.execute(query)}
 
 
-def entry_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
-    """Return the entry of this number, or None."""
+def record_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
+    """Return the record of this number, or None."""
     query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)
     found = connection.execute(query).first()
-    return None if found is None else _entry(found)
+    return None if found is None else _record(found)
 
 
 def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[LogRecord]:
-    """Return everything in the log that is not a match, oldest first."""
+    """Return all amendments, oldest first."""
     query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH).order_by(log.c.seq)
     if through is not None:
         query = query.where(log.c.seq <= through)
-    return list(_entries(connection.execute(query)))
+    return list(_records(connection.execute(query)))
 
 
 def amendments_about(
     connection: Connection, pool: int, about: Literal["match", "player"], ids: Iterable[str]
 ) -> list[LogRecord]:
-    """Return everything that amends these matches, or concerns these players, oldest first."""
+    """Return the amendments of some matches, or of some players, oldest first."""
     query = select(*_COLUMNS).where(
         log.c.pool == pool, ~_MATCH, among(log.c[about], ids, connection)
     )
-    # Sorted here: asked for in order, SQLite goes through all amendments instead.
-    return sorted(_entries(connection.execute(query)), key=lambda entry: entry.seq)
+    # Sorted here: with ORDER BY, SQLite reads all amendments instead.
+    return sorted(_records(connection.execute(query)), key=lambda record: record.seq)
 
 
 def amendments_before(
@@ -111,15 +120,15 @@ def amendments_before(
     query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH)
     if before is not None:
         query = query.where(log.c.seq < before)
-    return list(_entries(connection.execute(query.order_by(log.c.seq.desc()).limit(limit))))
+    return list(_records(connection.execute(query.order_by(log.c.seq.desc()).limit(limit))))
 
 
 def matches_after(
     connection: Connection, pool: int, after: Position
 ) -> tuple[list[LogRecord], bool]:
-    """Return the next matches in the order of their original positions, and whether that is all.
+    """Return the next matches by the positions at which they were posted, and whether that is all.
 
-    They are fewer than usual where they are large: contests of thousands.
+    Large matches, contests of thousands, are returned in smaller numbers.
     """
     sizes = sizes_of(connection)
     query = (
@@ -130,9 +139,9 @@ def matches_after(
     )
     found, characters = [], 0
     with connection.execute(query, execution_options={"yield_per": sizes.fetched}) as rows:
-        for entry in _entries(rows):
-            found.append(entry)
-            characters += len(entry.content)
+        for record in _records(rows):
+            found.append(record)
+            characters += len(record.content)
             if characters >= sizes.characters:
                 return found, False
     return found, len(found) < sizes.matches
@@ -146,13 +155,13 @@ def matches_before(
     if before is not None:
         query = query.where(_position() < _literal(before))
     query = query.order_by(log.c.time.desc(), log.c.seq.desc()).limit(limit)
-    return list(_entries(connection.execute(query)))
+    return list(_records(connection.execute(query)))
 
 
 def span_of_matches(connection: Connection, pool: int) -> tuple[int, int, bool] | None:
-    """Return the earliest and latest time of all matches, and whether some have part seconds.
+    """Return the earliest and latest time of all matches, and whether some have fractions.
 
-    Corrected times count as well as those that they replace; None without matches.
+    Corrected times are included, as are those that they replace. None without matches.
     """
     part = func.max(log.c.time % 1_000_000)
     query = select(func.min(log.c.time), func.max(log.c.time), part).where(
@@ -163,7 +172,7 @@ def span_of_matches(connection: Connection, pool: int) -> tuple[int, int, bool] 
 
 
 def first_waiting(connection: Connection, pool: int, after: int) -> Position | None:
-    """Return the first position of the matches after entry `after` that wait for a replay."""
+    """Return the first position of the matches after record `after` that wait for a replay."""
     query = select(log.c.time, log.c.seq).where(
         log.c.pool == pool, _MATCH, log.c.needs_replay, log.c.seq > after
     )
@@ -171,7 +180,7 @@ def first_waiting(connection: Connection, pool: int, after: int) -> Position | N
 
 
 def waiting_matches(connection: Connection, pool: int, after: int, through: int) -> list[int]:
-    """Return the numbers of entries in a range that are matches which had to wait for a replay."""
+    """Return the numbers of matches in a range that waited for a replay."""
     query = select(log.c.seq).where(
         log.c.pool == pool, _MATCH, log.c.needs_replay, log.c.seq > after, log.c.seq <= through
     )
@@ -179,7 +188,7 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
 
 
 def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[LogRecord]:
-    """Give all entries in the order in which they came."""
+    """Give all records in the order of receipt."""
     limit = sizes_of(connection).matches
     while True:
         query = (
@@ -188,7 +197,7 @@ def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[Log
             .order_by(log.c.seq)
             .limit(limit)
         )
-        piece = list(_entries(connection.execute(query)))
+        piece = list(_records(connection.execute(query)))
         yield from piece
         if len(piece) < limit:
             return
@@ -196,7 +205,7 @@ def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[Log
 
 
 def count_of(connection: Connection, pool: int) -> int:
-    """Return the number of entries."""
+    """Return the number of records."""
     found = connection.execute(select(func.count()).select_from(log).where(log.c.pool == pool))
     return int(found.scalar_one())
 
@@ -209,12 +218,12 @@ def _literal(position: Position) -> Any:
     return tuple_(literal(position[0]), literal(position[1]))
 
 
-def _entries(rows: Iterable[Row[Any]]) -> Iterator[LogRecord]:
+def _records(rows: Iterable[Row[Any]]) -> Iterator[LogRecord]:
     for row in rows:
-        yield _entry(row)
+        yield _record(row)
 
 
-def _entry(row: Row[Any]) -> LogRecord:
+def _record(row: Row[Any]) -> LogRecord:
     return LogRecord._make(row)
 
 

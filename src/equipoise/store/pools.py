@@ -1,8 +1,7 @@
-"""Pools: how they are made, found, and locked while something is rated.
+"""Pools: added, found, locked and changed; their seeds; and the rows of deleted pools.
 
-What pools begin with: the seeds that the ends of seasons leave.
-
-Rows of deleted pools, taken away a piece at a time.
+A pool is locked while something is rated or amended in it. Its seed is the state with which its
+season began. The rows of a deleted pool are deleted piece by piece.
 """
 
 from __future__ import annotations
@@ -12,7 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, delete, insert, literal, select, tuple_, update
+import numpy as np
+from sqlalchemy import (
+    Connection,
+    Row,
+    Table,
+    bindparam,
+    delete,
+    insert,
+    literal,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from equipoise.arrays import Floats
@@ -33,7 +44,7 @@ from equipoise.store.schema import (
 )
 from equipoise.store.sizes import Sizes, sizes_of
 
-#: A place in a pool's order of rating: (time, seq).
+#: A position in a pool's order of rating: (time, seq).
 Position = tuple[int, int]
 
 #: The generation of the ratings with which a pool begins.
@@ -42,33 +53,33 @@ FIRST_GENERATION = 1
 #: The position before all matches.
 START: Position = (-(2**62), 0)
 
-#: Leaves out pools that are deleted: their rows stay for their numbers.
-_THERE = pools.c.deleted.is_(None)
+#: Not deleted. The rows of deleted pools stay, so that their numbers are not used again.
+_EXISTS = pools.c.deleted.is_(None)
 
-#: How often a pool is looked for that has become an archive meanwhile; each time takes the end of
-#: another season.
+#: How often a pool is looked up that has become an archive in the meantime. Each attempt takes the
+#: end of another season.
 _ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRecord:
-    """A pool as it stands; times in microseconds since 1970.
+    """A pool; times in microseconds since 1970.
 
-    settings : JSON, as the pool was made
-    last_seq : of the last entry of its log
-    last_time : no match counts at a later time; None before the first
-    shared : what the system knows of no single player
-    begins : position from which on only changes of this generation count
-    dirty : position from which a replay is wanted
-    closed, archive_of, season : of an archived season: when it ended, the pool it was, its name
+    settings : JSON of PoolRequest
+    last_seq : number of the last record of the log
+    last_time : the latest time at which a match counts; None for no matches
+    shared : state that belongs to no single player
+    begins : position from which only changes of this generation count
+    dirty : position from which the pool needs a replay, None for none
+    closed, archive_of, season : of an archive: when its season ended, its earlier name, the season
     follows : number of the pool of the season before
-    board_day : day as of which the order of the leaderboard has what decays; None: nothing does
-    webhooks : what any of them wants to be told, bits of store.outbox.KINDS
-    outbox_last : number of the last event that was written for them
-    deleted : when the pool was deleted; `garbage` then says whether rows of it are left
-    board_from : changed settings are being written into ratings, and this player is the last who
-        has them, "" before the first; None: all have them
-    draws_from : number of the log from which matches count for the chance of a draw
+    board_day : day to which the ratings shown have decayed; None if they do not decay
+    webhooks : kinds of events that its webhooks receive, bits of store.webhooks.KINDS
+    outbox_last : number of the last event in the outbox
+    deleted : when the pool was deleted; `garbage` then says whether it still has rows
+    board_from : the last player with changed settings, while they are written into ratings; ""
+        before the first, None if all players have them
+    draws_from : number of the first record whose match counts for the draw probability
     """
 
     id: int
@@ -103,7 +114,7 @@ class PoolRecord:
     draws_from: int = 1
 
     def checkpoint_every(self, sizes: Sizes) -> int:
-        """Return the participations between two checkpoints of a pool with so many players."""
+        """Return the number of participations between two checkpoints."""
         return max(self.checkpoint_interval, sizes.checkpoint_per_player * self.players)
 
 
@@ -116,13 +127,10 @@ def add_pool(
     *,
     board_day: int | None = None,
 ) -> int | None:
-    """Add an empty pool and return its number.
-
-    None where another transaction was quicker to make one of this name.
-    """
-    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    """Add an empty pool and return its number; None if a pool of this name exists."""
+    insert_into = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     made = (
-        insert(pools)
+        insert_into(pools)
         .values(
             name=name,
             settings=settings,
@@ -151,30 +159,26 @@ def add_pool(
 def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRecord | None:
     """Return a pool, or None.
 
-    lock : no other transaction may change it before this one ends
+    lock : no other transaction can change it before this one ends
     """
     if not is_name(name):
         return None
     values = {"wanted": name}
     if not lock:
         rows = _READ_BY_NAME.rows(connection, values)
-        return _made(dict(zip(_NAMES, rows[0], strict=True))) if rows else None
+        return _from_columns(dict(zip(_NAMES, rows[0], strict=True))) if rows else None
     for _ in range(_ATTEMPTS):
         found = connection.execute(_LOCKED, values).first()
-        # While it waited for the lock the pool may have become an archive. PostgreSQL then finds
-        # neither the old one nor, in the same statement, the one that has the name now.
+        # While this waited for the lock the pool may have become an archive. PostgreSQL then finds
+        # neither the archive nor, in the same statement, the new pool of the name.
         if found is not None or connection.execute(_BY_NAME, values).first() is None:
-            return _record_or_none(found)
+            return None if found is None else _record(found)
     raise ConflictError(f"pool {name!r} changes its name too often")
-
-
-def _record_or_none(row: Row[Any] | None) -> PoolRecord | None:
-    return None if row is None else _record(row)
 
 
 def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:
     """Return a pool by its number, or None."""
-    query = select(pools).where(pools.c.id == pool, _THERE)
+    query = select(pools).where(pools.c.id == pool, _EXISTS)
     found = connection.execute(query).first()
     return None if found is None else _record(found)
 
@@ -189,28 +193,28 @@ def get_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRe
 
 def all_pools(connection: Connection) -> list[PoolRecord]:
     """Return all pools by name."""
-    query = select(pools).where(_THERE).order_by(pools.c.name)
+    query = select(pools).where(_EXISTS).order_by(pools.c.name)
     return [_record(row) for row in connection.execute(query)]
 
 
 def pool_after(connection: Connection, pool: int) -> str | None:
-    """Return the name of the pool whose season came after that of a pool, None for none."""
-    query = select(pools.c.name).where(pools.c.follows == pool, _THERE)
+    """Return the name of the pool of the next season, None for none."""
+    query = select(pools.c.name).where(pools.c.follows == pool, _EXISTS)
     found: str | None = connection.execute(query.limit(1)).scalar()
     return found
 
 
 def archives_of(connection: Connection, name: str) -> list[PoolRecord]:
     """Return the archived seasons of a pool, newest first."""
-    query = select(pools).where(pools.c.archive_of == name, _THERE)
+    query = select(pools).where(pools.c.archive_of == name, _EXISTS)
     rows = connection.execute(query.order_by(pools.c.closed.desc(), pools.c.id.desc()))
     return [_record(row) for row in rows]
 
 
 def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
-    """Return pools that want something done in the background, and nobody is at it.
+    """Return pools with background work whose replay is not leased.
 
-    That is a replay, a checkpoint, a clearing out, or a leaderboard put in order.
+    That work is a replay, a checkpoint, deletion of garbage, or an update of the leaderboard.
     """
     per_player = sizes_of(connection).checkpoint_per_player
     wanted = (
@@ -221,19 +225,19 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
             & (pools.c.checkpoint_due >= per_player * pools.c.players)
         )
         | pools.c.board_from.is_not(None)
-        # A null says no.
+        # Null in pools whose ratings shown do not decay.
         | (pools.c.last_time >= pools.c.board_day + MICROSECONDS_PER_DAY)
     )
     free = pools.c.replay_until.is_(None) | (pools.c.replay_until < now)
-    query = select(pools).where(wanted, free, _THERE).order_by(pools.c.id)
+    query = select(pools).where(wanted, free, _EXISTS).order_by(pools.c.id)
     rows = connection.execute(query)
     return [_record(row) for row in rows]
 
 
 def change_pool(connection: Connection, pool: int, **columns: Any) -> None:
-    """Set columns of a pool; positions and what is shared in the form of `PoolRecord`."""
+    """Set columns of a pool; `begins`, `dirty` and `shared` have the form of `PoolRecord`."""
     if "shared" in columns:
-        columns["shared"] = _shared_out(columns["shared"])
+        columns["shared"] = _pack_shared(columns["shared"])
     if "begins" in columns:
         columns["from_time"], columns["from_seq"] = columns.pop("begins")
     if "dirty" in columns:
@@ -243,51 +247,44 @@ def change_pool(connection: Connection, pool: int, **columns: Any) -> None:
 
 
 def _record(row: Row[Any]) -> PoolRecord:
-    return _made(dict(row._mapping))
+    return _from_columns(dict(row._mapping))
 
 
-def _made(values: dict[str, Any]) -> PoolRecord:
+def _from_columns(values: dict[str, Any]) -> PoolRecord:
     """Return a pool from its columns."""
     values["garbage"] = bool(values["garbage"])
-    values["shared"] = _shared_in(values["shared"])
+    values["shared"] = _unpack_shared(values["shared"])
     values["begins"] = (values.pop("from_time"), values.pop("from_seq"))
     time, seq = values.pop("dirty_time"), values.pop("dirty_seq")
     values["dirty"] = None if time is None else (time, seq)
     return PoolRecord(**values)
 
 
-def _shared_out(shared: Mapping[str, Floats]) -> str:
-    """Return numbers as JSON; Python writes floats so that they come back to the bit."""
+def _pack_shared(shared: Mapping[str, Floats]) -> str:
+    """Return numbers as JSON; Python writes floats so that they are read back bit for bit."""
     return json.dumps({name: values.tolist() for name, values in shared.items()})
 
 
-def _shared_in(text: str) -> dict[str, Floats]:
-    import numpy as np
-
+def _unpack_shared(text: str) -> dict[str, Floats]:
     if text == "{}":
         return {}
     return {name: np.array(values, np.float64) for name, values in json.loads(text).items()}
 
 
-def _by_name() -> Any:
-    from sqlalchemy import bindparam
-
-    return select(pools).where(pools.c.name == bindparam("wanted"), _THERE)
-
-
 _NAMES = tuple(column.name for column in pools.columns)
-_BY_NAME = _by_name()
+_BY_NAME = select(pools).where(pools.c.name == bindparam("wanted"), _EXISTS)
 _READ_BY_NAME = Prepared(_BY_NAME)
-# SQLite ignores it: there, whoever writes holds the whole database.
+# SQLite ignores FOR UPDATE: there a writer locks the whole database.
 _LOCKED = _BY_NAME.with_for_update()
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What a pool began with.
+    """The seed of a pool: what its season began with.
 
     archive : number of the pool whose season ended
-    request : JSON of how it was to be made; centre : of a soft reset
+    request : JSON of SeasonRequest; centre : of a soft reset, None for a hard one
+    players : in the seed
     """
 
     archive: int
@@ -300,7 +297,7 @@ _SHOWN = [seeds.c[name] for name in Seed.__dataclass_fields__]
 
 
 def add_seed(connection: Connection, pool: int, seed: Seed, content: bytes | None) -> None:
-    """Record what a pool begins with; content : its state as checkpoints have it."""
+    """Add the seed of a pool; content : its packed state, as in checkpoints."""
     connection.execute(
         insert(seeds).values(
             pool=pool,
@@ -314,19 +311,19 @@ def add_seed(connection: Connection, pool: int, seed: Seed, content: bytes | Non
 
 
 def content_of(connection: Connection, pool: int) -> bytes | None:
-    """Return the state that a pool began with, None where nobody was known."""
+    """Return the packed state of a pool's seed, None for none."""
     found = connection.execute(select(seeds.c.content).where(seeds.c.pool == pool)).scalar()
     return None if found is None else bytes(found)
 
 
 def seed_after(connection: Connection, archive: int) -> tuple[int, Seed] | None:
-    """Return the number and the seed of the pool that came after an archived one, or None."""
+    """Return the number and the seed of the pool that followed an archive, or None."""
     query = select(seeds.c.pool, *_SHOWN).where(seeds.c.archive == archive)
     found = connection.execute(query).first()
     return None if found is None else (int(found[0]), Seed(*found[1:]))
 
 
-#: Where a pool has rows, `pools` itself and what tells of it afterwards, `audit` and `keys`, aside.
+#: Tables with rows of a pool, except `pools`, `audit` and `keys`, whose rows stay.
 TABLES: tuple[Table, ...] = (
     ratings,
     changes,
@@ -337,12 +334,12 @@ TABLES: tuple[Table, ...] = (
     seeds,
     log,
 )
-#: Tables whose rows may have many megabytes.
+#: Tables whose rows may be many megabytes large.
 LARGE = frozenset({checkpoints})
 
 
 def pools_to_clear(connection: Connection) -> list[int]:
-    """Return the numbers of deleted pools of which rows are left."""
+    """Return the numbers of deleted pools that still have rows."""
     query = select(pools.c.id).where(pools.c.deleted.is_not(None), pools.c.garbage)
     return [int(row[0]) for row in connection.execute(query.order_by(pools.c.id))]
 
@@ -352,8 +349,8 @@ def forget_piece(
 ) -> tuple[Any, ...] | None:
     """Delete the next rows of a pool in the order of their key, at most `limit`.
 
-    after : what the step before returned, None for the first one
-    Returns : where to go on, None at the end
+    after : result of the step before, None for the first step
+    Returns : where the next step begins, None at the end
     """
     key = [column for column in table.primary_key.columns if column.name != "pool"]
     mine = table.c.pool == pool
@@ -362,7 +359,7 @@ def forget_piece(
         return None
     here = tuple_(*key)
     if after is not None:
-        # Otherwise PostgreSQL goes each time through the index of all that was deleted before.
+        # Otherwise PostgreSQL reads the index entries of all deleted rows in each step.
         mine &= here > _values(after)
     query = select(*key).where(mine).order_by(*key).offset(limit - 1).limit(1)
     last = connection.execute(query).first()

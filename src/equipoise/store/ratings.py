@@ -20,13 +20,15 @@ from sqlalchemy import (
     update,
 )
 
+from equipoise.errors import NotFoundError
 from equipoise.store.bulk import Prepared, among, insert, one_each
+from equipoise.store.pools import PoolRecord
 from equipoise.store.schema import is_name, ratings
 from equipoise.store.sizes import sizes_of
 
 
 class RatingRow(NamedTuple):
-    """A player's rating as the table has it; `ordering` is minus the rating that is shown.
+    """A row of the leaderboard; `ordering` is minus the rating shown.
 
     disqualified : from matches to come
     """
@@ -42,9 +44,9 @@ class RatingRow(NamedTuple):
 
 
 class StateRow(NamedTuple):
-    """What the system knows of a player, packed, and where the player's last change stands.
+    """The packed state of a player, and the position of the player's last change.
 
-    change_seq : 0 where there is no change
+    change_seq : 0 for no change
     """
 
     player: str
@@ -63,16 +65,16 @@ def states_of(
     """Return the packed states of those players that have one."""
     query = select(*_STATES).where(ratings.c.pool == pool, ratings.c.generation == generation)
     query = one_each(query, ratings.c.player, players, connection)
-    # All rows at once: one at a time they take twice as long.
+    # Reading rows one at a time takes twice as long.
     return {row[0]: StateRow._make(row) for row in connection.execute(query).all()}
 
 
 def span_of_last_times(
     connection: Connection, pool: int, generation: int
 ) -> tuple[int, int, bool] | None:
-    """Return the earliest and latest last match of a player, and whether some have part seconds.
+    """Return the earliest and latest last time of a player, and whether some have fractions.
 
-    None where no player has one.
+    None if no player has a last time.
     """
     part = func.max(ratings.c.last_time % 1_000_000)
     query = select(func.min(ratings.c.last_time), func.max(ratings.c.last_time), part).where(
@@ -127,6 +129,14 @@ def rating_of(connection: Connection, pool: int, generation: int, player: str) -
     return None if found is None else RatingRow._make(found)
 
 
+def get_rating(connection: Connection, pool: PoolRecord, player: str) -> RatingRow:
+    """Return a player's rating as readers see it. Raises : NotFoundError."""
+    found = rating_of(connection, pool.id, pool.generation, player)
+    if found is None:
+        raise NotFoundError(f"no player {player!r} in pool {pool.name!r}")
+    return found
+
+
 def ratings_of(
     connection: Connection, pool: int, generation: int, players: Iterable[str]
 ) -> dict[str, RatingRow]:
@@ -151,8 +161,8 @@ def leaderboard(
     """Return players in the order of the leaderboard.
 
     after : (ordering, player) of the one before the first; None from the top
-    provisional : list those too
-    disqualified : list only those, or only the others; None for all together
+    provisional : list provisional players too
+    disqualified : list only disqualified players, or only the others; None lists all together
     active_since : only players whose last match was then or later
     backwards : those before `after` instead, nearest first
     """
@@ -182,7 +192,7 @@ def place_of(
     """Return the place of a player among those listed, from 1.
 
     row : None for the place after all of them
-    provisional, disqualified : whether those are among them
+    provisional, disqualified : whether such players are listed
     """
     query = select(func.count()).where(ratings.c.pool == pool, ratings.c.generation == generation)
     if row is not None:
@@ -229,7 +239,7 @@ def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[
 def players_by_rating(connection: Connection, pool: int, generation: int) -> Iterator[list[str]]:
     """Give all players, best ratings first and then by id, some thousands at a time.
 
-    Those who are disqualified come after all others.
+    Disqualified players come after all others.
     """
     query = (
         select(ratings.c.player)
@@ -243,7 +253,7 @@ def players_by_rating(connection: Connection, pool: int, generation: int) -> Ite
 
 
 def any_disqualified(connection: Connection, pool: int, generation: int) -> bool:
-    """Return whether anybody is disqualified."""
+    """Return whether any player is disqualified."""
     query = select(ratings.c.player).where(
         ratings.c.pool == pool, ratings.c.generation == generation, ratings.c.disqualified == true()
     )
@@ -306,7 +316,7 @@ def mark_provisional(
 def reorder(
     connection: Connection, pool: int, generation: int, orderings: Mapping[str, float]
 ) -> None:
-    """Give players another place on the leaderboard; orderings : by id."""
+    """Change the places of players on the leaderboard; orderings : minus ratings shown, by id."""
     if orderings:
         one = (
             update(ratings)
@@ -357,10 +367,10 @@ _ONE = select(*_SHOWN).where(
 def _page(
     after: bool, provisional: bool, disqualified: bool | None, active: bool, backwards: bool
 ) -> Prepared:
-    """Return the query of a page: each kind of players is one stretch of the index."""
+    """Return the query of a page. Each kind of players is one range of the index."""
     kinds = [
-        (barred, placing)
-        for barred in ((False, True) if disqualified is None else (disqualified,))
+        (out, placing)
+        for out in ((False, True) if disqualified is None else (disqualified,))
         for placing in ((False, True) if provisional else (False,))
     ]
     parts = [_listed(*kind, after, active, backwards) for kind in kinds]
@@ -370,7 +380,7 @@ def _page(
 def _listed(
     disqualified: bool, provisional: bool, after: bool, active: bool, backwards: bool
 ) -> Any:
-    """Return the query for those who are disqualified and provisional, or are not."""
+    """Return the query for one kind of players: disqualified or not, provisional or not."""
     here = tuple_(ratings.c.ordering, ratings.c.player)
     query = select(*_SHOWN).where(
         ratings.c.pool == bindparam("of_pool"),
@@ -389,7 +399,7 @@ def _listed(
 
 
 def _merged(parts: Sequence[Any], backwards: bool) -> Any:
-    """Return the query for several kinds: the first of each, put in order."""
+    """Return the query for several kinds of players: the first rows of each, in order."""
     every = union_all(*(select(part.subquery()) for part in parts)).subquery()
     columns = (every.c.ordering, every.c.player)
     order = [column.desc() for column in columns] if backwards else list(columns)

@@ -1,7 +1,4 @@
-"""Replays that were swapped in, and what each of them changed.
-
-The whole state of a pool at some of its matches, from which a replay can start.
-"""
+"""Replays of a pool and what they changed, and the checkpoints from which they can start."""
 
 from __future__ import annotations
 
@@ -10,18 +7,18 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, literal, select, tuple_, update
 
-from equipoise.store.pools import Position
+from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import checkpoints, replays
 from equipoise.store.sizes import sizes_of
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayRecord:
-    """A replay.
+    """A replay that was swapped in.
 
-    through_seq : last log record whose amendments it took into account
-    begins : position from which on it rated anew
-    difference : JSON of what it changed, empty until that is known
+    through_seq : last log record that it took into account
+    begins : position from which it rated again
+    difference : JSON of what it changed, empty until that is stored
     """
 
     generation: int
@@ -48,8 +45,8 @@ def add_replay(connection: Connection, pool: int, replay: ReplayRecord) -> None:
     )
 
 
-def tell(connection: Connection, pool: int, generation: int, difference: str) -> None:
-    """Write down what a replay changed."""
+def store_difference(connection: Connection, pool: int, generation: int, difference: str) -> None:
+    """Store what a replay changed."""
     connection.execute(
         update(replays)
         .where(replays.c.pool == pool, replays.c.generation == generation)
@@ -65,8 +62,13 @@ def last_through(connection: Connection, pool: int) -> int:
     return int(found.scalar() or 0)
 
 
+def rated_through(connection: Connection, pool: PoolRecord) -> int | None:
+    """Return the last record that the ratings of a pool take into account; None for all."""
+    return None if pool.dirty is None else last_through(connection, pool.id)
+
+
 def through_before(connection: Connection, pool: int, generation: int) -> int:
-    """Return the last entry that replays before a generation took into account; 0 for none."""
+    """Return the last record that replays before a generation took into account; 0 for none."""
     query = select(func.max(replays.c.through_seq)).where(
         replays.c.pool == pool, replays.c.generation < generation
     )
@@ -74,7 +76,7 @@ def through_before(connection: Connection, pool: int, generation: int) -> int:
 
 
 def first_replay_with(connection: Connection, pool: int, seq: int) -> ReplayRecord | None:
-    """Return the first replay that took entry `seq` into account, or None."""
+    """Return the first replay that took record `seq` into account, or None."""
     r = replays.c
     query = _SHOWN.where(r.pool == pool, r.through_seq >= seq).order_by(r.generation).limit(1)
     return _record(connection.execute(query).first())
@@ -106,10 +108,12 @@ _SHOWN = select(
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The state after the match at `position`.
+    """The state of a pool after the match at `position`.
 
-    participations : rated up to there; code : version that rated; content : the packed state
-    trail : packed positions of its players' last changes; nothing where there are none
+    participations : rated up to there
+    code : version of the code that rated
+    content : the packed state
+    trail : packed positions of the players' last changes; empty for none
     """
 
     position: Position
@@ -141,7 +145,7 @@ def add_checkpoint(connection: Connection, pool: int, checkpoint: Checkpoint) ->
 
 
 def last_before(connection: Connection, pool: int, position: Position) -> Checkpoint | None:
-    """Return the last checkpoint that has seen nothing from `position` on, or None."""
+    """Return the last checkpoint before a position, or None."""
     c = checkpoints.c
     here = tuple_(c.time, c.seq) < tuple_(literal(position[0]), literal(position[1]))
     query = (
@@ -155,21 +159,21 @@ def last_before(connection: Connection, pool: int, position: Position) -> Checkp
 
 
 def forget_from(connection: Connection, pool: int, position: Position) -> None:
-    """Delete the checkpoints that have seen something from `position` on."""
+    """Delete the checkpoints from a position on."""
     c = checkpoints.c
     here = tuple_(c.time, c.seq) >= tuple_(literal(position[0]), literal(position[1]))
     connection.execute(delete(checkpoints).where(c.pool == pool, here))
 
 
 def positions(connection: Connection, pool: int) -> list[Position]:
-    """Return where the checkpoints of a pool stand, in order."""
+    """Return the positions of a pool's checkpoints, in order."""
     c = checkpoints.c
     query = select(c.time, c.seq).where(c.pool == pool).order_by(c.time, c.seq)
     return [(time, seq) for time, seq in connection.execute(query)]
 
 
 def thin(connection: Connection, pool: int) -> bool:
-    """Delete every second checkpoint, not the last, if there are too many; return whether."""
+    """Delete every second checkpoint, except the last, if there are too many; return whether."""
     found = positions(connection, pool)
     if len(found) <= sizes_of(connection).checkpoints:
         return False

@@ -1,6 +1,6 @@
 """The tables of the service.
 
-`log` only ever grows; `ratings`, `changes` and `checkpoints` follow from it and can be made anew.
+`log` only grows; `ratings`, `changes` and `checkpoints` follow from it and can be made again.
 Times are whole microseconds since 1970 UTC. A position is (time, seq): a pool's matches are rated
 in that order, `time` being 0 throughout in pools without times.
 """
@@ -27,7 +27,7 @@ Name = Text().with_variant(Text(collation="C"), "postgresql")
 
 
 def is_name(text: str) -> bool:
-    """Return whether a column of names can have this value; ids that are asked for may be odd."""
+    """Return whether a column of names can have this value. Requests may have other ids."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -58,7 +58,7 @@ pools = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Name, nullable=False, unique=True),
-    # How the pool is set now, as JSON of messages.pools.PoolRequest; the log says what was changed.
+    # JSON of messages.pools.PoolRequest: the current settings. Changes of them are in the log.
     Column("settings", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     # Version of the code that rated what is stored.
@@ -69,17 +69,17 @@ pools = Table(
     Column("players", BigInteger, nullable=False),
     # No match counts at a later time than this one.
     Column("last_time", BigInteger),
-    # What the system knows of no single player: JSON.
+    # State that belongs to no single player: JSON.
     Column("shared", Text, nullable=False),
     # Readers see the ratings of this generation, and of the changes those of this generation and
     # older ones from before the position at which it began.
     Column("generation", BigInteger, nullable=False),
     Column("from_time", BigInteger, nullable=False),
     Column("from_seq", BigInteger, nullable=False),
-    # A replay is wanted from this position on; null for none.
+    # The position from which the pool needs a replay; null for none.
     Column("dirty_time", BigInteger),
     Column("dirty_seq", BigInteger),
-    # The replay under way: its generation, who is at it and until when that holds.
+    # The running replay: its generation, the owner of its lease and the end of the lease.
     Column("replay_generation", BigInteger),
     Column("replay_owner", Text),
     Column("replay_until", BigInteger),
@@ -94,17 +94,17 @@ pools = Table(
     Column("season", Text),
     # Number of the pool whose season came before this one.
     Column("follows", Integer),
-    # Where the rating shown decays: the day as of which `ratings.ordering` has that; else null.
+    # The day to which `ratings.ordering` has decayed; null if the rating shown does not decay.
     Column("board_day", BigInteger),
-    # Kinds of events that webhooks want to be told of, a bit each, and the last number of `outbox`.
+    # Kinds of events that webhooks receive, a bit each, and the last number of `outbox`.
     Column("webhooks", Integer, nullable=False, server_default="0"),
     Column("outbox_last", BigInteger, nullable=False, server_default="0"),
-    # When it was deleted; `garbage` then says whether rows of it are left in other tables.
+    # When it was deleted; `garbage` then says whether it still has rows in other tables.
     Column("deleted", BigInteger),
-    # While changed settings are written into ratings, by id: the last player who has them, ""
-    # before the first; else null.
+    # The last player, by id, with changed settings while they are written into ratings; "" before
+    # the first, else null.
     Column("board_from", Name),
-    # Matches of the log count for the chance of a draw from this number on: rating.draws.
+    # Number of the first record whose match counts for the draw probability: rating.draws.
     Column("draws_from", BigInteger, nullable=False, server_default="1"),
 )
 
@@ -117,10 +117,10 @@ log = Table(
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),
-    # JSON: of a match or correction what was posted but its time, of others the reason; of
-    # "settings" also what was set and what it was before.
+    # JSON: the match or correction as posted, without its time; for other kinds the reason; for
+    # "settings" also the values after and before.
     Column("content", Text, nullable=False),
-    # The time that was posted, null where there was none, and the one at which it counts.
+    # The posted time, null for none, and the time at which it counts.
     Column("posted_time", BigInteger),
     Column("time", BigInteger, nullable=False),
     # Whether it counts only once the pool is replayed: late matches, amendments of the past.
@@ -150,7 +150,7 @@ log = Table(
         sqlite_where=text("needs_replay"),
         postgresql_where=text("needs_replay"),
     ),
-    # What was said of a match and of a player.
+    # Amendments of a match and of a player.
     *(
         Index(
             f"ix_log_of_{about}",
@@ -177,17 +177,16 @@ ratings = Table(
     _of_pool(),
     Column("generation", BigInteger, primary_key=True),
     Column("player", Name, primary_key=True),
-    # Minus the rating that is shown: ascending order is then that of the leaderboard.
+    # Minus the rating shown, so that ascending order is the order of the leaderboard.
     Column("ordering", Double, nullable=False),
     Column("rating", Double, nullable=False),
     Column("deviation", Double),
     Column("matches", BigInteger, nullable=False),
     Column("last_time", BigInteger),
     Column("provisional", Boolean, nullable=False),
-    # All that the system knows of the player: rating.state_bytes.
+    # The packed state of the player: rating.player_state.
     Column("state", LargeBinary, nullable=False),
-    # Position of the player's last change, where the way back through all of them begins; number
-    # 0 for none.
+    # Position of the player's last change, the end of the chain; number 0 for none.
     Column("change_time", BigInteger, nullable=False, server_default="0"),
     Column("change_seq", BigInteger, nullable=False, server_default="0"),
     # Whether the player is disqualified from matches to come, as the log says.
@@ -203,8 +202,8 @@ ratings = Table(
     ),
 )
 
-# In the order of rating, so that new rows come at the end however many there are: an index by
-# player would cost a page a row. A player's changes are a chain instead, newest first.
+# In the order of rating, so that new rows are added at the end. An index by player would cost a
+# page for each row. A player's changes are a chain instead, newest first.
 changes = Table(
     "changes",
     metadata,
@@ -226,13 +225,13 @@ checkpoints = Table(
     "checkpoints",
     metadata,
     _of_pool(),
-    # Position of the last match that it has seen.
+    # Position of the last match before it.
     Column("time", BigInteger, primary_key=True),
     Column("seq", BigInteger, primary_key=True),
     Column("participations", BigInteger, nullable=False),
     Column("code", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
-    # Packed positions of the last change of each player: workflows.trail.
+    # Packed positions of the last change of each player: pools.posting.rated_rows.LastChanges.
     Column("trail", LargeBinary, nullable=False),
 )
 
@@ -241,13 +240,13 @@ replays = Table(
     metadata,
     _of_pool(),
     Column("generation", BigInteger, primary_key=True),
-    # The last log record that it took into account, and where it began.
+    # The last log record that it took into account, and the position where it began.
     Column("through_seq", BigInteger, nullable=False),
     Column("from_time", BigInteger, nullable=False),
     Column("from_seq", BigInteger, nullable=False),
     Column("started", BigInteger, nullable=False),
     Column("finished", BigInteger, nullable=False),
-    # JSON of messages.amendments.DifferenceMessage.
+    # JSON of messages.matches.DifferenceMessage.
     Column("difference", Text, nullable=False),
 )
 
@@ -257,7 +256,7 @@ keys = Table(
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False),
     Column("role", Text, nullable=False),
-    # Name of the pool it is for; null for all.
+    # Name of the pool of its scope; null for all pools.
     Column("pool", Name),
     # SHA-256 of the secret, which has 256 random bits and needs no salt.
     Column("hash", LargeBinary, nullable=False),
@@ -271,13 +270,13 @@ seeds = Table(
     "seeds",
     metadata,
     _of_pool(),
-    # Number of the pool whose season ended with this one's beginning.
+    # Number of the pool of the season before.
     Column("archive", Integer, nullable=False),
-    # How it was made: JSON of messages.seasons.SeasonRequest, and the centre of a soft reset.
+    # JSON of messages.seasons.SeasonRequest, and the centre of a soft reset.
     Column("request", Text, nullable=False),
     Column("centre", Double),
     Column("players", BigInteger, nullable=False),
-    # The state before the first match, as checkpoints have it; null where nobody is known.
+    # The packed state before the first match, as in checkpoints; null for none.
     Column("content", LargeBinary),
 )
 
@@ -287,20 +286,20 @@ webhooks = Table(
     Column("id", Integer, primary_key=True),
     Column("pool", Integer, nullable=False, index=True),
     Column("url", Text, nullable=False),
-    # What signs the messages: it must be known in full.
+    # It signs messages, so a hash is not enough.
     Column("secret", Text, nullable=False),
-    # JSON: the kinds of events it is told of.
+    # JSON: the kinds of events that it receives.
     Column("events", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("disabled", BigInteger),
     # The last number of the outbox that was delivered, or that it does not want.
     Column("delivered", BigInteger, nullable=False),
     Column("last_delivery", BigInteger),
-    # Failures since then, what the last one was, and when to try again.
+    # Failed deliveries since then, why the last one failed, and when to try again.
     Column("failures", Integer, nullable=False),
     Column("failure", Text),
     Column("next_attempt", BigInteger, nullable=False),
-    # Who delivers to it at present, and until when that holds.
+    # The owner of the lease of its deliveries, and the end of the lease.
     Column("lease_owner", Text),
     Column("lease_until", BigInteger, nullable=False),
 )
@@ -311,8 +310,8 @@ outbox = Table(
     _of_pool(),
     Column("id", BigInteger, primary_key=True),
     Column("kind", Text, nullable=False),
-    # The pool that it tells of, another than `pool` where a season has ended since, and where
-    # in it: a log record, a generation, or for the end of a season itself.
+    # The pool in which it happened, not `pool` if a season has ended since; and a log record or a
+    # generation of that pool, or 0 for the end of its season.
     Column("source", Integer, nullable=False),
     Column("reference", BigInteger, nullable=False),
     Column("created", BigInteger, nullable=False),
@@ -326,7 +325,7 @@ audit = Table(
     # Number of the key that did it; null for the command line.
     Column("key", Integer),
     Column("what", Text, nullable=False),
-    # The name that the pool had; null for what concerns no pool.
+    # The name of the pool at that time; null for none.
     Column("pool", Name),
     Column("subject", Text),
     Column("detail", Text, nullable=False),

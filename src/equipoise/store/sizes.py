@@ -1,6 +1,6 @@
-"""How much of a pool is read, written and kept at once, and how long a replay stays claimed.
+"""Sizes of single steps on a database: how much is read and written at once, and lease times.
 
-Answers do not depend on it. Every connection of a store carries the sizes of that store.
+Results do not depend on them. Every connection of a store has the sizes of that store.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ OPTION = "equipoise_sizes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Limits of single steps, so that memory stays bounded and no writer waits long.
+    """Limits of single steps, which bound memory and the time that writers wait.
 
-    matches : of the log that are read at once; fewer where together they have `characters`, which
-        is looked at after every `fetched` rows
+    matches : of the log read at once; fewer if their content has more than `characters`, which is
+        checked every `fetched` rows
     ratings : players read at once
-    board : players of a leaderboard brought up to date in one transaction
+    board : players of a leaderboard updated in one transaction
     imported : matches or lines that an import posts at once
-    rows : that a replay writes or deletes in one transaction
-    players_left : with at most so many players in the matches left to rate, a replay holds up
-        writers for the rest
-    lease : microseconds that a replay belongs to whoever began it, unless that one says that it
-        goes on, as it does every few rows. After a crash a pool waits so long for its replay
-    beat : seconds between two times that a replay says so while it reads: well within the lease
-    checkpoints : that a pool keeps; then every second one goes and the interval doubles
+    rows : written or deleted by a replay in one transaction
+    players_left : participations left to rate at which a replay locks writers out and finishes
+    lease : microseconds for which a process leases a replay. It renews the lease every few rows.
+        After a crash the pool waits so long for the next replay
+    beat : seconds between two renewals while a replay reads: well within the lease
+    checkpoints : most checkpoints of a pool; above that every second one is deleted and the
+        interval doubles
     checkpoint_interval : participations between two checkpoints at first
-    checkpoint_per_player : a checkpoint holds all players: so many participations for each of them
-        must lie between two, so that keeping checkpoints stays a small part of the work
+    checkpoint_per_player : participations for each player between two checkpoints at least. A
+        checkpoint has all players, so this keeps checkpoints a small part of the work
     """
 
     matches: int = 2_000
@@ -49,7 +49,7 @@ class Sizes:
     checkpoint_per_player: int = 2
 
 
-#: What a store has where nothing else is said.
+#: The default sizes.
 SIZES = Sizes()
 
 

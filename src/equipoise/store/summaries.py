@@ -1,4 +1,4 @@
-"""A pool as a whole, in a few numbers: counts over time, spread of ratings, names found."""
+"""Summaries of a pool: matches over time, distribution and mean of ratings; search of players."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from equipoise.store.schema import changes, log, ratings
 
 
 class Reach(NamedTuple):
-    """Which matches are told of: from a position in time on, up to the last; how many they are."""
+    """The matches of an overview: times of the first and the last, and their number."""
 
     first: int
     last: int
@@ -21,7 +21,7 @@ class Reach(NamedTuple):
 
 
 class RatingTotals(NamedTuple):
-    """Ratings as they are shown: how many, how many provisional, their ends and mean."""
+    """Ratings shown: number of players, number of provisional ones, lowest, highest and mean."""
 
     players: int
     provisional: int
@@ -31,7 +31,7 @@ class RatingTotals(NamedTuple):
 
 
 class MeanRow(NamedTuple):
-    """Ratings after matches in one bin: count, mean, mean of their squares about `about`."""
+    """Ratings after matches in one bin: count, mean, mean square of the distance to `about`."""
 
     bin: int
     participations: int
@@ -43,7 +43,7 @@ _MATCH = log.c.kind == "match"
 
 
 def reach(connection: Connection, pool: PoolRecord, most: int) -> Reach | None:
-    """Return the times of the newest matches, at most so many; None where there is none."""
+    """Return the times of the newest matches, at most so many; None if there are no matches."""
     newest = (
         select(log.c.time)
         .where(log.c.pool == pool.id, _MATCH)
@@ -74,7 +74,7 @@ def matches_by_bin(
 
 
 def rating_totals(connection: Connection, pool: PoolRecord) -> RatingTotals | None:
-    """Return what all ratings have in common; None where there is none."""
+    """Return the totals of all ratings; None if there are no players."""
     shown = ratings.c.ordering
     query = select(
         func.count(),
@@ -94,7 +94,7 @@ def ratings_by_bin(
     connection: Connection, pool: PoolRecord, low: float, width: float
 ) -> dict[int, int]:
     """Return the number of players in each bin of the ratings shown, numbered from `low` up."""
-    # The value is not negative, so that casts of both databases, after floor, agree.
+    # The value is not negative, so that the casts of both databases agree after floor.
     which = cast(func.floor((-ratings.c.ordering - low) / width), Integer)
     query = (
         select(which, func.count())
@@ -116,8 +116,8 @@ def means_by_bin(
 ) -> list[MeanRow]:
     """Return ratings after matches by bins of time, or of numbers in the log, first to last.
 
-    players : of whom the changes are read at most; evenly drawn where the pool has more
-    about : a rating in the midst of them, so that squares keep their digits
+    players : whose changes are read at most; evenly drawn if the pool has more
+    about : a rating near the mean, so that squares keep their digits
     """
     every = max(1, -(-pool.players // players))
     numbered = (
@@ -131,9 +131,9 @@ def means_by_bin(
     drawn = select(numbered.c.player).where(numbered.c.number % every == 0)
     chain = _changes_since(pool, drawn, since, by_seq)
     which = _bin(chain.c.seq if by_seq else chain.c.time, since, width)
-    apart = chain.c.rating - about
+    distance = chain.c.rating - about
     query = (
-        select(which, func.count(), func.avg(chain.c.rating), func.avg(apart * apart))
+        select(which, func.count(), func.avg(chain.c.rating), func.avg(distance * distance))
         .where(chain.c.seq.is_not(None))
         .group_by(which)
         .order_by(which)
@@ -145,15 +145,15 @@ def means_by_bin(
 
 
 def _changes_since(pool: PoolRecord, players: Any, since: int, by_seq: bool) -> CTE:
-    """Return some players' changes since a time, or a number in a log without times.
+    """Return some players' changes since a time, or since a record in a pool without times.
 
-    players : the query for them
-    Returns : the changes, and a row a player in which `time` and `seq` are null
+    players : the query for the players
+    Returns : the changes, and a row for each player in which `time` and `seq` are null
     """
     newest = ratings.c.change_seq if by_seq else ratings.c.change_time
     nothing = cast(null(), BigInteger)
-    # It begins with a row a player that is no change, and says where the last one stands: joined
-    # here, SQLite would go through all changes and look for the player of each.
+    # The chain starts with a row for each player that has the position of the last change. With a
+    # join here, SQLite would read all changes and look up the player of each.
     start = select(
         ratings.c.player,
         nothing.label("time"),
@@ -170,16 +170,16 @@ def _changes_since(pool: PoolRecord, players: Any, since: int, by_seq: bool) -> 
     chain = start.cte("chain", recursive=True)
     before = chain.c.previous_seq if by_seq else chain.c.previous_time
     shown = [changes.c[column.name] for column in chain.c]
-    # Added to, as SQLite would otherwise look for all changes since then instead of for one.
+    # Without "+ 0" SQLite would use this condition for the lookup and read all changes since then.
     return chain.union_all(further_changes(chain, pool, shown).where(before + 0 >= since))
 
 
 def players_with(
     connection: Connection, pool: PoolRecord, text: str, limit: int
 ) -> list[RatingRow]:
-    """Return players in whose id a text stands, small or capital letters alike, best first.
+    """Return players whose id contains a text, regardless of case, best first.
 
-    Those who are disqualified come after all others.
+    Disqualified players come after all others.
     """
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     query = (
@@ -196,5 +196,5 @@ def players_with(
 
 
 def _bin(column: Any, since: int, width: int) -> Any:
-    """Return the number of the bin; nothing before `since` is asked for."""
+    """Return the number of the bin of a time from `since` on."""
     return (column - literal(since, BigInteger)) // literal(width, BigInteger)

@@ -1,6 +1,7 @@
-"""Webhooks: who wants to be told what of a pool, and how far each of them is.
+"""Webhooks and their outbox: the events of a pool, and how far each webhook has received them.
 
-What webhooks are to be told: written with what it tells of, kept until all have it.
+An event is written in the transaction of what happened. It is kept until all webhooks of the pool
+have received it. A process that delivers to a webhook leases it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ KINDS = {"match.rated": 1, "ratings.corrected": 2, "season.ended": 4}
 
 
 class Event(NamedTuple):
-    """An event as the table has it.
+    """A row of the outbox.
 
-    source : number of the pool that it tells of
-    reference : an entry of that pool's log, or one of its generations
+    source : number of the pool in which it happened
+    reference : number of a record of that pool's log, or one of its generations
     """
 
     number: int
@@ -82,7 +83,7 @@ def forget_through(connection: Connection, pool: int, through: int, limit: int) 
 
 
 def move_events(connection: Connection, old: int, new: int) -> None:
-    """Hand the events of a pool to the one that follows it."""
+    """Move the events of a pool to the pool of the next season."""
     connection.execute(update(outbox).where(outbox.c.pool == old).values(pool=new))
 
 
@@ -90,9 +91,9 @@ def move_events(connection: Connection, old: int, new: int) -> None:
 class WebhookRecord:
     """A webhook; times in microseconds since 1970.
 
-    events : kinds that it is told of
-    delivered : number of the last event that it was told or does not want
-    failures : in a row; failure : what the last one was
+    events : kinds of events that it receives
+    delivered : number of the last event that it has received or does not want
+    failures : failed deliveries in a row; failure : why the last one failed
     """
 
     id: int
@@ -115,7 +116,7 @@ _SHOWN = [webhooks.c[name] for name in WebhookRecord.__dataclass_fields__]
 def add_webhook(
     connection: Connection, pool: int, url: str, secret: str, events: Sequence[str], now: int
 ) -> WebhookRecord:
-    """Add a webhook, which is told what happens from now on; the pool must be locked."""
+    """Add a webhook, which receives events from now on; the pool must be locked."""
     last = select(pools.c.outbox_last).where(pools.c.id == pool).scalar_subquery()
     made = insert(webhooks).values(
         pool=pool,
@@ -134,7 +135,7 @@ def add_webhook(
 
 
 def disable(connection: Connection, hook: WebhookRecord, now: int) -> None:
-    """Tell a webhook nothing more; the pool must be locked."""
+    """Disable a webhook; the pool must be locked."""
     connection.execute(update(webhooks).where(webhooks.c.id == hook.id).values(disabled=now))
     _count(connection, hook.pool)
 
@@ -165,12 +166,12 @@ def forget_webhooks(connection: Connection, pool: int) -> None:
 
 
 def move_webhooks(connection: Connection, old: int, new: int) -> None:
-    """Hand the webhooks of a pool to the one that follows it."""
+    """Move the webhooks of a pool to the pool of the next season."""
     connection.execute(update(webhooks).where(webhooks.c.pool == old).values(pool=new))
 
 
 def due(connection: Connection, now: int, limit: int) -> list[int]:
-    """Return webhooks that are to be told something and nobody is at it, longest waiting first."""
+    """Return webhooks that wait for a delivery and are not leased, longest waiting first."""
     query = (
         select(webhooks.c.id)
         .join(pools, pools.c.id == webhooks.c.pool)
@@ -189,7 +190,7 @@ def due(connection: Connection, now: int, limit: int) -> list[int]:
 def claim(
     connection: Connection, number: int, owner: str, now: int, until: int
 ) -> WebhookRecord | None:
-    """Return a webhook that is now ours alone until a time; None where somebody was quicker."""
+    """Lease a webhook until a time; return None if another process has leased it."""
     mine = (
         update(webhooks)
         .where(
@@ -206,20 +207,20 @@ def claim(
 
 
 def advance(connection: Connection, number: int, owner: str, **columns: Any) -> bool:
-    """Write how far we are with a webhook; return whether it is still ours."""
+    """Write columns of a leased webhook; return whether the lease still holds."""
     mine = update(webhooks).where(webhooks.c.id == number, webhooks.c.lease_owner == owner)
     return connection.execute(mine.values(**columns)).rowcount > 0
 
 
 def delivered_to_all(connection: Connection, pool: int) -> int | None:
-    """Return the number of the last event that every webhook has; None where there is none."""
+    """Return the last event that all webhooks have received; None if no webhook is active."""
     active = (webhooks.c.pool == pool) & webhooks.c.disabled.is_(None)
     found = connection.execute(select(func.min(webhooks.c.delivered)).where(active)).scalar()
     return None if found is None else int(found)
 
 
 def _count(connection: Connection, pool: int) -> None:
-    """Write into the pool which kinds of events anybody wants."""
+    """Write into the pool which kinds of events its webhooks receive."""
     wanted = 0
     for hook in webhooks_of(connection, pool):
         if hook.disabled is None:

@@ -32,7 +32,7 @@ from equipoise.messages.pools import PoolMessage, PoolRequest
 from equipoise.pools import amending
 from equipoise.pools.pool import deleting
 from equipoise.pools.pool.pools import create_pool, pool_messages
-from equipoise.pools.posting import posting
+from equipoise.pools.posting import planning, posting
 from equipoise.pools.replay import replaying
 from equipoise.store.connection import Store, open_store
 from equipoise.web.monitoring import Metrics
@@ -59,7 +59,7 @@ def precompile(request: PoolRequest) -> bool:
         store = open_store(f"sqlite:///{Path(folder) / 'pools.db'}")
         try:
             create_pool(store, _POOL, request, _NOW)
-            answers = posting.post_matches(store, _POOL, [posting.Post(_matches())], _NOW)
+            answers = posting.post_matches(store, _POOL, [planning.Post(_matches())], _NOW)
             failed = [one for one in answers if isinstance(one, EquipoiseError)]
             if failed:
                 raise failed[0]

@@ -23,14 +23,9 @@ from sqlalchemy import Connection
 
 from equipoise.analysis.clock import now
 from equipoise.messages.webhooks import EventMessage, WebhookTestMessage
-from equipoise.pools.pool.pools import iso
-from equipoise.pools.webhooks import (
-    Outgoing,
-    disable_webhook,
-    forget_delivered,
-    outgoing,
-    signed_headers,
-)
+from equipoise.pools.events import Outgoing, forget_delivered, outgoing, signed_headers
+from equipoise.pools.pool.rules import iso
+from equipoise.pools.webhooks import disable_webhook
 from equipoise.store import webhooks
 from equipoise.store.connection import Store
 from equipoise.store.pools import pool_by_number

@@ -15,7 +15,7 @@ from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.pools.posting import posting
-from equipoise.pools.posting.posting import Post
+from equipoise.pools.posting.planning import Post
 from equipoise.pools.posting.rating import StateCache
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import (

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading import leaderboard, players
 from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.reading.pool_reading import rating_timeline, ratings_of_players
+from equipoise.pools.reading.players import rating_timeline, ratings_of_players
 from equipoise.store.connection import Store, open_store
 from equipoise.web.page.context import OverviewCache
 from pools.pool_trials import Trial, duel
@@ -42,17 +42,15 @@ def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
     def read(moment: Store) -> list[Any]:
         found: list[Any] = [pool_message(moment, pool.name).generation]
         changed()
-        player = pool_reading.player(moment, pool.name, "p0")
+        player = players.player(moment, pool.name, "p0")
         changed()
-        history = pool_reading.player_history(moment, pool.name, "p0", limit=5)
+        history = players.player_history(moment, pool.name, "p0", limit=5)
         changed()
         timeline = rating_timeline(moment, pool.name, "p0", most=100)
         changed()
         why = explain_player(moment, pool.name, "p0", None)
         changed()
-        board = pool_reading.leaderboard(
-            moment, pool.name, limit=9, provisional=True, inactive=True
-        )
+        board = leaderboard.leaderboard(moment, pool.name, limit=9, provisional=True, inactive=True)
         changed()
         ratings = ratings_of_players(moment, pool.name, ["p0"])
         overview = overviews.get(moment, pool.name)
@@ -62,12 +60,12 @@ def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
         found += [pool_message(moment, pool.name).generation, len(timeline.ratings), overview.mean]
         return found
 
-    before = pool_reading.player(store, pool.name, "p0").rating
+    before = players.player(store, pool.name, "p0").rating
     with store.moment() as moment:
         seen = read(moment)
     assert seen[1:7] == [before] * 6
     assert len({seen[0], seen[7], seen[8]}) == 1
-    assert pool_reading.player(store, pool.name, "p0").rating != before
+    assert players.player(store, pool.name, "p0").rating != before
     assert pool_message(store, pool.name).generation == seen[0] + 6
     # An overview that was made from before the replays is not shown after them.
     assert overviews.get(store, pool.name).mean != seen[10]

@@ -131,7 +131,7 @@ def _expiry(text: str | None, now: int) -> int | str | None:
 
 
 def _state(key: KeyMessage, now: int) -> str:
-    from equipoise.pools.posting.posted_matches import moment
+    from equipoise.pools.pool.rules import moment
 
     if key.revoked is not None:
         return "revoked"

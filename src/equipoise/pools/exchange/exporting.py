@@ -1,6 +1,8 @@
-"""A pool as a file: its log, its ratings, what every match changed.
+"""Export of a pool: its log, its ratings, or what every match changed, as a file or as bytes.
 
-Ratings and changes of a pool as the tables of `equipoise rate`, piece by piece.
+The log as lines of JSON loses nothing and can be imported. As a table it is a history of the
+matches as they count now, which `equipoise rate` reads. Ratings and changes are the tables that
+`equipoise rate` writes. All is read in one transaction, piece by piece.
 """
 
 from __future__ import annotations
@@ -18,13 +20,12 @@ from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
 from equipoise.data.times import MICROSECONDS
 from equipoise.errors import InvalidParameterError, require
-from equipoise.pools.amended_log import Amendments, amendments_of, counted_piece
-from equipoise.pools.exchange.log_lines import entry_line, head_line, seed_of
+from equipoise.pools.amended_log import Amendments, amendments_of, counted_matches
+from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
-from equipoise.pools.pool.pools import rules_of
-from equipoise.pools.pool.settings import settings_at_first
+from equipoise.pools.pool.rules import PoolRules, rules_of
+from equipoise.pools.pool.settings import first_settings
 from equipoise.pools.posting.match_history import LoggedMatch, object_array, players_of, pool_stamps
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.pools.posting.rated_rows import unpack_extra
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState
@@ -34,13 +35,116 @@ from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, get_pool
 
+#: What can be exported.
+What: TypeAlias = Literal["log", "ratings", "changes"]
+Format: TypeAlias = Literal["csv", "parquet", "ndjson"]
+
+#: Formats by the endings of file names.
+ENDINGS: dict[str, Format] = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+}
+_Progress: TypeAlias = Callable[[int, int], None]
+
+#: Bytes of one piece, roughly.
+_CHUNK = 2**18
+
+
+def export_file(
+    store: Store, pool: str, what: What, path: str, progress: _Progress | None = None
+) -> None:
+    """Write a pool's log, ratings or changes to a file, completely or not at all.
+
+    path : its ending gives the format
+    progress : called with (records or players done, in all)
+    Raises : NotFoundError, InvalidParameterError
+    """
+    format = format_of(path)
+    with whole_file(path) as file:
+        for chunk in export_bytes(store, pool, what, format, progress):
+            file.write(chunk)
+
+
+def export_bytes(
+    store: Store, pool: str, what: What, format: Format, progress: _Progress | None = None
+) -> Iterator[bytes]:
+    """Return the bytes that `export_file` writes, in pieces.
+
+    Raises : NotFoundError, InvalidParameterError; at once, not with the first piece
+    """
+    require(what in get_args(What), "what", f"one of {', '.join(get_args(What))}", what)
+    formats = get_args(Format)
+    require(format in formats, "format", f"one of {', '.join(formats)}", format)
+    with store.read() as connection:
+        get_pool(connection, pool)
+    return _in_chunks(_bytes(store, pool, what, format, progress or (lambda done, total: None)))
+
+
+def format_of(path: str) -> Format:
+    """Return the format of a file name by its ending. Raises : InvalidParameterError."""
+    for ending, format in ENDINGS.items():
+        if path.lower().endswith(ending):
+            return format
+    raise InvalidParameterError(
+        f"the name of a file must end in {', '.join(ENDINGS)}; got {path!r}"
+    )
+
+
+def _bytes(
+    store: Store, pool: str, what: What, format: Format, progress: _Progress
+) -> Iterator[bytes]:
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        if what == "log" and format == "ndjson":
+            yield from _log_lines(connection, record, progress)
+            return
+        frames = _frames(connection, record, what, progress)
+        if format == "parquet":
+            yield from _parquet(frames)
+        else:
+            for number, frame in enumerate(frames):
+                yield _text(frame, format, head=number == 0)
+
+
+def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:
+    settings = first_settings(connection, pool)
+    yield head_line(pool, settings, seed_of(connection, pool))
+    for record in log.whole_log(connection, pool.id):
+        yield record_line(record)
+        if record.seq % 2_000 == 0:
+            progress(record.seq, pool.last_seq)
+
+
+def _frames(
+    connection: Connection, pool: PoolRecord, what: What, progress: _Progress
+) -> Iterator[pl.DataFrame]:
+    """Give the tables of an export; at least one, so that the columns are always written."""
+    rules, total = rules_of(pool.settings), pool.matches
+    if what == "ratings":
+        found, total = rating_frames(connection, pool, rules), pool.players
+    elif what == "changes":
+        # While a replay is pending, the stored changes are those of the last replay.
+        amendments = amendments_of(connection, pool, replays.rated_through(connection, pool))
+        found = change_frames(connection, pool, rules, amendments)
+    else:
+        table = LogTable(connection, pool, rules, amendments_of(connection, pool))
+        yield pl.DataFrame(schema=table.schema)
+        found = table.frames()
+    done = 0
+    for frame, count in found:
+        yield frame
+        done += count
+        progress(done, total)
+
 
 def rating_frames(
     connection: Connection, pool: PoolRecord, rules: PoolRules
 ) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Give the rating table, best players first, and how many there are in each piece.
+    """Give the rating table, best players first, in pieces with their numbers of players.
 
-    Players who are disqualified come after all others; where there are some, a column says who.
+    Disqualified players come after all others. If there are any, a column marks them.
     """
     empty, marked = True, ratings.any_disqualified(connection, pool.id, pool.generation)
     span = ratings.span_of_last_times(connection, pool.id, pool.generation)
@@ -48,13 +152,13 @@ def rating_frames(
     for players in ratings.players_by_rating(connection, pool.id, pool.generation):
         empty = False
         stored = ratings.states_of(connection, pool.id, pool.generation, players)
-        # In the order of the board, which the database does not keep in its answer.
+        # The database does not keep the order of the players.
         packed = {player: stored[player].state for player in players}
         table = _rating_frame(pool, rules, kind, packed)
         if marked:
             shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
-            barred = [bool(shown[player].disqualified) for player in table["player"]]
-            table = table.with_columns(pl.Series("disqualified", barred, dtype=pl.Boolean))
+            disqualified = [bool(shown[player].disqualified) for player in table["player"]]
+            table = table.with_columns(pl.Series("disqualified", disqualified, dtype=pl.Boolean))
             table = table.sort("disqualified", maintain_order=True)
         yield table, len(players)
     if empty:
@@ -76,7 +180,7 @@ def _rating_frame(
     )
     table = ratings_of(some).to_polars().with_columns(pl.col("player").cast(pl.String))
     if kind == "seconds" and table["last_time"].dtype != pl.Int64:
-        # All pieces of a table are written alike, whatever the times of one alone would need.
+        # All pieces of a table write times in the same way.
         table = table.with_columns(pl.col("last_time").dt.epoch("s"))
     return table
 
@@ -84,20 +188,17 @@ def _rating_frame(
 def change_frames(
     connection: Connection, pool: PoolRecord, rules: PoolRules, amendments: Amendments
 ) -> Iterator[tuple[pl.DataFrame, int]]:
-    """Give what every match did to every player in it, in the order of rating.
+    """Give what every match did to its players, in the order of rating.
 
     amendments : those that the stored ratings take into account
-    Returns : tables, and the matches in each
+    Returns : tables, and the number of matches in each
     """
     names = (*TRACE_COLUMNS, *rules.system.trace_columns)
     stamps = pool_stamps(rules, log.span_of_matches(connection, pool.id))
     schema = _change_schema(rules, names, stamps)
-    after, last = START, False
-    while not last:
-        piece = counted_piece(connection, pool, amendments, after)
-        after, last = piece.end, piece.last
-        rows = _change_rows(connection, pool, rules, piece.matches, names, stamps)
-        yield pl.DataFrame(rows, schema=schema, orient="row"), len(piece.matches)
+    for matches in counted_matches(connection, pool, amendments, START):
+        rows = _change_rows(connection, pool, rules, matches, names, stamps)
+        yield pl.DataFrame(rows, schema=schema, orient="row"), len(matches)
 
 
 def _change_schema(rules: PoolRules, names: tuple[str, ...], stamps: bool) -> dict[str, Any]:
@@ -116,7 +217,7 @@ def _change_rows(
     names: tuple[str, ...],
     stamps: bool,
 ) -> list[tuple[Any, ...]]:
-    """Return a row a participation; without numbers where the match changed nothing.
+    """Return a row for each participation, without numbers if the match changed nothing.
 
     stamps : whether times are written as in ISO 8601
     """
@@ -148,115 +249,6 @@ def _numbers(
     return [extra[name] if name in extra else getattr(change, name) for name in names]
 
 
-#: What there is to export: all that was posted and amended; the rating table; every change.
-What: TypeAlias = Literal["log", "ratings", "changes"]
-Format: TypeAlias = Literal["csv", "parquet", "ndjson"]
-
-#: Formats by the endings of names.
-ENDINGS: dict[str, Format] = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-}
-
-_Progress: TypeAlias = Callable[[int, int], None]
-
-#: Bytes that are given at a time, about.
-_CHUNK = 2**18
-
-
-def export_file(
-    store: Store, pool: str, what: What, path: str, progress: _Progress | None = None
-) -> None:
-    """Write a pool's log, ratings or changes to a file, whole or not at all.
-
-    The log as .ndjson loses nothing and can be imported; as .csv or .parquet it is a history of
-    the matches as they count now, which `equipoise rate` reads.
-
-    path : its ending says the format
-    progress : called with (entries or players done, in all)
-    Raises : NotFoundError, InvalidParameterError
-    """
-    format = format_of(path)
-    with whole_file(path) as file:
-        for chunk in export_bytes(store, pool, what, format, progress):
-            file.write(chunk)
-
-
-def export_bytes(
-    store: Store, pool: str, what: What, format: Format, progress: _Progress | None = None
-) -> Iterator[bytes]:
-    """Return the bytes of what `export_file` writes, some at a time, all of one moment.
-
-    Raises : NotFoundError, InvalidParameterError; at once, not when the first byte is asked for
-    """
-    require(what in get_args(What), "what", f"one of {', '.join(get_args(What))}", what)
-    formats = get_args(Format)
-    require(format in formats, "format", f"one of {', '.join(formats)}", format)
-    with store.read() as connection:
-        get_pool(connection, pool)
-    return _in_chunks(_bytes(store, pool, what, format, progress or (lambda done, total: None)))
-
-
-def format_of(path: str) -> Format:
-    """Return the format that a name's ending tells. Raises : InvalidParameterError."""
-    for ending, format in ENDINGS.items():
-        if path.lower().endswith(ending):
-            return format
-    raise InvalidParameterError(
-        f"the name of a file must end in {', '.join(ENDINGS)}; got {path!r}"
-    )
-
-
-def _bytes(
-    store: Store, pool: str, what: What, format: Format, progress: _Progress
-) -> Iterator[bytes]:
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        if what == "log" and format == "ndjson":
-            yield from _log_lines(connection, record, progress)
-            return
-        frames = _frames(connection, record, what, progress)
-        if format == "parquet":
-            yield from _parquet(frames)
-        else:
-            for number, frame in enumerate(frames):
-                yield _text(frame, format, head=number == 0)
-
-
-def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:
-    settings = settings_at_first(connection, pool)
-    yield head_line(pool, settings, seed_of(connection, pool))
-    for entry in log.whole_log(connection, pool.id):
-        yield entry_line(entry)
-        if entry.seq % 2_000 == 0:
-            progress(entry.seq, pool.last_seq)
-
-
-def _frames(
-    connection: Connection, pool: PoolRecord, what: What, progress: _Progress
-) -> Iterator[pl.DataFrame]:
-    """Give the tables of an export; at least one, so that there are always columns."""
-    rules, total = rules_of(pool.settings), pool.matches
-    if what == "ratings":
-        found, total = rating_frames(connection, pool, rules), pool.players
-    elif what == "changes":
-        # While a replay is waited for, what is stored is that of the last one.
-        through = replays.last_through(connection, pool.id) if pool.dirty is not None else None
-        amendments = amendments_of(connection, pool, through)
-        found = change_frames(connection, pool, rules, amendments)
-    else:
-        table = LogTable(connection, pool, rules, amendments_of(connection, pool))
-        yield pl.DataFrame(schema=table.schema)
-        found = table.frames()
-    done = 0
-    for frame, count in found:
-        yield frame
-        done += count
-        progress(done, total)
-
-
 def _text(frame: pl.DataFrame, format: Format, head: bool) -> bytes:
     if format == "csv":
         return frame.write_csv(include_header=head).encode()
@@ -264,7 +256,7 @@ def _text(frame: pl.DataFrame, format: Format, head: bool) -> bytes:
 
 
 def _parquet(frames: Iterator[pl.DataFrame]) -> Iterator[bytes]:
-    """Give one Parquet file, made of a file for every piece so that memory stays bounded."""
+    """Give one Parquet file. It is made from a file for each piece, to bound memory."""
     with tempfile.TemporaryDirectory(prefix="equipoise-export-") as folder:
         parts = []
         for number, frame in enumerate(frames):
@@ -282,7 +274,7 @@ def _chunks_of(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _in_chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Give small pieces together, so that each is worth sending."""
+    """Join small pieces into larger ones."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""A history -> matches as they are posted to a pool."""
+"""A history -> matches to be posted to a pool."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class _Columns:
 
     @property
     def plain(self) -> bool:
-        """Whether nothing but an id is known of any player in a match."""
+        """Whether players have only an id in each match."""
         kept = (self.statistics, self.own, self.attributes)
         return self.performance is None and self.share is None and not any(kept)
 
 
 def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
-    """Return matches start:stop of a history as they are posted, ids as text."""
+    """Return matches start:stop of a history as posts, with ids as text."""
     columns = _columns(history, int(history.offsets[start]), int(history.offsets[stop]))
     weights = history.weights(start, stop).tolist()
     ceilings = history.performance_ceiling
@@ -58,7 +58,7 @@ def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
 
 
 def posted_time(time: int, kind: TimeKind) -> Moment:
-    """Return microseconds since 1970 as they are posted: seconds where that is all there is."""
+    """Return microseconds since 1970 as a posted time: seconds if the history has seconds."""
     if kind == "seconds" and time % 1_000_000 == 0:
         return time // 1_000_000
     return iso(time)
@@ -71,7 +71,7 @@ def _time(history: History, match: int) -> Moment | None:
 
 
 def _columns(history: History, low: int, high: int) -> _Columns:
-    """Return rows low:high as lists, which are quicker to go through than arrays."""
+    """Return rows low:high as lists, which Python reads faster than arrays."""
     rows = slice(low, high)
     attributes = {name: column[rows].tolist() for name, column in history.attributes.items()}
     performance, share = history.performance, history.share
@@ -110,7 +110,7 @@ def _teams(columns: _Columns, low: int, high: int) -> list[TeamRequest]:
 
 
 def _player(columns: _Columns, row: int) -> ParticipationRequest:
-    """Return what is known of a player in a match."""
+    """Return a player in a match with all values."""
     own = {name: values[row] for name, values in columns.own.items() if not _absent(values[row])}
     share = None if columns.share is None else json_value(columns.share[row])
     return ParticipationRequest(
@@ -126,7 +126,7 @@ def _player(columns: _Columns, row: int) -> ParticipationRequest:
 
 
 def _truth(value: Any) -> bool:
-    """Return whether a value of `at_home` says so, as `elo` reads the column."""
+    """Return whether a value of `at_home` means at home, as `elo` reads the column."""
     if isinstance(value, str):
         return value.strip().lower() in AT_HOME
     return bool(value > 0)
@@ -144,11 +144,11 @@ def _plain(value: Any) -> str | int | float | bool:
 
 
 def _absent(value: Any) -> bool:
-    # Not-a-number is the only value that differs from itself.
+    # NaN is the only value that differs from itself.
     return value is None or bool(value != value)
 
 
 def pieces_of(history: History, matches: int) -> Iterator[tuple[int, int]]:
-    """Give slices of a history of at most so many matches each."""
+    """Give slices of a history, each with at most `matches` matches."""
     for start in range(0, history.matches, matches):
         yield start, min(start + matches, history.matches)

@@ -1,18 +1,19 @@
-"""Bringing matches into a pool from a file: a history, or the log of a pool.
+"""Import of a history, or of the log of a pool, into a pool.
 
-Matches go through posting like all others, so what is there already is left alone: an import that
-was cut off is simply run again.
-
-The pool that shows what the service does: the sample that comes with the package.
+Matches are posted like all others: known ones are counted and not recorded again. So an interrupted
+import can be run again. A log also has amendments, which are recorded at their places, each once,
+and the seed of its season.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -37,39 +38,51 @@ from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
 from equipoise.messages.exchange import ImportMessage, LogLine
 from equipoise.messages.histories import HistoryMessage
-from equipoise.messages.matches import MatchRequest, PostedMessage
+from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
-    LoggedAmendments,
     check_log,
     is_log,
-    log_entries,
+    log_records,
     match_of,
-    plant_seed,
     read_head,
+    reason_of,
+    seed_of,
 )
-from equipoise.pools.pool.pools import check_same, check_settings, create_pool, rules_of
-from equipoise.pools.pool.settings import settings_at_first
-from equipoise.pools.posting.posted_matches import PoolRules, moment
-from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.pool.checks import check_same, check_settings
+from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.pool.rules import PoolRules, id_text, moment, rules_of
+from equipoise.pools.pool.settings import (
+    SettingsContent,
+    content_of,
+    first_settings,
+    import_settings,
+)
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import maintain_pool
+from equipoise.pools.seasons import write_seed_ratings
+from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
+from equipoise.store import log, pools
 from equipoise.store.connection import Store
-from equipoise.store.pools import find_pool, get_pool
+from equipoise.store.log import LogRecord
+from equipoise.store.pools import Seed, change_pool, find_pool, get_pool
 from equipoise.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """What to import, and how to make the pool if it is to be made.
+    """What to import, and how to create the pool.
 
-    history : the file, and how to read it where it is none of a pool's log
-    create : the pool may be new
-    settings : fields of PoolRequest that are set on purpose; what they leave open a log says, and
-        of a history its times
+    history : the file, and how to read it if it is a history
+    create : create the pool if it does not exist
+    settings : fields of PoolRequest. Other fields come from the head of a log; for a history,
+        `times` comes from its times
     """
 
     history: HistoryRequest
@@ -79,7 +92,7 @@ class ImportRequest:
 
 @dataclass(slots=True)
 class _Import:
-    """An import under way: what was recorded, and what was there."""
+    """A running import, with the numbers of new and known records so far."""
 
     store: Store
     pool: str
@@ -100,25 +113,25 @@ def import_pool(
     now: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> ImportMessage:
-    """Bring the matches of a file into a pool, and the amendments of a log, in their order.
+    """Import the matches of a file into a pool, and the amendments of a log, in order.
 
-    What is recorded already is counted and left alone. Of a file that is damaged nothing is
-    recorded; where the pool refuses something, all before it is.
+    Known records are counted only. Nothing is recorded from a damaged file. If the pool refuses a
+    record, all records before it stay.
 
     now : microseconds since 1970
-    progress : called with (matches or entries done, in all)
-    Raises : NotFoundError for a pool that is not there, ConflictError, InvalidDataError,
+    progress : called with (matches or records done, in all)
+    Raises : NotFoundError if the pool does not exist; ConflictError, InvalidDataError,
         InvalidParameterError
     """
     started = working_time()
-    there = _rules(store, pool) is not None
+    there = _existing_rules(store, pool) is not None
     if not there and not request.create:
         raise NotFoundError(f"no pool {pool!r}; add --create to create it")
     done = _Import(store, pool, request, now, progress or (lambda done, total: None))
     source = request.history.source
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and is_log(path):
-        _refuse_choices(request.history)
+        _check_no_options(request.history)
         _import_log(done, path)
     else:
         _import_history(done)
@@ -142,16 +155,71 @@ def import_pool(
     )
 
 
+def _existing_rules(store: Store, pool: str) -> PoolRules | None:
+    """Return the rules of a pool, None if it does not exist."""
+    with store.read() as connection:
+        found = find_pool(connection, pool)
+    return None if found is None else rules_of(found.settings)
+
+
+def _pool_rules(
+    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, at_first: bool = False
+) -> PoolRules:
+    """Return the rules of the pool, after creating it if it does not exist.
+
+    settings : for fields that the request leaves out
+    at_first : compare with the first settings of an existing pool
+    Raises : InvalidDataError; ConflictError if the pool exists with different settings
+    """
+    request = done.request.settings
+    if rules is None or request:
+        values = {**msgspec.to_builtins(settings), **request}
+        try:
+            wanted = msgspec.convert(values, PoolRequest)
+        except msgspec.ValidationError as error:
+            raise InvalidParameterError(f"the pool could not be created: {error}") from error
+        if rules is not None and at_first:
+            with done.store.read() as connection:
+                there = first_settings(connection, get_pool(connection, done.pool))
+            check_settings(done.pool, wanted, "The log could not be imported")
+            check_same(done.pool, PoolRules(there), PoolRules(wanted))
+        else:
+            create_pool(done.store, done.pool, wanted, done.now)
+    with done.store.read() as connection:
+        return rules_of(get_pool(connection, done.pool).settings)
+
+
+def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> None:
+    """Post matches, and store a checkpoint if one is due.
+
+    Raises : ConflictError, InvalidDataError if the pool refuses them
+    """
+    (answer,) = post_matches(done.store, done.pool, [post], done.now)
+    if isinstance(answer, InvalidDataError):
+        raise InvalidDataError(
+            [located(problem) for problem in answer.problems],
+            f"pool {done.pool!r} rejected the next matches after "
+            f"{counted(done.matches, 'match', 'matches')}: "
+            f"{counted(len(answer.problems), 'problem')}",
+        )
+    if isinstance(answer, EquipoiseError):
+        raise answer
+    if isinstance(answer, PostedMessage):
+        done.matches += answer.new
+        done.known_matches += answer.known
+    keep_checkpoints(done.store, done.pool)
+
+
 def _import_history(done: _Import) -> None:
-    """Read all of a history, then post it piece by piece."""
-    rules = _rules(done.store, done.pool)
-    asked = done.request.settings.get("statistics", {})
-    weights = rules.settings.statistics if rules is not None else asked
+    """Read a history completely, then post it piece by piece."""
+    rules = _existing_rules(done.store, done.pool)
+    request = done.request.settings.get("statistics", {})
+    weights = rules.settings.statistics if rules is not None else request
     system = _system(done, rules)
     history = _history(done, system, list(weights) if isinstance(weights, Mapping) else [])
     kind = "none" if history.time is None else history.time_kind
     times = kind if kind in ("none", "seconds") else "datetime"
-    rules = _made(done, rules, PoolRequest(times=times))
+    rules = _pool_rules(done, rules, PoolRequest(times=times))
     if rules.timed != (history.time is not None):
         has = "times, and the history none" if rules.timed else "no times, and the history has"
         if history.order is not None:
@@ -171,73 +239,69 @@ def _import_history(done: _Import) -> None:
 
 
 def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
-    """Return the system of the pool, also of one that is to be made.
+    """Return the system of the pool, or of the pool to be created.
 
     Raises : InvalidParameterError, NotFoundError
     """
     if rules is not None:
         return rules.system
-    asked = done.request.settings
-    parameters = asked.get("parameters", {})
-    name = str(asked.get("system", PoolRequest().system))
+    request = done.request.settings
+    parameters = request.get("parameters", {})
+    name = str(request.get("system", PoolRequest().system))
     return make_system(name, parameters if isinstance(parameters, Mapping) else {})
 
 
 def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> History:
     """Return the history of the file. Raises : InvalidDataError, InvalidParameterError."""
-    asked = done.request.history
+    request = done.request.history
     reading = scan_history(
-        asked.source,
-        format=asked.format,
-        columns=asked.columns,
+        request.source,
+        format=request.format,
+        columns=request.columns,
         statistics=statistics,
-        skip_bad=asked.skip_bad,
-        since=asked.since,
-        until=asked.until,
-        time_format=asked.time_format,
-        where=asked.where,
-        lower_score_is_better=asked.lower_score_is_better,
-        synonyms=asked.synonyms,
+        skip_bad=request.skip_bad,
+        since=request.since,
+        until=request.until,
+        time_format=request.time_format,
+        where=request.where,
+        lower_score_is_better=request.lower_score_is_better,
+        synonyms=request.synonyms,
     )
     if reading.history is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, asked.source))
+        raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
     history = reading.history
-    unused = unused_of(system, history, asked)
-    weighed = asked.statistics or done.request.settings.get("statistics")
+    unused = unused_of(system, history, request)
+    weighed = request.statistics or done.request.settings.get("statistics")
     if weighed and "performance" not in system.capabilities.uses and "--stat" not in unused:
         unused.append("--stat")
-    notes = unused_notes({system.name: unused}, strict=asked.strict)
+    notes = unused_notes({system.name: unused}, strict=request.strict)
     reading = replace(reading, notes=(*reading.notes, *notes))
     done.history = history_message(history, reading)
     return history
 
 
-def _refuse_choices(asked: HistoryRequest) -> None:
-    """Refuse options of histories for a log, which is taken whole and as it is."""
-    given = {
-        "--column": asked.columns,
-        "--skip-bad": asked.skip_bad,
-        "--from": asked.since,
-        "--until": asked.until,
-        "--where": asked.where,
-        "--synonyms": asked.synonyms,
-        "--time-format": asked.time_format,
-        "--lower-score-is-better": asked.lower_score_is_better,
-        "--strict": asked.strict,
-    }
-    named = [name for name, value in given.items() if value]
-    if named:
-        raise InvalidParameterError(
-            f"leave out {', '.join(named)}: a log of `equipoise export` is imported unchanged"
-        )
+def _by_match(
+    done: _Import, matches: Sequence[MatchRequest], start: int
+) -> Callable[[Problem], Problem]:
+    """Return a function that adds file and match to a problem; a history has no line numbers."""
+    source = done.request.history.source
+    name = str(source) if isinstance(source, str | os.PathLike) else ""
+
+    def located(problem: Problem) -> Problem:
+        if problem.line is None:
+            return replace(problem, file=name)
+        match = matches[problem.line - start - 1].match
+        return replace(problem, file=name, line=None, field=f"match {match}, {problem.field}")
+
+    return located
 
 
 def _import_log(done: _Import, path: Path) -> None:
-    """Check a whole log, then write its records in order."""
+    """Check a log completely, then record it in order."""
     head = read_head(path)
     check_log(path, head)
-    _made(done, _rules(done.store, done.pool), head.settings, at_first=True)
-    plant_seed(done.store, done.pool, head.seed)
+    _pool_rules(done, _existing_rules(done.store, done.pool), head.settings, at_first=True)
+    _write_seed(done.store, done.pool, head.seed)
     amendments = LoggedAmendments(done.store, done.pool)
     count = 0
     for kind, piece in _runs(path, done.store.sizes.imported):
@@ -250,10 +314,30 @@ def _import_log(done: _Import, path: Path) -> None:
         done.show(count, head.entries)
 
 
+def _check_no_options(request: HistoryRequest) -> None:
+    """Check that no options of histories are given for a log, which is imported unchanged."""
+    given = {
+        "--column": request.columns,
+        "--skip-bad": request.skip_bad,
+        "--from": request.since,
+        "--until": request.until,
+        "--where": request.where,
+        "--synonyms": request.synonyms,
+        "--time-format": request.time_format,
+        "--lower-score-is-better": request.lower_score_is_better,
+        "--strict": request.strict,
+    }
+    named = [name for name, value in given.items() if value]
+    if named:
+        raise InvalidParameterError(
+            f"leave out {', '.join(named)}: a log of `equipoise export` is imported unchanged"
+        )
+
+
 def _runs(path: Path, most: int) -> Iterator[tuple[str, list[tuple[int, LogLine]]]]:
-    """Give lines that follow one another, up to `most` matches or up to `most` amendments."""
+    """Give runs of lines: up to `most` matches, or up to `most` amendments."""
     held: list[tuple[int, LogLine]] = []
-    for number, line in log_entries(path):
+    for number, line in log_records(path):
         is_match = line.kind == "match"
         if held and ((held[0][1].kind == "match") != is_match or len(held) >= most):
             yield held[0][1].kind, held
@@ -273,47 +357,10 @@ def _post_lines(done: _Import, path: Path, lines: Sequence[tuple[int, LogLine]])
     _post(done, post, lambda problem: replace(problem, file=str(path)))
 
 
-def _by_match(
-    done: _Import, matches: Sequence[MatchRequest], start: int
-) -> Callable[[Problem], Problem]:
-    """Return what names the match of a problem: that of a history has no line of its own."""
-    source = done.request.history.source
-    name = str(source) if isinstance(source, str | os.PathLike) else ""
-
-    def located(problem: Problem) -> Problem:
-        if problem.line is None:
-            return replace(problem, file=name)
-        match = matches[problem.line - start - 1].match
-        return replace(problem, file=name, line=None, field=f"match {match}, {problem.field}")
-
-    return located
-
-
-def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> None:
-    """Post some matches, and keep a checkpoint if one is due.
-
-    Raises : ConflictError, InvalidDataError where the pool refuses them
-    """
-    (answer,) = post_matches(done.store, done.pool, [post], done.now)
-    if isinstance(answer, InvalidDataError):
-        raise InvalidDataError(
-            [located(problem) for problem in answer.problems],
-            f"pool {done.pool!r} rejected the next matches after "
-            f"{counted(done.matches, 'match', 'matches')}: "
-            f"{counted(len(answer.problems), 'problem')}",
-        )
-    if isinstance(answer, EquipoiseError):
-        raise answer
-    if isinstance(answer, PostedMessage):
-        done.matches += answer.new
-        done.known_matches += answer.known
-    keep_checkpoints(done.store, done.pool)
-
-
 def _amend(
     done: _Import, path: Path, amendments: LoggedAmendments, number: int, line: LogLine
 ) -> None:
-    """Record an amendment once. Raises : ConflictError where it contradicts what is recorded."""
+    """Record an amendment, unless it is known. Raises : ConflictError if the pool refuses it."""
     try:
         new = amendments.record(line)
     except EquipoiseError as error:
@@ -322,50 +369,123 @@ def _amend(
     done.known_amendments += not new
 
 
-def _rules(store: Store, pool: str) -> PoolRules | None:
-    """Return the rules of a pool, None where there is none of the name."""
-    with store.read() as connection:
-        found = find_pool(connection, pool)
-    return None if found is None else rules_of(found.settings)
+class LoggedAmendments:
+    """Records the amendments of a log in a pool, each once."""
 
+    def __init__(self, store: Store, pool: str) -> None:
+        self._store, self._pool = store, pool
+        with store.read() as connection:
+            records = log.amendments(connection, get_pool(connection, pool).id)
+        self._known = {_identity(record) for record in records}
 
-def _made(
-    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, at_first: bool = False
-) -> PoolRules:
-    """Return the rules of the pool, which is made with these settings if it is not there.
+    def record(self, line: LogLine) -> bool:
+        """Record an amendment; return False if the pool has it already.
 
-    at_first : the settings are those that the pool of a log began with
-    Raises : InvalidDataError, ConflictError where it is there, and not as it is asked to be
-    """
-    asked = done.request.settings
-    if rules is None or asked:
-        values = {**msgspec.to_builtins(settings), **asked}
-        try:
-            wanted = msgspec.convert(values, PoolRequest)
-        except msgspec.ValidationError as error:
-            raise InvalidParameterError(f"the pool could not be created: {error}") from error
-        if rules is not None and at_first:
-            with done.store.read() as connection:
-                there = settings_at_first(connection, get_pool(connection, done.pool))
-            check_settings(done.pool, wanted, "The log could not be imported")
-            check_same(done.pool, PoolRules(there), PoolRules(wanted))
+        Raises : EquipoiseError if the pool refuses it
+        """
+        received = moment(line.received, "received")
+        since = None if line.time is None else moment(line.time)
+        is_correction = line.kind == "correct"
+        is_change = line.kind == "settings"
+        if is_correction:
+            content = _canonical_match(match_of(line))
         else:
-            create_pool(done.store, done.pool, wanted, done.now)
-    with done.store.read() as connection:
-        return rules_of(get_pool(connection, done.pool).settings)
+            content = (
+                _canonical_settings(content_of(line.content)) if is_change else reason_of(line)
+            )
+        if (line.kind, line.match, line.player, content, since, received) in self._known:
+            return False
+        own: dict[str, Any] = {"key": None, "now": received}
+        match, player = line.match or "", line.player or ""
+        if is_correction:
+            correct_match(self._store, self._pool, match, match_of(line), **own)
+        elif is_change:
+            import_settings(self._store, self._pool, content_of(line.content), received)
+        elif line.kind in ("void", "restore"):
+            amend = void_match if line.kind == "void" else restore_match
+            amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
+        else:
+            amend_player = disqualify if line.kind == "disqualify" else reinstate
+            request = DisqualifyRequest(since=line.time, reason=reason_of(line), match=line.match)
+            amend_player(self._store, self._pool, player, request, **own)
+        return True
 
 
-#: Name of the pool.
+def _identity(record: LogRecord) -> tuple[Any, ...]:
+    """Return a value that is equal for equal amendments."""
+    if record.kind == "correct":
+        content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
+    elif record.kind == "settings":
+        content = _canonical_settings(content_of(record.content))
+    else:
+        content = msgspec.json.decode(record.content, type=ReasonRequest).reason
+    return (
+        record.kind,
+        record.match,
+        record.player,
+        content,
+        record.posted_time,
+        record.received,
+    )
+
+
+def _canonical_settings(content: SettingsContent) -> str:
+    """Return the content of a change of settings in one canonical form."""
+    plain = [content.settings, content.reason]
+    return msgspec.json.encode(plain, order="deterministic").decode()
+
+
+def _canonical_match(request: MatchRequest) -> str:
+    """Return the content of a match without its time in one canonical form."""
+    plain = msgspec.structs.replace(request, match=id_text(request.match), time=None)
+    return msgspec.json.encode(plain, order="deterministic").decode()
+
+
+#: The number of the archive of an imported seed: no pool has it.
+_NO_ARCHIVE = 0
+
+
+def _write_seed(store: Store, pool: str, content: bytes | None) -> None:
+    """Write the seed of a log into an empty pool, unless it has the same seed.
+
+    Raises : InvalidDataError; ConflictError if the pool has another seed, or has records
+    """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        if seed_of(connection, record) == content:
+            return
+        if content is None or record.last_seq or record.follows is not None:
+            raise ConflictError(
+                f"pool {pool!r} started with other ratings than the pool of the log"
+            )
+        rules = rules_of(record.settings)
+        state = _seed_state(content, rules)
+        players = write_seed_ratings(connection, record.id, record.generation, rules, state)
+        pools.add_seed(connection, record.id, Seed(_NO_ARCHIVE, "{}", None, players), content)
+        change_pool(connection, record.id, players=players, follows=_NO_ARCHIVE)
+
+
+def _seed_state(content: bytes, rules: PoolRules) -> PoolState:
+    """Return the state of a packed seed. Raises : InvalidDataError."""
+    try:
+        found = PoolState.from_bytes(zlib.decompress(content), "the seed of the log")
+    except zlib.error as error:
+        raise InvalidDataError([], f"the seed of the log is damaged: {error}") from error
+    if found.system != rules.system:
+        raise InvalidDataError([], "the seed of the log is of another system than the pool's")
+    return found
+
+
+#: Name of the pool with the sample season.
 DEMO = "demo"
-
 _SETTINGS: dict[str, object] = {"public": True, "placement_matches": 5, "late": "replay"}
 
 
 def fill_demo(store: Store, now: int) -> ImportMessage:
-    """Make the pool, which anybody may read, and bring the sample into it; once.
+    """Create a public pool with the sample season, once.
 
     now : microseconds since 1970
-    Raises : ConflictError where there is another pool of its name
+    Raises : ConflictError if another pool has its name
     """
     with as_file(files("equipoise") / "sample" / SAMPLE) as path:
         request = ImportRequest(

@@ -1,34 +1,26 @@
-"""A pool's log as lines of JSON, losing nothing, and back.
+"""A pool's log as lines of JSON, and back, without loss.
 
-Amendments of a log that is imported: recorded again, each once.
-
-What a season began with, as part of the log that is exported and imported.
+The first line is the head: the settings of the pool at first, the number of records, and the seed
+of its season. Each further line is one record, in the order of the log.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
 
-from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, Problem
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.messages.exchange import LOG_VERSION, OLDEST_LOG_VERSION, LogHead, LogLine
-from equipoise.messages.matches import DisqualifyRequest, MatchRequest, Moment, ReasonRequest
+from equipoise.messages.matches import MatchRequest, Moment, ReasonRequest
 from equipoise.messages.pools import PoolRequest
-from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
-from equipoise.pools.pool.pools import iso, rules_of
-from equipoise.pools.pool.settings import SettingsContent, content_of, import_settings
-from equipoise.pools.posting.posted_matches import PoolRules, id_text, moment
-from equipoise.pools.seasons import plant_ratings
-from equipoise.rating.pool_state import PoolState
-from equipoise.store import log, pools
-from equipoise.store.connection import Store
+from equipoise.pools.pool.rules import iso, moment
+from equipoise.pools.pool.settings import content_of
+from equipoise.store import pools
 from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord, Seed, change_pool, get_pool
+from equipoise.store.pools import PoolRecord
 
 _encoder = msgspec.json.Encoder()
 _heads = msgspec.json.Decoder(LogHead)
@@ -36,30 +28,30 @@ _lines = msgspec.json.Decoder(LogLine)
 _matches = msgspec.json.Decoder(MatchRequest)
 _reasons = msgspec.json.Decoder(ReasonRequest)
 
-#: What the head of a log begins with, so that no other lines of JSON are taken for one.
+#: The beginning of the head, by which a log is distinguished from other lines of JSON.
 _MARK = b'{"equipoise_log":'
 
 
 def head_line(pool: PoolRecord, settings: PoolRequest, seed: bytes | None) -> bytes:
     """Return the first line of a pool's log.
 
-    settings : with which it was made; seed : what its season began with
+    settings : the first settings of the pool; seed : of its season, None for none
     """
     head = LogHead(LOG_VERSION, pool.name, settings, pool.last_seq, seed)
     return _encoder.encode(head) + b"\n"
 
 
-def entry_line(entry: LogRecord) -> bytes:
-    """Return the line of an entry."""
+def record_line(record: LogRecord) -> bytes:
+    """Return the line of a record."""
     line = LogLine(
-        seq=entry.seq,
-        kind=entry.kind,
-        received=iso(entry.received),
-        content=msgspec.Raw(entry.content.encode()),
-        match=entry.match,
-        player=entry.player,
-        time=None if entry.posted_time is None else _moment(entry.posted_time),
-        key=entry.key,
+        seq=record.seq,
+        kind=record.kind,
+        received=iso(record.received),
+        content=msgspec.Raw(record.content.encode()),
+        match=record.match,
+        player=record.player,
+        time=None if record.posted_time is None else _moment(record.posted_time),
+        key=record.key,
     )
     return _encoder.encode(line) + b"\n"
 
@@ -94,7 +86,7 @@ def check_log(path: Path, head: LogHead) -> None:
     Raises : InvalidDataError
     """
     count = 0
-    for number, line in log_entries(path):
+    for number, line in log_records(path):
         count += 1
         try:
             _check_content(line)
@@ -111,7 +103,7 @@ def check_log(path: Path, head: LogHead) -> None:
 
 
 def _check_content(line: LogLine) -> None:
-    """Read what a line says. Raises : msgspec.MsgspecError."""
+    """Decode the content of a line. Raises : msgspec.MsgspecError."""
     if line.kind in ("match", "correct"):
         match_of(line)
     elif line.kind == "settings":
@@ -121,18 +113,18 @@ def _check_content(line: LogLine) -> None:
 
 
 def match_of(line: LogLine) -> MatchRequest:
-    """Return what a match or a correction says. Raises : msgspec.MsgspecError."""
+    """Return the content of a match or a correction. Raises : msgspec.MsgspecError."""
     found = _matches.decode(line.content)
     return msgspec.structs.replace(found, time=line.time)
 
 
 def reason_of(line: LogLine) -> str:
-    """Return why something was amended. Raises : msgspec.MsgspecError."""
+    """Return the reason of an amendment. Raises : msgspec.MsgspecError."""
     return _reasons.decode(line.content).reason
 
 
-def log_entries(path: Path) -> Iterator[tuple[int, LogLine]]:
-    """Give every entry of a log with the number of its line. Raises : InvalidDataError."""
+def log_records(path: Path) -> Iterator[tuple[int, LogLine]]:
+    """Give the records of a log with the numbers of their lines. Raises : InvalidDataError."""
     with path.open("rb") as file:
         file.readline()
         for number, text in enumerate(file, start=2):
@@ -145,7 +137,7 @@ def log_entries(path: Path) -> Iterator[tuple[int, LogLine]]:
 
 
 def _moment(time: int) -> Moment:
-    """Return microseconds since 1970 so that reading them gives the same."""
+    """Return microseconds since 1970 in a form that is read back as the same time."""
     return iso(time) if time % 1_000_000 else time // 1_000_000
 
 
@@ -153,104 +145,6 @@ def _broken(path: Path, line: int | None, rule: str, got: str, field: str = "") 
     return InvalidDataError([Problem(str(path), line, field, rule, got)])
 
 
-class LoggedAmendments:
-    """The amendments that a pool has, and those of a log that join them."""
-
-    def __init__(self, store: Store, pool: str) -> None:
-        self._store, self._pool = store, pool
-        with store.read() as connection:
-            entries = log.amendments(connection, get_pool(connection, pool).id)
-        self._known = {_identity(entry) for entry in entries}
-
-    def record(self, line: LogLine) -> bool:
-        """Record an amendment; return False for one that is there already.
-
-        Raises : EquipoiseError where the pool refuses it
-        """
-        received = moment(line.received, "received")
-        since = None if line.time is None else moment(line.time)
-        is_correction = line.kind == "correct"
-        is_change = line.kind == "settings"
-        if is_correction:
-            says = _same(match_of(line))
-        else:
-            says = _same_settings(content_of(line.content)) if is_change else reason_of(line)
-        if (line.kind, line.match, line.player, says, since, received) in self._known:
-            return False
-        own: dict[str, Any] = {"key": None, "now": received}
-        match, player = line.match or "", line.player or ""
-        if is_correction:
-            correct_match(self._store, self._pool, match, match_of(line), **own)
-        elif is_change:
-            import_settings(self._store, self._pool, content_of(line.content), received)
-        elif line.kind in ("void", "restore"):
-            amend = void_match if line.kind == "void" else restore_match
-            amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
-        else:
-            amend_player = disqualify if line.kind == "disqualify" else reinstate
-            request = DisqualifyRequest(since=line.time, reason=reason_of(line), match=line.match)
-            amend_player(self._store, self._pool, player, request, **own)
-        return True
-
-
-def _identity(entry: LogRecord) -> tuple[Any, ...]:
-    """Return what makes an amendment the same as another."""
-    if entry.kind == "correct":
-        says = _same(msgspec.json.decode(entry.content, type=MatchRequest))
-    elif entry.kind == "settings":
-        says = _same_settings(content_of(entry.content))
-    else:
-        says = msgspec.json.decode(entry.content, type=ReasonRequest).reason
-    return entry.kind, entry.match, entry.player, says, entry.posted_time, entry.received
-
-
-def _same_settings(content: SettingsContent) -> str:
-    """Return what a change of settings says, in one way of writing it."""
-    plain = [content.settings, content.reason]
-    return msgspec.json.encode(plain, order="deterministic").decode()
-
-
-def _same(request: MatchRequest) -> str:
-    """Return what a match says but its time, in one way of writing it."""
-    plain = msgspec.structs.replace(request, match=id_text(request.match), time=None)
-    return msgspec.json.encode(plain, order="deterministic").decode()
-
-
-#: Number of the archive of a season that came from elsewhere: no pool has it.
-_ELSEWHERE = 0
-
-
 def seed_of(connection: Connection, pool: PoolRecord) -> bytes | None:
-    """Return the packed state that a pool began with, None where nobody was known."""
+    """Return the packed seed of a pool's season, None for none."""
     return None if pool.follows is None else pools.content_of(connection, pool.id)
-
-
-def plant_seed(store: Store, pool: str, content: bytes | None) -> None:
-    """Let a pool begin with the state of a log, as it does already or as it is still empty.
-
-    Raises : ConflictError where it began with another; InvalidDataError
-    """
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
-        if seed_of(connection, record) == content:
-            return
-        if content is None or record.last_seq or record.follows is not None:
-            raise ConflictError(
-                f"pool {pool!r} started with other ratings than the pool of the log"
-            )
-        rules = rules_of(record.settings)
-        state = _state(content, rules)
-        players = plant_ratings(connection, record.id, record.generation, rules, state)
-        pools.add_seed(connection, record.id, Seed(_ELSEWHERE, "{}", None, players), content)
-        change_pool(connection, record.id, players=players, follows=_ELSEWHERE)
-
-
-def _state(content: bytes, rules: PoolRules) -> PoolState:
-    """Return the state that is packed. Raises : InvalidDataError."""
-    try:
-        found = PoolState.from_bytes(zlib.decompress(content), "the seed of the log")
-    except zlib.error as error:
-        raise InvalidDataError([], f"the seed of the log is damaged: {error}") from error
-    if found.system != rules.system:
-        raise InvalidDataError([], "the seed of the log is of another system than the pool's")
-    return found

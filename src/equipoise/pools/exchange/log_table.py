@@ -1,4 +1,4 @@
-"""The matches of a pool as they count now, as the long table that `equipoise rate` reads."""
+"""The matches of a pool, as they count now, as the long table that `equipoise rate` reads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 from equipoise.data.times import MICROSECONDS
 from equipoise.formats.options import CANONICAL
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.pools.amended_log import Amendments, counted_piece
+from equipoise.pools.amended_log import Amendments, counted_matches
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, pool_stamps
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.store.pools import START, PoolRecord
 
 #: Whole numbers that fit a column of them.
@@ -32,7 +32,7 @@ _RESERVED = {*CANONICAL, *_PLAYERS_OWN}
 
 @dataclass(slots=True)
 class _Seen:
-    """What the matches of a pool say beside who played and how it ended."""
+    """The further values that the matches of a pool have, beside players and results."""
 
     teams: bool = False
     weight: bool = False
@@ -69,9 +69,9 @@ class _Seen:
 
 
 class LogTable:
-    """The columns that a pool's matches need, and its matches as rows of them.
+    """The matches of a pool as rows of a table, with the columns that they need.
 
-    They are gone through twice: what the columns are shows only at the end.
+    The matches are read twice: first to find the columns, then to write the rows.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class LogTable:
         self.schema = self._schema()
 
     def frames(self) -> Iterator[tuple[pl.DataFrame, int]]:
-        """Give the matches as tables, some thousands at a time, and how many these are."""
+        """Give the matches as tables of some thousands, with their numbers of matches."""
         for piece in self._pieces():
             rows: list[tuple[Any, ...]] = []
             for match in piece:
@@ -100,12 +100,9 @@ class LogTable:
             yield pl.DataFrame(rows, schema=self.schema, orient="row"), len(piece)
 
     def _pieces(self) -> Iterator[list[LoggedMatch]]:
-        after, last = START, False
-        while not last:
-            piece = counted_piece(self._connection, self._pool, self._amendments, after)
-            after, last = piece.end, piece.last
-            if piece.matches:
-                yield piece.matches
+        for matches in counted_matches(self._connection, self._pool, self._amendments, START):
+            if matches:
+                yield matches
 
     def _schema(self) -> dict[str, Any]:
         seen = self._seen
@@ -128,7 +125,7 @@ class LogTable:
 
     @property
     def _stamps(self) -> bool:
-        """Whether times are written as in ISO 8601: a reader would not take them for seconds."""
+        """Whether times are written as in ISO 8601: readers would not read them as seconds."""
         span = None
         if self._seen.earliest is not None:
             span = (self._seen.earliest, self._seen.latest, self._seen.fractions)
@@ -151,7 +148,7 @@ class LogTable:
                 yield (*head, player, *middle, *tail, *self._details(detail))
 
     def _details(self, one: ParticipationRequest | None) -> Iterator[Any]:
-        """Give what is known of a player in a match, column by column."""
+        """Give the further values of a player in a match, column by column."""
         own = (name for name in _PLAYERS_OWN if name in self._seen.own)
         if one is None:
             count = sum(1 for _ in own) + len(self._statistics) + len(self._attributes)
@@ -164,7 +161,7 @@ class LogTable:
 
 
 def _teams(request: MatchRequest) -> Iterator[tuple[TeamRequest, str, int]]:
-    """Give the teams of a match with labels that tell them apart, and their places from 0."""
+    """Give the teams of a match with distinct labels, and their places from 0."""
     labels = [team.team for team in request.teams]
     if None in labels or len(set(labels)) < len(labels):
         labels = [str(number) for number in range(1, len(labels) + 1)]
@@ -174,7 +171,7 @@ def _teams(request: MatchRequest) -> Iterator[tuple[TeamRequest, str, int]]:
 
 
 def _free(name: str, kind: str, taken: set[str] = _RESERVED) -> str:
-    """Return the name of a column: with what it is, where the name alone means something else."""
+    """Return the name of a column: with its kind if the name alone is taken."""
     return f"{kind}.{name}" if name in taken else name
 
 

@@ -1,1 +1,1 @@
-"""Pools themselves: created, configured, deleted, and who may use them."""
+"""Pools themselves: their rules and settings, creation, deletion and access."""

@@ -1,7 +1,4 @@
-"""Keys of the service: made, listed, revoked.
-
-Reading what administrators did.
-"""
+"""Access to the service: its keys, and the audit log of what was done with them."""
 
 from __future__ import annotations
 
@@ -16,8 +13,8 @@ from equipoise.messages.access import (
     KeyRequest,
     NewKeyMessage,
 )
-from equipoise.pools.pool.pools import cursor_in, cursor_out, iso
-from equipoise.pools.posting.posted_matches import moment
+from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.pool.rules import iso, moment
 from equipoise.store import audit, keys
 from equipoise.store.audit import AuditRow
 from equipoise.store.connection import Store
@@ -31,12 +28,12 @@ _NAME = 200
 def make_key(
     store: Store, request: KeyRequest, now: int, *, by: int | None = None
 ) -> NewKeyMessage:
-    """Return a new key with its secret, which is kept nowhere.
+    """Return a new key with its secret, which is not stored.
 
-    now : microseconds since 1970; by : number of the key with which it is made
-    Raises : InvalidParameterError; NotFoundError for a pool that is not there
+    now : microseconds since 1970; by : number of the key that makes it
+    Raises : InvalidParameterError; NotFoundError if its pool does not exist
     """
-    rule = f"1 to {_NAME} characters that are printable"
+    rule = f"1 to {_NAME} printable characters"
     fits = 0 < len(request.name) <= _NAME and request.name.isprintable()
     require(fits, "name", rule, request.name[:50])
     expires = None if request.expires is None else moment(request.expires, "expires")
@@ -61,7 +58,7 @@ def end_key(store: Store, number: int, now: int, *, by: int | None = None) -> Ke
 
 
 def message_of(key: KeyRecord) -> KeyMessage:
-    """Return a key as it is shown."""
+    """Return a key without its secret."""
     return KeyMessage(
         key=key.id,
         name=key.name,
@@ -74,24 +71,22 @@ def message_of(key: KeyRecord) -> KeyMessage:
     )
 
 
-#: Entries of a page at most.
-_MOST = 1000
-
-
 def audit_page(
     store: Store, *, pool: str | None = None, cursor: str | None = None, limit: int = 50
 ) -> AuditPage:
-    """Return what was done, newest first; pool : only what concerns it.
+    """Return a page of the audit log, newest first.
 
+    pool : only what was done to it; None for all
+    cursor : from an earlier page; limit : rows, from 1 to 1000
     Raises : InvalidParameterError
     """
-    require(1 <= limit <= _MOST, "limit", f"from 1 to {_MOST}", limit)
-    before = cursor_in(cursor, int)
+    check_limit(limit)
+    before = decode_cursor(cursor, int)
     with store.read() as connection:
         rows = audit.entries_before(connection, pool, before, limit + 1)
     shown = rows[:limit]
     more = len(rows) > limit
-    return AuditPage([_entry(row) for row in shown], cursor_out(shown[-1].id) if more else None)
+    return AuditPage([_entry(row) for row in shown], encode_cursor(shown[-1].id) if more else None)
 
 
 def _entry(row: AuditRow) -> AuditEntry:

@@ -1,25 +1,20 @@
-"""Deleting a pool: its name is free at once, its rows are cleared away in small steps afterwards.
+"""Deleting a pool: its name is free at once, its rows are deleted in small steps afterwards.
 
 The row in `pools` stays, without the name, so that nothing else ever gets the pool's number.
-Clearing needs no record of its progress: after a crash the next process clears what is left.
-
-Clearing out what replays have replaced or left behind, in small steps beside the writers.
+No progress is recorded: after a crash the next process deletes the rows that are left.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
-from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, InvalidParameterError
 from equipoise.messages.pools import DeletedPool
-from equipoise.pools.pool.pools import iso
-from equipoise.pools.replay.claims import extend_lease
-from equipoise.store import audit, changes, keys, pools, ratings, webhooks
+from equipoise.pools.pool.rules import iso
+from equipoise.store import audit, keys, pools, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, archives_of, change_pool, get_pool, pool_after
+from equipoise.store.pools import archives_of, change_pool, get_pool, pool_after
 
 #: Archives that an error names.
 _NAMED = 5
@@ -31,7 +26,7 @@ def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: 
     confirm : the name of the pool once more
     key : number of the key with which it is done
     Raises : NotFoundError; InvalidParameterError where the name is not repeated; ConflictError
-        while archives of the pool exist, or the season after it
+        if archives of the pool exist, or the season after it
     """
     if confirm != pool:
         raise InvalidParameterError(
@@ -57,7 +52,7 @@ def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: 
         change_pool(
             connection,
             record.id,
-            # No pool can be called that.
+            # No pool can have this name.
             name=f"deleted/{record.id}",
             deleted=now,
             garbage=True,
@@ -85,7 +80,7 @@ def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: 
 
 
 def pools_to_clear(store: Store) -> list[int]:
-    """Return the numbers of deleted pools of which rows are left."""
+    """Return the numbers of deleted pools that still have rows."""
     with store.read() as connection:
         return pools.pools_to_clear(connection)
 
@@ -101,53 +96,8 @@ def clear_deleted(store: Store, number: int, *, stop: Callable[[], bool] = lambd
                 limit = 1 if table in pools.LARGE else store.sizes.rows
                 after = pools.forget_piece(connection, table, number, after, limit)
             more = after is not None
-            # Lets a writer in who waits: neither SQLite nor locks are fair.
+            # Neither SQLite nor locks are fair: without a pause a waiting writer may starve.
             time.sleep(0.001)
     with store.write() as connection:
         change_pool(connection, number, garbage=False)
     return True
-
-
-def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> bool:
-    """Delete what older generations have left, in small steps; return whether all of it is gone."""
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-    if not record.garbage:
-        return True
-    if record.replay_until is not None and record.replay_until >= now():
-        return False
-    return clear(store, pool, stop)
-
-
-def clear(
-    store: Store, pool: str, stop: Callable[[], bool], claimed: PoolRecord | None = None
-) -> bool:
-    """Delete rows that no reader sees and no replay is writing; return whether all are gone.
-
-    claimed : the pool as leased by the replay for which it is done; the lease is renewed
-    """
-    after: tuple[Any, ...] | None = None
-    seen: tuple[int, int | None] | None = None
-    while not stop():
-        with store.write() as connection:
-            record = get_pool(connection, pool, lock=True)
-            if claimed is not None:
-                extend_lease(connection, record, claimed)
-            if not record.garbage:
-                return True
-            # A swap or a replay given up has put out of date also what was gone through before.
-            if seen != (record.generation, record.replay_generation):
-                after, seen = None, (record.generation, record.replay_generation)
-            after = changes.forget_unseen(connection, record, after, store.sizes.rows)
-            gone = ratings.forget_others(
-                connection,
-                record.id,
-                record.generation,
-                record.replay_generation,
-                store.sizes.rows,
-            )
-            if after is None and not gone:
-                change_pool(connection, record.id, garbage=False)
-                return True
-        time.sleep(0.001)
-    return False

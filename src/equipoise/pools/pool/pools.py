@@ -1,73 +1,36 @@
-"""Making pools, and how they stand.
-
-Cursors: where a page ends, as text that says nothing to anybody else.
-"""
+"""Pools: created, listed and shown."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import math
-import re
-from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
 
-import msgspec
 from sqlalchemy import Connection
 
 import equipoise
 from equipoise._jit import source_hash
 from equipoise.analysis.files.reading import idle_parameters
 from equipoise.analysis.files.systems import plain_parameters
-from equipoise.data import times
 from equipoise.errors import (
     ConflictError,
-    InvalidDataError,
-    InvalidParameterError,
-    NotFoundError,
-    Problem,
 )
 from equipoise.messages.pools import PoolMessage, PoolRequest
-from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.pool.checks import check_same, check_settings
+from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
 from equipoise.rating.registry import notes_of
 from equipoise.store import audit
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, add_pool, all_pools, find_pool, get_pool
-from equipoise.store.schema import is_name
-from equipoise.wording import counted
-
-#: Characters of a reason at most.
-LONGEST_REASON = 2000
-
-#: Names of pools are parts of addresses.
-POOL_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-
-_decoder = msgspec.json.Decoder(PoolRequest)
-
-
-@lru_cache(maxsize=1)
-def code_version() -> str:
-    """Return the version of the code that rates: of the package and of the sources."""
-    package = Path(equipoise.__file__).parent
-    return f"{version('equipoise')}+{source_hash(package, 'rating')}"
-
-
-@lru_cache(maxsize=256)
-def rules_of(settings: str) -> PoolRules:
-    """Return a pool's rules from its settings as they are stored."""
-    return PoolRules(_decoder.decode(settings))
 
 
 def create_pool(
     store: Store, name: str, request: PoolRequest, now: int, *, key: int | None = None
 ) -> PoolMessage:
-    """Make a pool; the same again changes nothing and gets the same answer.
+    """Create a pool. The same request again changes nothing and gets the same answer.
 
-    key : number of the key with which it is made
-    Raises : InvalidDataError, ConflictError where a pool of this name has different settings
+    key : number of the key that creates it
+    Raises : InvalidDataError; ConflictError if a pool of this name has different settings
     """
     check_settings(name, request)
     settings = settings_json(request)
@@ -81,86 +44,14 @@ def create_pool(
 
 
 def open_pool(connection: Connection, name: str, request: PoolRequest, now: int) -> int | None:
-    """Add an empty pool and return its number, None where there is one of this name by now."""
+    """Add an empty pool and return its number; None if a pool of this name exists."""
     board_day = START[0] if decays(request) else None
     settings = settings_json(request)
     return add_pool(connection, name, settings, code_version(), now, board_day=board_day)
 
 
-def decays(request: PoolRequest) -> bool:
-    """Return whether the rating shown falls while a player is away."""
-    return request.display_decay_per_day > 0 and request.times != "none"
-
-
-def differing(old: PoolRules, new: PoolRules) -> dict[str, tuple[Any, Any]]:
-    """Return the settings in which two differ, with both values.
-
-    Parameters are compared as the system has them: one that is given as its default is the same
-    as one that is left out.
-    """
-    found = {
-        name: (getattr(old.settings, name), getattr(new.settings, name))
-        for name in PoolRequest.__struct_fields__
-        if name != "parameters" and getattr(old.settings, name) != getattr(new.settings, name)
-    }
-    if "system" not in found and old.system != new.system:
-        before, after = plain_parameters(old.system), plain_parameters(new.system)
-        for name in sorted({*before, *after}):
-            if before.get(name) != after.get(name):
-                found[f"parameters.{name}"] = (before.get(name), after.get(name))
-    return found
-
-
-def is_fixed(name: str, values: tuple[Any, Any]) -> bool:
-    """Return whether a difference in a setting changes how the system rates matches."""
-    if name == "times":
-        return "none" in values
-    return name in ("system", "statistics") or name.startswith("parameters.")
-
-
-def told_differences(found: Mapping[str, tuple[Any, Any]]) -> str:
-    """Return which settings differ, with both values, as a part of a sentence."""
-    return "; ".join(
-        f"{name} is {_told(old)}, you sent {_told(new)}" for name, (old, new) in found.items()
-    )
-
-
-def _told(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def check_same(name: str, there: PoolRules, wanted: PoolRules) -> None:
-    """Refuse to make a pool that is there with different settings. Raises : ConflictError."""
-    found = differing(there, wanted)
-    if not found:
-        return
-    fixed = [name for name, pair in found.items() if is_fixed(name, pair)]
-    advice = []
-    if len(fixed) < len(found):
-        rest = "the others" if fixed else "them" if len(found) > 1 else "it"
-        advice.append(f"Use PATCH /v1/pools/{name} to change {rest}.")
-    if fixed:
-        advice.insert(
-            0,
-            f"{', '.join(fixed)} cannot be changed: use another name, or end the season with "
-            f"other settings, POST /v1/pools/{name}/seasons.",
-        )
-    raise ConflictError(
-        f"Pool {name!r} already exists with different settings: {told_differences(found)}. "
-        + " ".join(advice)
-    )
-
-
-def settings_json(request: PoolRequest) -> str:
-    """Return settings as they are stored.
-
-    In the order in which they came: statistics are summed in it, as on the command line.
-    """
-    return msgspec.json.encode(request).decode()
-
-
 def check_open(pool: PoolRecord) -> None:
-    """Refuse to change the archive of a season. Raises : ConflictError."""
+    """Check that a pool is not the archive of a season. Raises : ConflictError."""
     if pool.closed is not None:
         raise ConflictError(
             f"pool {pool.name!r} is closed: it is the archive of season {pool.season!r} "
@@ -169,7 +60,7 @@ def check_open(pool: PoolRecord) -> None:
 
 
 def pool_message(store: Store, name: str) -> PoolMessage:
-    """Return how a pool is set and stands. Raises : NotFoundError."""
+    """Return the settings of a pool and its status. Raises : NotFoundError."""
     with store.read() as connection:
         return message_of(get_pool(connection, name))
 
@@ -180,15 +71,8 @@ def pool_messages(store: Store) -> list[PoolMessage]:
         return [message_of(pool) for pool in all_pools(connection)]
 
 
-def check_reason(text: str) -> None:
-    """Refuse a reason that the log cannot keep. Raises : InvalidDataError."""
-    if len(text) > LONGEST_REASON or "\0" in text:
-        rule = f"must have at most {LONGEST_REASON} characters and no NUL"
-        raise InvalidDataError([Problem("", None, "reason", rule, text[:100] + "...")])
-
-
 def message_of(pool: PoolRecord) -> PoolMessage:
-    """Return a pool as it is shown."""
+    """Return a pool with its settings and status."""
     rules = rules_of(pool.settings)
     settings = rules.settings
     return PoolMessage(
@@ -222,108 +106,13 @@ def message_of(pool: PoolRecord) -> PoolMessage:
 
 
 def _unused(rules: PoolRules) -> list[str]:
-    """Return fields of matches and parameters of the pool that its system does not use."""
+    """Return the fields of matches and the parameters of a pool that its system does not use."""
     idle = idle_parameters(rules.system)
     return [*rules.unused, *(f"parameters.{name}" for name in idle)]
 
 
-def iso(time: int) -> str:
-    """Return microseconds since 1970 as ISO 8601 with its zone."""
-    return f"{times.iso(time)}Z"
-
-
-def written(time: int | None, rules: PoolRules) -> int | str | None:
-    """Return a time as the pool writes times; None where there is none."""
-    if time is None or not rules.timed:
-        return None
-    return time // 1_000_000 if rules.settings.times == "seconds" else iso(time)
-
-
-def check_settings(
-    name: str, request: PoolRequest, failed: str = "The pool could not be created"
-) -> None:
-    """Refuse settings that make no pool. Raises : InvalidDataError.
-
-    failed : what could not be done, for the summary
-    """
-    problems = []
-    if not POOL_NAME.fullmatch(name):
-        rule = (
-            "must have at most 63 lower-case letters, digits, '.', '_' and '-', starting with a "
-            "letter or digit"
-        )
-        problems.append(Problem("", None, "pool", rule, name[:100]))
-    bounds = {
-        "display_deviations": (request.display_deviations, 0.0, 100.0),
-        "display_floor": (request.display_floor, -1e9, 1e9),
-        "display_decay_per_day": (request.display_decay_per_day, 0.0, 1e9),
-        "display_decay_after_days": (request.display_decay_after_days, 0.0, 1e6),
-        "placement_matches": (request.placement_matches, 0, 10**6),
-        "inactive_days": (request.inactive_days, 0.0, 1e6),
-    }
-    for field, (value, low, high) in bounds.items():
-        if value is not None and not low <= value <= high:
-            rule = f"must be a number from {low:g} to {high:g}"
-            problems.append(Problem("", None, field, rule, str(value)))
-    for statistic, weight in request.statistics.items():
-        if not math.isfinite(weight) or not 0 < len(statistic) <= 100 or "\0" in statistic:
-            rule = "must be a name of 1 to 100 characters with a finite weight"
-            problems.append(Problem("", None, "statistics", rule, f"{statistic[:100]}: {weight}"))
-    try:
-        system = PoolRules(request).system
-        if request.times == "none" and system.capabilities.needs_time:
-            rule = f"must not be 'none': {request.system} with these parameters needs times"
-            problems.append(Problem("", None, "times", rule, "none"))
-    except NotFoundError as error:
-        problems.append(Problem("", None, "system", str(error), request.system))
-    except InvalidParameterError as error:
-        problems.append(_parameter_problem(request, str(error)))
-    if problems:
-        raise InvalidDataError(problems, f"{failed}: {counted(len(problems), 'problem')}")
-
-
-def _parameter_problem(request: PoolRequest, message: str) -> Problem:
-    """Return what is wrong with the parameters, of the one that the message begins with."""
-    named = message.split(" ", 1)[0].removeprefix(f"{request.system}.")
-    rule, _, got = message.partition("; got ")
-    if named not in request.parameters:
-        unknown = (one for one in request.parameters if f"has no parameter {one!r}" in message)
-        named = next(unknown, "")
-    else:
-        rule = rule.split(" ", 1)[1]
-    return Problem("", None, f"parameters.{named}" if named else "parameters", rule, got)
-
-
-_Shape = TypeVar("_Shape")
-
-#: Numbers in cursors are at most so large: they fit 64 bits, and so does what is added to them.
-_MOST = 2**62
-
-
-def cursor_out(place: object) -> str:
-    """Return a place, made of numbers and text, as a cursor."""
-    return base64.urlsafe_b64encode(msgspec.json.encode(place)).rstrip(b"=").decode()
-
-
-def cursor_in(cursor: str | None, shape: type[_Shape]) -> _Shape | None:
-    """Return the place of a cursor, None without one. Raises : InvalidParameterError."""
-    if cursor is None:
-        return None
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        place = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=shape)
-        _check(place)
-    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidParameterError(
-            "cursor must come from `next` or `previous` of an earlier answer"
-        ) from error
-    return place
-
-
-def _check(place: object) -> None:
-    """Refuse what no database can be asked for. Raises : ValueError."""
-    for value in place if isinstance(place, tuple) else (place,):
-        if isinstance(value, int) and not -_MOST <= value <= _MOST:
-            raise ValueError(value)
-        if isinstance(value, str) and not is_name(value):
-            raise ValueError(value)
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """Return the version of the code that rates: of the package and of the sources."""
+    package = Path(equipoise.__file__).parent
+    return f"{version('equipoise')}+{source_hash(package, 'rating')}"

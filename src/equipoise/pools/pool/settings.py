@@ -1,8 +1,8 @@
-"""Settings of a pool: how two differ, and how they are changed.
+"""Changes of a pool's settings.
 
-A change is a log record. Matches before it keep what the settings of their time made of them, also
-in an import: the head of an exported log has the settings that the pool began with, and the import
-makes each change at its place in the log.
+A change is a log record. Matches before it stay rated by the settings of their time, also after an
+import: the head of an exported log has the first settings of the pool, and the import makes each
+change at its place in the log.
 """
 
 from __future__ import annotations
@@ -17,26 +17,22 @@ from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, InvalidDataError, Problem
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
-from equipoise.pools.pool.pools import (
-    check_open,
+from equipoise.pools.pool.checks import (
     check_reason,
     check_settings,
-    decays,
+    described_differences,
     differing,
     is_fixed,
-    message_of,
-    rules_of,
-    settings_json,
-    told_differences,
 )
-from equipoise.pools.posting.posted_matches import PoolRules
-from equipoise.pools.replay.leaderboard import rewrite_piece, shows_all_at_once
+from equipoise.pools.pool.pools import check_open, message_of
+from equipoise.pools.pool.rules import PoolRules, decays, rules_of, settings_json
+from equipoise.pools.replay.ordering import fits_one_transaction, rewrite_next
 from equipoise.store import audit, log
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
 
-#: Settings that are written into ratings: where a player stands, and who is provisional.
+#: Settings that affect stored ratings: the order of the leaderboard, and who is provisional.
 _ON_BOARD = frozenset(
     {
         "display_deviations",
@@ -49,7 +45,7 @@ _ON_BOARD = frozenset(
 
 
 class SettingsContent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the log says of a change: the settings from then on, until then, and why."""
+    """Content of the log record of a change: the settings after it, those before it, its reason."""
 
     settings: dict[str, Any]
     before: dict[str, Any]
@@ -60,18 +56,18 @@ _contents = msgspec.json.Decoder(SettingsContent)
 
 
 def content_of(content: str | bytes | msgspec.Raw) -> SettingsContent:
-    """Return what a record of changed settings says. Raises : msgspec.MsgspecError."""
+    """Return the content of the record of a change. Raises : msgspec.MsgspecError."""
     return _contents.decode(content)
 
 
 def change_settings(
     store: Store, pool: str, request: PoolChange, now: int, *, key: int | None = None
 ) -> PoolMessage:
-    """Change settings of a pool; those that are so already change nothing.
+    """Change settings of a pool. Without a difference nothing is recorded.
 
-    key : number of the key with which it is done
+    key : number of the key that changes them
     Raises : NotFoundError; InvalidDataError; ConflictError for the archive of a season, and for
-        settings that cannot be changed without rating all matches anew
+        settings that cannot be changed without rating all matches again
     """
     given = {
         name: value
@@ -88,9 +84,9 @@ def change_settings(
         fixed = {name: pair for name, pair in found.items() if is_fixed(name, pair)}
         if fixed:
             raise ConflictError(
-                f"Pool {pool!r} cannot take these settings: {told_differences(fixed)}. "
-                "Its matches were rated by the old ones. Make another pool, or end the season with "
-                f"other settings: POST /v1/pools/{pool}/seasons"
+                f"Pool {pool!r} cannot take these settings: {described_differences(fixed)}. "
+                "Its matches were rated with the old ones. Create another pool, or end the season "
+                f"with other settings: POST /v1/pools/{pool}/seasons"
             )
         if not found:
             return message_of(record)
@@ -99,7 +95,7 @@ def change_settings(
 
 
 def import_settings(store: Store, pool: str, content: SettingsContent, now: int) -> None:
-    """Record a change of settings that another log has, also where nothing differs by it.
+    """Record a change of settings from an imported log, even if nothing differs.
 
     Raises : NotFoundError, InvalidDataError, ConflictError
     """
@@ -116,18 +112,18 @@ def import_settings(store: Store, pool: str, content: SettingsContent, now: int)
         _record(connection, record, content.settings, content.reason, now, None)
 
 
-def settings_at_first(connection: Connection, pool: PoolRecord) -> PoolRequest:
-    """Return the settings with which a pool was made."""
+def first_settings(connection: Connection, pool: PoolRecord) -> PoolRequest:
+    """Return the first settings of a pool."""
     settings = rules_of(pool.settings).settings
-    entries = log.amendments(connection, pool.id) if pool.amendments else []
-    for entry in reversed(entries):
-        if entry.kind == "settings":
-            settings = _with(settings, content_of(entry.content).before)
+    log_records = log.amendments(connection, pool.id) if pool.amendments else []
+    for log_record in reversed(log_records):
+        if log_record.kind == "settings":
+            settings = _with(settings, content_of(log_record.content).before)
     return settings
 
 
 def _with(settings: PoolRequest, given: Mapping[str, Any]) -> PoolRequest:
-    """Return settings of which some are others. Raises : InvalidDataError."""
+    """Return settings with some of them replaced. Raises : InvalidDataError."""
     try:
         return msgspec.convert({**msgspec.to_builtins(settings), **given}, PoolRequest)
     except msgspec.ValidationError as error:
@@ -144,11 +140,11 @@ def _record(
     now: int,
     key: int | None,
 ) -> PoolRecord:
-    """Write a change into the log and the pool, which is locked; return the pool after it."""
+    """Record a change in the log and in the pool, which is locked; return the pool after it."""
     old = rules_of(pool.settings).settings
     new = _with(old, changed)
     before = {name: getattr(old, name) for name in changed}
-    entry = LogRecord(
+    log_record = LogRecord(
         seq=pool.last_seq + 1,
         kind="settings",
         match=None,
@@ -160,10 +156,10 @@ def _record(
         received=now,
         key=key,
     )
-    log.append(connection, pool.id, [entry])
+    log.append(connection, pool.id, [log_record])
     columns: dict[str, Any] = {
         "settings": settings_json(new),
-        "last_seq": entry.seq,
+        "last_seq": log_record.seq,
         "amendments": pool.amendments + 1,
     }
     if _ON_BOARD & changed.keys():
@@ -172,8 +168,8 @@ def _record(
         columns["board_day"] = since if decays(new) else None
     change_pool(connection, pool.id, **columns)
     after = replace(pool, **columns)
-    if after.board_from is not None and shows_all_at_once(connection, after):
-        rewrite_piece(connection, after)
+    if after.board_from is not None and fits_one_transaction(connection, after):
+        rewrite_next(connection, after)
         after = replace(after, board_from=None)
     audit.note(
         connection,
@@ -181,7 +177,7 @@ def _record(
         now=now,
         key=key,
         pool=pool.name,
-        seq=entry.seq,
+        seq=log_record.seq,
         settings=changed,
         before=before,
         reason=reason,

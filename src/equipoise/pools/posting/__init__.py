@@ -1,1 +1,1 @@
-"""Matches into a pool: checked, logged, rated and stored in one transaction."""
+"""Posting matches: checked, recorded, rated and stored in one transaction."""

@@ -1,4 +1,4 @@
-"""Logged matches -> a history that systems rate."""
+"""Matches of the log -> a history that rating systems rate."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from equipoise.data.missing import or_nan
 from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.tables.matches import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.store.pools import Position
 
 
 class LoggedMatch(NamedTuple):
-    """A match of the log as it is to be rated.
+    """A match of the log at its position.
 
     seq, time : its position; time is 0 in pools without times
-    request : without players who do not count
+    request : its content; in a match to be rated without disqualified players
     """
 
     seq: int
@@ -50,7 +50,7 @@ def _participants(matches: Sequence[LoggedMatch]) -> list[ParticipationRequest |
 
 
 def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
-    """Return a match without some players, and without teams that are then empty; None if all."""
+    """Return a match without some players and without empty teams; None if nobody is left."""
     if not players:
         return request
     teams = [
@@ -178,7 +178,7 @@ def _performances(
 
 
 def _numbers(values: Sequence[float | None]) -> Floats | None:
-    """Return numbers with NaN for None; None where there is none at all."""
+    """Return numbers with NaN for None; None if all are None."""
     if all(value is None for value in values):
         return None
     return or_nan(values)
@@ -191,13 +191,13 @@ def _at_home(one: ParticipationRequest | None) -> bool:
 
 
 def _id(one: ParticipationRequest | str | int) -> str:
-    if type(one) is str:  # nearly always, and there are many
+    if type(one) is str:  # the usual case, checked first for speed
         return one
     return str(one.player) if isinstance(one, ParticipationRequest) else str(one)
 
 
 def _offsets(counts: Sequence[int] | Ints) -> Ints:
-    """Return where each of so many begins, and where the last one ends."""
+    """Return the offsets of groups of some sizes, and the end of the last one."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 

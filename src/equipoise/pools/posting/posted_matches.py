@@ -1,12 +1,9 @@
-"""Matches as they were posted -> matches that a pool can rate, or every problem with them."""
+"""Posted matches -> matches that a pool can rate, or every problem with them."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -14,7 +11,6 @@ import msgspec
 from equipoise.data.history import (
     FARTHEST_CEILING,
     LARGEST_PERFORMANCE,
-    MICROSECONDS_PER_DAY,
     MOST_WEIGHT,
     SIDE,
     SIDES,
@@ -22,66 +18,22 @@ from equipoise.data.history import (
     TOO_HEAVY,
     TOO_LARGE,
 )
-from equipoise.data.times import SECONDS_LIMIT
 from equipoise.errors import InvalidParameterError, Problem
-from equipoise.formats.times import instant
-from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
-from equipoise.rating.registry import make_system
-from equipoise.rating.system import USABLE, Capabilities, RatingSystem
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.pools.pool.rules import ID_LENGTH, PoolRules, id_fault, id_text, moment
 
-#: Beyond this size neighbouring whole numbers are one float64, and scores would tie unseen.
+#: Larger whole numbers share a float64 with their neighbours, so that scores would tie.
 LARGEST_SCORE = 2.0**53
-#: Characters of an id at most.
-ID_LENGTH = 200
-
-_ID_RULE = f"must have 1 to {ID_LENGTH} characters and no control characters"
-#: Neither control characters nor halves of surrogate pairs, which are no text.
-_NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
-#: Seconds from 1970 back to the year 1: no earlier time can be written as a date.
-_EARLIEST = -62_135_596_800
-
 _encoder = msgspec.json.Encoder(order="deterministic")
 _decoder = msgspec.json.Decoder(MatchRequest)
 
 
-@dataclass(frozen=True)
-class PoolRules:
-    """How a pool is set, and the system that this makes."""
-
-    settings: PoolRequest
-
-    @cached_property
-    def system(self) -> RatingSystem:
-        """The rating system of the pool."""
-        return make_system(self.settings.system, self.settings.parameters)
-
-    @cached_property
-    def able(self) -> Capabilities:
-        """What the system can rate."""
-        return self.system.capabilities
-
-    @cached_property
-    def unused(self) -> tuple[str, ...]:
-        """Fields of posted matches that the system does not use, in the order of `USABLE`."""
-        uses = self.able.uses
-        found = [name for name in USABLE if name not in uses and name != "time"]
-        if "performance" not in uses or not self.settings.statistics:
-            found.append("statistics")
-        return tuple(found)
-
-    @cached_property
-    def timed(self) -> bool:
-        """Whether matches of the pool have times."""
-        return self.settings.times != "none"
-
-
 class PostedMatch(NamedTuple):
-    """A match with text for ids.
+    """A posted match that a pool can rate.
 
-    request : as it was posted, ids as text, without its time
+    request : as posted, with ids as text and without its time
     id : of the match
-    time : microseconds since 1970, None where none was posted
+    time : microseconds since 1970, None for none
     content : JSON of the request
     """
 
@@ -92,16 +44,16 @@ class PostedMatch(NamedTuple):
 
 
 def logged_match(content: str) -> MatchRequest:
-    """Return a match as the log has it; its ids are text."""
+    """Return a match from the content of its log record; its ids are text."""
     return _decoder.decode(content)
 
 
 def read_matches(
     requests: Sequence[MatchRequest], rules: PoolRules, first_line: int = 1
 ) -> tuple[list[PostedMatch], list[Problem]]:
-    """Return the matches that can be rated, and what is wrong with the others.
+    """Return the matches that can be rated, and the problems of the others.
 
-    first_line : number of the first one, for the problems
+    first_line : number of the first match, for the problems
     """
     found: list[PostedMatch] = []
     problems: list[Problem] = []
@@ -124,10 +76,10 @@ def read_matches(
 
 
 def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
-    """Return whether nothing can be wrong with a match but its time, at a glance.
+    """Return whether a quick check finds a match valid, apart from its time.
 
-    Most matches name players by text alone, or with a performance; the others are looked at
-    one value after the other.
+    Most matches give players by text alone, or with a performance. The values of other matches are
+    checked one by one.
     """
     match, able = request.match, rules.able
     if (
@@ -166,7 +118,7 @@ def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
 
 
 def _is_plain_player(one: ParticipationRequest, rules: PoolRules) -> bool:
-    """Return whether a player is given by text and a performance alone."""
+    """Return whether a player is given by text and a valid performance alone."""
     performance = one.performance
     return (
         type(one.player) is str
@@ -182,7 +134,7 @@ def _is_plain_player(one: ParticipationRequest, rules: PoolRules) -> bool:
 
 
 def unused_fields(requests: Iterable[MatchRequest], rules: PoolRules) -> list[str]:
-    """Return the fields that these matches give and that the pool's system does not use."""
+    """Return the fields that matches give and the pool's system does not use."""
     given: set[str] = set()
     for request in requests:
         if request.weight != 1.0:
@@ -197,7 +149,7 @@ def unused_fields(requests: Iterable[MatchRequest], rules: PoolRules) -> list[st
 
 
 def _add_given(one: ParticipationRequest, given: set[str]) -> None:
-    """Add what is said of a player in a match beside who it is."""
+    """Add the fields that a player in a match gives beside the id."""
     if one.performance is not None:
         given.add("performance")
     if one.statistics:
@@ -212,46 +164,15 @@ def _add_given(one: ParticipationRequest, given: set[str]) -> None:
         given.add("at_home")
 
 
-def moment(value: Moment, name: str = "time") -> int:
-    """Return a time in microseconds since 1970. Raises : InvalidParameterError."""
-    if type(value) is int and _EARLIEST <= value <= SECONDS_LIMIT:
-        return value * 1_000_000
-    found = instant(value, name)
-    if found < _EARLIEST * 1_000_000:
-        raise InvalidParameterError(f"{name} must not be before the year 1; got {value}")
-    if abs(found) > SECONDS_LIMIT * 1_000_000:
-        raise InvalidParameterError(f"{name} must be within {SECONDS_LIMIT} s of 1970; got {value}")
-    return found
-
-
-def days(time: int) -> float:
-    """Return a time as systems take it: days since 1970."""
-    return time / MICROSECONDS_PER_DAY
-
-
-def id_text(value: str | int) -> str:
-    """Return an id as the service keeps it."""
-    return value if type(value) is str else str(value)
-
-
-def id_fault(value: str | int) -> str | None:
-    """Return the rule that an id breaks, or None."""
-    text = id_text(value)
-    if 0 < len(text) <= ID_LENGTH and text.isprintable():
-        return None
-    # Printable leaves out separators and format characters, which names may well have.
-    fits = 0 < len(text) <= ID_LENGTH and _NO_CONTROL.fullmatch(text)
-    return None if fits else _ID_RULE
-
-
 def _faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, str]]:
-    """Give (field, rule, what came) of everything that is wrong with a match but its time."""
+    """Give (field, rule, value as text) of everything wrong with a match but its time."""
     for field, rule, got in _found_faults(request, rules):
-        yield field, rule, _told(got)
+        text = str(got)
+        yield field, rule, text if len(text) <= ID_LENGTH else text[:ID_LENGTH] + "..."
 
 
 def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
-    """Give (field, rule, what came) of everything that is wrong with a match but its time."""
+    """Give (field, rule, value) of everything wrong with a match but its time."""
     if (rule := id_fault(request.match)) is not None:
         yield "match", rule, request.match
     if not rules.timed and request.time is not None:
@@ -313,7 +234,7 @@ def _place_faults(request: MatchRequest) -> Iterator[tuple[str, str, object]]:
 
 
 def _misfits(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
-    """Give what the pool's system cannot rate."""
+    """Give what the pool's system cannot rate in a match."""
     able, name = rules.able, rules.settings.system
     if able.max_teams is not None and len(request.teams) > able.max_teams:
         yield "teams", f"must be at most {able.max_teams} for {name}", len(request.teams)
@@ -352,13 +273,13 @@ def _participation_faults(
 
 
 def _canonical(request: MatchRequest) -> MatchRequest:
-    """Return the request with ids as text, without its time, bare ids where that says it all."""
+    """Return a request with ids as text, without its time, players as bare ids where possible."""
     teams = [
         TeamRequest(
             players=[_canonical_player(one) for one in team.players],
             rank=team.rank,
             team=None if team.team is None else id_text(team.team),
-            # -0.0 is 0.0, also where contents are compared.
+            # -0.0 becomes 0.0, because contents are compared.
             score=None if team.score is None else team.score + 0.0,
         )
         for team in request.teams
@@ -383,9 +304,3 @@ def _canonical_player(one: ParticipationRequest | str | int) -> ParticipationReq
     text = id_text(one.player)
     same = one if one.player == text else msgspec.structs.replace(one, player=text)
     return text if same == ParticipationRequest(player=text) else same
-
-
-def _told(value: object) -> str:
-    """Return what came, cut where it is long."""
-    text = str(value)
-    return text if len(text) <= ID_LENGTH else text[:ID_LENGTH] + "..."

@@ -1,6 +1,7 @@
-"""What a system made of some matches, as rows of the database.
+"""The result of rating matches as rows of the database: changes, and ratings of players.
 
-Positions of the last change of each player, which the next change of the player refers to.
+A player's changes are a chain: each row refers to the position of the player's change before it.
+`LastChanges` holds the ends of these chains while matches are rated.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.missing import nullable
 from equipoise.errors import InvalidDataError, Problem
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, history_of
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.rating.draws import DRAWS, start_counting
 from equipoise.rating.player_state import pack_players
 from equipoise.rating.replay import TRACE_COLUMNS
@@ -40,12 +41,12 @@ class LastChanges:
 
     @classmethod
     def empty(cls, players: int) -> LastChanges:
-        """Return those of players without a change."""
+        """Return the positions of players without a change."""
         return cls(np.zeros(players, np.int64), np.zeros(players, np.int64))
 
     @classmethod
     def of(cls, stored: Sequence[StateRow]) -> LastChanges:
-        """Return those in the table, in the order of its rows."""
+        """Return the positions of stored players, in their order."""
         return cls(
             np.array([one.change_time for one in stored], np.int64),
             np.array([one.change_seq for one in stored], np.int64),
@@ -53,7 +54,7 @@ class LastChanges:
 
     @classmethod
     def from_bytes(cls, content: bytes, players: int) -> LastChanges:
-        """Return those of a checkpoint. Raises : InvalidDataError."""
+        """Return the positions in a checkpoint. Raises : InvalidDataError."""
         if not content:
             return cls.empty(players)
         try:
@@ -67,27 +68,27 @@ class LastChanges:
         return cls(both[:players], both[players:])
 
     def to_bytes(self) -> bytes:
-        """Return them as a checkpoint has them."""
+        """Return the positions as a checkpoint stores them."""
         both = np.concatenate([self.time, self.seq]).astype("<i8")
         return zlib.compress(both.tobytes(), _LEVEL)
 
     def grow(self, players: int) -> None:
-        """Make room for players without a change."""
+        """Add rows for players without a change."""
         missing = players - len(self.time)
         if missing > 0:
             self.time = np.concatenate([self.time, np.zeros(missing, np.int64)])
             self.seq = np.concatenate([self.seq, np.zeros(missing, np.int64)])
 
     def take(self, rows: Ints) -> LastChanges:
-        """Return a copy of those of these players."""
+        """Return a copy of some rows."""
         return LastChanges(self.time[rows], self.seq[rows])
 
     def put(self, rows: Ints, part: LastChanges) -> None:
-        """Replace those of these players by `part`."""
+        """Replace some rows by `part`."""
         self.time[rows], self.seq[rows] = part.time, part.seq
 
     def follow(self, players: Ints, times: Ints, seqs: Ints) -> tuple[Ints, Ints]:
-        """Store changes; return the position of the one before each: times and numbers.
+        """Store changes; return the positions of the changes before them: times and numbers.
 
         players : row of each change; times, seqs : its position; all of shape (changes,), in the
             order of rating
@@ -108,7 +109,7 @@ class LastChanges:
 
 
 def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
-    """Return a trace to be filled."""
+    """Return a trace of NaN, for a system to fill."""
     names = (*TRACE_COLUMNS, *system.trace_columns)
     return {name: np.full(history.participations, np.nan) for name in names}
 
@@ -129,7 +130,7 @@ def rating_rows(
     """Return the ratings of players at `rows` of a state as columns of the table.
 
     last_changes : of all players of the state
-    day : as of which shown ratings have decayed; None for players who have just played
+    day : day to which the ratings shown have decayed; None for players who have just played
     Raises : InvalidDataError where the system has no rating for a player
     """
     columns = rules.system.at(state, rows, None)
@@ -163,10 +164,10 @@ def rating_rows(
 def display(
     rules: PoolRules, rating: Floats, deviation: Floats, idle: Floats | None = None
 ) -> Floats:
-    """Return the ratings that are shown: rating - k x deviation, decayed, not below the floor.
+    """Return the ratings shown: rating - k x deviation, decayed, not below the floor.
 
-    deviation : NaN where there is none
-    idle : days since each player's last match, NaN for none; None: nothing has decayed
+    deviation : NaN for none
+    idle : days since each player's last match, NaN for no match; None for no decay
     """
     settings, shown = rules.settings, rating
     if settings.display_deviations != 0.0:
@@ -178,7 +179,7 @@ def display(
 
 
 def day_of(time: int) -> int:
-    """Return the beginning of the day in which a time lies."""
+    """Return the beginning of the day of a time, microseconds since 1970."""
     return time - time % MICROSECONDS_PER_DAY
 
 
@@ -198,8 +199,8 @@ def rated_changes(
 ) -> tuple[dict[str, Sequence[Any]], History]:
     """Rate matches in the order of rating; return their changes as columns, and their history.
 
-    state, last_changes : of the players at the rows of `player_ids`; both move on
-    draws_from : number of the log from which matches count for the chance of a draw
+    state, last_changes : of the players at the rows of `player_ids`; both are updated
+    draws_from : number of the first record whose match counts for the draw probability
     Raises : ConvergenceError, InvalidDataError; state and last_changes are then of no further use
     """
     history = history_of(matches, row_of, player_ids, rules)
@@ -217,8 +218,11 @@ def _run(
     trace: dict[str, Floats],
     counts: Sequence[bool],
 ) -> None:
-    """Rate a history; only draws among the matches that count are counted."""
-    # Nearly always they all do: only a pool of an earlier schema has matches that do not.
+    """Rate a history.
+
+    counts : whether each match counts for the draw probability
+    """
+    # Only pools from before schema 0004 have matches that do not count.
     edges = [0, *(np.flatnonzero(np.diff(counts)) + 1).tolist(), len(counts)]
     for start, stop in pairwise(edges):
         if start == stop:
@@ -241,7 +245,7 @@ def _change_rows(
     """Return the changes of rated participations as columns of the table, in the order of rating.
 
     seqs : of every match of the history
-    last_changes : of the history's players; the changes are noted in it
+    last_changes : of the history's players; updated
     """
     rated = np.flatnonzero(np.isfinite(trace["rating"]))
     match = history.match_rows()[rated]
@@ -286,7 +290,7 @@ def places_of(history: History) -> Ints:
     begins = np.searchsorted(sorted_match, np.arange(history.matches))
     new = np.ones(len(order), bool)
     new[1:] = (np.diff(sorted_match) != 0) | (np.diff(sorted_rank) != 0)
-    # The first team of every rank says how many stand before all of that rank.
+    # The row of the first team of a rank is the number of teams before that rank.
     before = np.flatnonzero(new)[np.cumsum(new) - 1] - begins[sorted_match]
     of_team = np.empty(len(order), np.int64)
     of_team[order] = before
@@ -295,6 +299,6 @@ def places_of(history: History) -> Ints:
 
 
 def unpack_extra(system: RatingSystem, extra: bytes) -> dict[str, float | None]:
-    """Return the packed further numbers of a change by name; None for NaN."""
+    """Return the further numbers of a change by name, None for NaN."""
     values = nullable(np.frombuffer(extra, np.float64))
     return dict(zip(extra_columns(system), values, strict=True))

@@ -1,7 +1,4 @@
-"""Rating some matches on the stored states of their players.
-
-Player states that one writer has rated, so that it need not read them again.
-"""
+"""Rating matches on the stored states of their players, with a cache of those states."""
 
 from __future__ import annotations
 
@@ -14,27 +11,112 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import ConvergenceError, EquipoiseError, InvalidDataError
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, history_of, names_of, object_array
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, rating_rows
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.state import State
 from equipoise.store import ratings
 from equipoise.store.pools import PoolRecord
 
-#: Bytes that a cache holds at most.
+#: Bytes of a cache at most.
 MOST_BYTES = 128 * 2**20
 
-_NONE = np.zeros(0, np.int64)
-
-#: Bytes of a player's id and row number, about.
+#: Bytes of a player's id and row number, roughly.
 _ID_BYTES = 150
+_NO_ROWS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class RatedBatch:
+    """Result of rating some matches: rows to write, and the new states of the players."""
+
+    ratings: dict[str, Sequence[Any]]
+    changes: dict[str, Sequence[Any]]
+    states: PlayerStates
+    participations: int
+
+    @property
+    def shared(self) -> dict[str, Floats]:
+        """State that belongs to no single player."""
+        return self.states.state.shared
+
+
+class UnratableMatchError(Exception):
+    """The system cannot rate a match. Nothing was written.
+
+    index : of the match in the batch; reason : why it cannot be rated
+    """
+
+    def __init__(self, index: int, reason: EquipoiseError) -> None:
+        super().__init__(str(reason))
+        self.index = index
+        self.reason = reason
+
+
+def rate_batch(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    matches: Sequence[LoggedMatch],
+    cache: StateCache,
+) -> RatedBatch:
+    """Rate matches, in the order of rating, on the stored states of their players.
+
+    pool : locked
+    cache : states that need not be read
+    Raises : UnratableMatchError for the first match that the system cannot rate
+    """
+    names = names_of(matches)
+    # Rows in the order of the tables are written faster.
+    players = sorted(set(names))
+    states = cache.get(connection, pool, rules, players)
+    row_of = {player: row for row, player in enumerate(players)}
+    try:
+        changes, _ = rated_changes(
+            rules,
+            states.state,
+            states.last_changes,
+            matches,
+            row_of,
+            object_array(players),
+            pool.draws_from,
+        )
+        every = np.arange(len(players))
+        rows = rating_rows(rules, states.state, every, players, states.last_changes)
+    except (ConvergenceError, InvalidDataError) as error:
+        # The states were changed before the failure: begin with fresh ones.
+        before = cache.get(connection, pool, rules, players)
+        raise _culprit(rules, matches, before, error) from error
+    return RatedBatch(rows, changes, states, len(names))
+
+
+def _culprit(
+    rules: PoolRules,
+    matches: Sequence[LoggedMatch],
+    states: PlayerStates,
+    error: EquipoiseError,
+) -> UnratableMatchError:
+    """Return the first match that fails when matches are rated one by one."""
+    players, state = states.players, states.state
+    rows = {player: row for row, player in enumerate(players)}
+    every, ids = np.arange(len(players)), object_array(players)
+    for index, match in enumerate(matches):
+        history = history_of([match], rows, ids, rules)
+        try:
+            rules.system.run(state, history, 0, 1)
+            rating_rows(rules, state, every, players, states.last_changes)
+        except (ConvergenceError, InvalidDataError) as reason:
+            return UnratableMatchError(index, reason)
+    # They fail together, but not one by one. Slices of a history are rated alike, so this is a
+    # defect; the last match is named for want of a better one.
+    return UnratableMatchError(len(matches) - 1, error)
 
 
 class PlayerStates(NamedTuple):
-    """States of some players of a pool, row by row; a copy that may be rated on.
+    """States of some players of a pool, row by row: a copy that rating may change.
 
-    new : how many have no rating yet
+    new : how many of the players have no rating yet
     """
 
     players: Sequence[str]
@@ -43,59 +125,22 @@ class PlayerStates(NamedTuple):
     new: int
 
 
-@dataclass(slots=True)
-class _Pool:
-    """States of players of a pool in a generation, after a log record.
-
-    rows : of players in state and last_changes, which have room for more
-    """
-
-    generation: int
-    last_seq: int
-    state: State
-    last_changes: LastChanges
-    rows: dict[str, int] = field(default_factory=dict)
-
-    def holds(self, pool: PoolRecord) -> bool:
-        """Return whether nobody has written to the pool since."""
-        return (self.generation, self.last_seq) == (pool.generation, pool.last_seq)
-
-    def put(self, states: PlayerStates) -> None:
-        """Store new states of players."""
-        rows = self.rows
-        for player in states.players:
-            if player not in rows:
-                rows[player] = len(rows)
-        if len(rows) > self.state.players:
-            room = max(len(rows), 3 * self.state.players // 2)
-            self.state.grow(room)
-            self.last_changes.grow(room)
-        at = np.array([rows[player] for player in states.players], np.int64)
-        self.state.put(at, states.state)
-        self.last_changes.put(at, states.last_changes)
-
-    def size(self) -> int:
-        """Return the bytes it takes, about."""
-        runs = 0 if self.state.runs is None else self.state.runs.values.nbytes
-        return int(self.state.table.nbytes) + int(runs) + _ID_BYTES * len(self.rows)
-
-
 class StateCache:
     """Player states by pool, valid while nobody else writes to the pool.
 
-    Who rates holds the lock of the pool, every post or amendment adds to its log, and every replay
-    makes a new generation. So the generation and the number of the last log record tell whether
-    the cache agrees with the tables. Not for several threads at once.
+    Rating takes the lock of the pool, every post or amendment adds to its log, and every replay
+    makes a new generation. So the cache agrees with the tables if the generation and the number of
+    the last log record are the same. It is for one thread.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most = most_bytes
-        self._pools: dict[int, _Pool] = {}
+        self._pools: dict[int, _CachedPool] = {}
 
     def get(
         self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]
     ) -> PlayerStates:
-        """Return the states of players, read where they are not in the cache; `pool` is locked."""
+        """Return the states of players, from the cache or else the tables; `pool` is locked."""
         known = self._pools.get(pool.id)
         if known is not None and not known.holds(pool):
             del self._pools[pool.id]
@@ -114,22 +159,25 @@ class StateCache:
         return PlayerStates(players, state, last_changes, new)
 
     def update(self, before: PoolRecord, after: PoolRecord, states: PlayerStates | None) -> None:
-        """Store states that were written and are committed.
+        """Store states that were written and committed.
 
-        before, after : the pool, as it was when it was locked and as it was left
-        states : of the rated players, None for nobody
+        before, after : the pool when it was locked, and after the transaction
+        states : of the rated players, None if nobody was rated
         """
         known = self._pools.pop(before.id, None)
         if known is None or not known.holds(before):
             if states is None:
                 return
-            known = _Pool(
-                before.generation, before.last_seq, states.state.take(_NONE), LastChanges.empty(0)
+            known = _CachedPool(
+                before.generation,
+                before.last_seq,
+                states.state.take(_NO_ROWS),
+                LastChanges.empty(0),
             )
         known.last_seq = after.last_seq
         if states is not None:
             known.put(states)
-        # The pool that was written to last is dropped last.
+        # The pools that were written to longest ago are dropped first.
         self._pools[after.id] = known
         while sum(one.size() for one in self._pools.values()) > self._most:
             del self._pools[next(iter(self._pools))]
@@ -144,7 +192,7 @@ def _read(
     state: State,
     last_changes: LastChanges,
 ) -> int:
-    """Read the states of the players at some rows; return how many have no rating."""
+    """Read the states of the players at some rows; return how many of them have no rating."""
     stored = ratings.states_of(
         connection, pool.id, pool.generation, [players[row] for row in rows.tolist()]
     )
@@ -157,86 +205,38 @@ def _read(
     return len(rows) - len(found)
 
 
-@dataclass(frozen=True, slots=True)
-class RatedBatch:
-    """Result of rating some matches: rows to write, and the new states of the players."""
+@dataclass(slots=True)
+class _CachedPool:
+    """States of some players of a pool, of one generation and after one log record.
 
-    ratings: dict[str, Sequence[Any]]
-    changes: dict[str, Sequence[Any]]
-    states: PlayerStates
-    participations: int
-
-    @property
-    def shared(self) -> dict[str, Floats]:
-        """What the system knows of no single player."""
-        return self.states.state.shared
-
-
-class UnratableMatchError(Exception):
-    """A match that the system cannot rate, and why; nothing was written.
-
-    index : of the match in the batch
+    rows : player -> row in state and last_changes, which have room for more rows
     """
 
-    def __init__(self, index: int, reason: EquipoiseError) -> None:
-        super().__init__(str(reason))
-        self.index = index
-        self.reason = reason
+    generation: int
+    last_seq: int
+    state: State
+    last_changes: LastChanges
+    rows: dict[str, int] = field(default_factory=dict)
 
+    def holds(self, pool: PoolRecord) -> bool:
+        """Return whether nothing was written to the pool since."""
+        return (self.generation, self.last_seq) == (pool.generation, pool.last_seq)
 
-def rate_batch(
-    connection: Connection,
-    pool: PoolRecord,
-    rules: PoolRules,
-    matches: Sequence[LoggedMatch],
-    cache: StateCache,
-) -> RatedBatch:
-    """Return what matches, in the order of rating, do to the stored states of their players.
+    def put(self, states: PlayerStates) -> None:
+        """Store new states of players."""
+        rows = self.rows
+        for player in states.players:
+            if player not in rows:
+                rows[player] = len(rows)
+        if len(rows) > self.state.players:
+            room = max(len(rows), 3 * self.state.players // 2)
+            self.state.grow(room)
+            self.last_changes.grow(room)
+        at = np.array([rows[player] for player in states.players], np.int64)
+        self.state.put(at, states.state)
+        self.last_changes.put(at, states.last_changes)
 
-    pool : locked; cache : states that need not be read
-    Raises : UnratableMatchError for the first match that the system cannot rate
-    """
-    names = names_of(matches)
-    # In the order in which the tables keep them, which makes writing faster.
-    players = sorted(set(names))
-    states = cache.get(connection, pool, rules, players)
-    row_of = {player: row for row, player in enumerate(players)}
-    try:
-        changes, _ = rated_changes(
-            rules,
-            states.state,
-            states.last_changes,
-            matches,
-            row_of,
-            object_array(players),
-            pool.draws_from,
-        )
-        every = np.arange(len(players))
-        rows = rating_rows(rules, states.state, every, players, states.last_changes)
-    except (ConvergenceError, InvalidDataError) as error:
-        # Rated upon, it is of no further use.
-        before = cache.get(connection, pool, rules, players)
-        raise _culprit(rules, matches, before, error) from error
-    return RatedBatch(rows, changes, states, len(names))
-
-
-def _culprit(
-    rules: PoolRules,
-    matches: Sequence[LoggedMatch],
-    states: PlayerStates,
-    error: EquipoiseError,
-) -> UnratableMatchError:
-    """Return the first match that fails when they are rated one after the other."""
-    players, state = states.players, states.state
-    rows = {player: row for row, player in enumerate(players)}
-    every, ids = np.arange(len(players)), object_array(players)
-    for index, match in enumerate(matches):
-        history = history_of([match], rows, ids, rules)
-        try:
-            rules.system.run(state, history, 0, 1)
-            rating_rows(rules, state, every, players, states.last_changes)
-        except (ConvergenceError, InvalidDataError) as reason:
-            return UnratableMatchError(index, reason)
-    # One at a time they all pass, although together they did not: slices of a history are
-    # rated alike, so this is a defect, and the last match is as good to name as any.
-    return UnratableMatchError(len(matches) - 1, error)
+    def size(self) -> int:
+        """Return its size in bytes, roughly."""
+        runs = 0 if self.state.runs is None else self.state.runs.values.nbytes
+        return int(self.state.table.nbytes) + int(runs) + _ID_BYTES * len(self.rows)

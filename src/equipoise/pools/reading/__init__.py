@@ -1,1 +1,1 @@
-"""Questions that a pool answers without changing."""
+"""Reading a pool: leaderboard, players, matches, overview, explanations and predictions."""

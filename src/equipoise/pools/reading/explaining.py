@@ -1,4 +1,8 @@
-"""Why a match changed a rating in a pool: its players brought back to where they stood before."""
+"""Why a match of a pool changed a player's rating.
+
+The state of the pool right before the match is made from the last checkpoint. The rating system
+explains the change from it.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,13 @@ from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.amended_log import Amendments, amendments_of
-from equipoise.pools.pool.pools import rules_of, written
+from equipoise.pools.pool.rules import PoolRules, rules_of, written
 from equipoise.pools.posting.match_history import (
     LoggedMatch,
     history_of,
     object_array,
     players_of,
-    without,
 )
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.pools.replay.checkpointing import state_before
 from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.pool_state import PoolState
@@ -45,63 +47,63 @@ def explain_player(
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
-        if ratings.rating_of(connection, record.id, record.generation, player) is None:
-            raise NotFoundError(f"no player {player!r} in pool {pool!r}")
-        # While a replay is waited for, the stored changes are those of the last one.
-        through = None if record.dirty is None else replays.last_through(connection, record.id)
+        ratings.get_rating(connection, record, player)
+        # While a replay is pending, the stored changes are those of the last replay.
+        through = replays.rated_through(connection, record)
         amendments = amendments_of(connection, record, through)
-        entry = _entry(connection, record, player, match)
-        counted = _counted(entry, amendments, player)
-        before = state_before(connection, record, rules, amendments, counted.position)
-        earlier = _earlier(connection, record, before, player, counted)
-    found = _explained(rules, before, earlier, counted, player)
-    message = explain_message(found, lambda time: _shown(time, rules))
-    played = amendments.time_played(str(entry.match), entry.posted_time)
+        logged = _match_of(connection, record, player, match)
+        rated = _rated(logged, amendments, player)
+        before = state_before(connection, record, rules, amendments, rated.position)
+        earlier = _earlier(connection, record, before, player, rated)
+    found = _explained(rules, before, earlier, rated, player)
+    message = explain_message(found, lambda time: _written_days(time, rules))
+    played = amendments.time_played(str(logged.match), logged.posted_time)
     return msgspec.structs.replace(message, played=written(played, rules))
 
 
-def _entry(connection: Connection, pool: PoolRecord, player: str, match: str | None) -> LogRecord:
-    """Return the match that is meant. Raises : NotFoundError, InvalidDataError."""
+def _match_of(
+    connection: Connection, pool: PoolRecord, player: str, match: str | None
+) -> LogRecord:
+    """Return a match, or the last one that changed the player's rating.
+
+    Raises : NotFoundError, InvalidDataError
+    """
     if match is not None:
-        found = log.match_by_id(connection, pool.id, match)
-        if found is None:
-            raise NotFoundError(f"no match {match!r} in pool {pool.name!r}")
-        return found
+        return log.get_match(connection, pool, match)
     last = changes.changes_of_player(connection, pool, player, None, 1)
-    entry = log.entry_at(connection, pool.id, last[0].seq) if last else None
-    if entry is None:
+    logged = log.record_at(connection, pool.id, last[0].seq) if last else None
+    if logged is None:
         raise InvalidDataError([], f"no match of {player} changed a rating")
-    return entry
+    return logged
 
 
-def _counted(entry: LogRecord, amendments: Amendments, player: str) -> LoggedMatch:
-    """Return the match as it was rated. Raises : NotFoundError, InvalidDataError."""
-    name, request = str(entry.match), amendments.request(entry)
-    position = (amendments.time(entry), entry.seq)
-    if player not in players_of(request):
+def _rated(logged: LogRecord, amendments: Amendments, player: str) -> LoggedMatch:
+    """Return a match as it was rated. Raises : NotFoundError, InvalidDataError."""
+    match = amendments.match(logged)
+    name = str(logged.match)
+    if player not in players_of(match.request):
         raise NotFoundError(f"{player} did not take part in match {name}")
-    barred = amendments.eligibility.barred(players_of(request), name, position)
+    disqualified = amendments.eligibility.disqualified(match)
     reason = None
     if name in amendments.void:
         reason = "it is void"
-    elif entry.needs_replay and entry.seq > amendments.through:
-        reason = "it came late, and waits for a replay"
-    elif not request.rated:
-        reason = "it was posted as one that is not rated"
-    elif player in barred:
+    elif logged.needs_replay and logged.seq > amendments.through:
+        reason = "it was late and waits for a replay"
+    elif not match.request.rated:
+        reason = "it was posted as not rated"
+    elif player in disqualified:
         reason = f"{player} was disqualified"
     if reason is not None:
-        raise InvalidDataError([], f"match {name} changed no rating of {player}: {reason}")
-    kept = without(request, barred)
-    return LoggedMatch(entry.seq, position[0], request if kept is None else kept)
+        raise InvalidDataError([], f"match {name} did not change the rating of {player}: {reason}")
+    return amendments.eligibility.rated_part(match) or match
 
 
 def _earlier(
     connection: Connection, pool: PoolRecord, before: PoolState, player: str, match: LoggedMatch
 ) -> list[LoggedMatch]:
-    """Return the matches whose performances the system remembers of a player, oldest first.
+    """Return the matches whose performances the state of a player holds, oldest first.
 
-    They stand for their ids and times alone: of the others in them only one is there.
+    Only their ids and times are needed: each has one opponent as a placeholder.
     """
     runs, known = before.state.runs, before.player_ids.tolist()
     if runs is None or player not in known:
@@ -145,7 +147,7 @@ def _explained(
 
 
 def _statistics(request: MatchRequest, player: str) -> dict[str, float]:
-    """Return what was posted of a player's statistics."""
+    """Return the statistics that were posted of a player."""
     for team in request.teams:
         for one in team.players:
             if isinstance(one, ParticipationRequest) and one.player == player:
@@ -153,6 +155,6 @@ def _statistics(request: MatchRequest, player: str) -> dict[str, float]:
     return {}
 
 
-def _shown(time: float, rules: PoolRules) -> int | str | None:
-    """Return days since 1970 as the pool writes times; NaN is no time."""
+def _written_days(time: float, rules: PoolRules) -> int | str | None:
+    """Return days since 1970 as the pool writes times; None for NaN."""
     return None if np.isnan(time) else written(round(time * MICROSECONDS_PER_DAY), rules)

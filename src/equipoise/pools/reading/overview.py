@@ -1,7 +1,7 @@
-"""How a pool does as a whole: activity, the distribution of ratings, drift.
+"""An overview of a pool: activity, the distribution of ratings, drift.
 
-All of it is bounded: of very long logs it covers the newest matches, of very large pools the
-changes of some players, evenly drawn.
+Its cost is bounded: it covers the newest matches of a very long log, and for the drift of a very
+large pool the changes of some players, evenly drawn.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import math
 from typing import NamedTuple
 
 from equipoise.messages.players import ActivityBin, MeanPoint, OverviewMessage, RatingBin
-from equipoise.pools.pool.pools import rules_of
+from equipoise.pools.pool.rules import rules_of
 from equipoise.store import summaries
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.summaries import MeanRow, RatingTotals, Reach
 
-#: Matches that activity and drift tell of, and players whose changes drift is read from, at most.
+#: Matches of activity and drift, and players whose changes drift is read from, at most.
 MOST_MATCHES, MOST_PLAYERS = 200_000, 1_000
-#: Bins of ratings about, and how finely the median is looked for.
+#: Bins of ratings, roughly, and fine bins in each, for the median.
 _BINS, _FINE = 24, 20
 _DAY = 86_400_000_000
 
 
 class _Unit(NamedTuple):
-    """The stretch of a bin, microseconds, and up to which span it is taken."""
+    """The width of a bin, microseconds, and the longest span for which it is used."""
 
     name: str
     width: int
@@ -46,7 +46,9 @@ def overview(
     most_matches: int = MOST_MATCHES,
     most_players: int = MOST_PLAYERS,
 ) -> OverviewMessage:
-    """Return activity, ratings and drift of a pool, the latter of players evenly drawn.
+    """Return activity, ratings and drift of a pool.
+
+    most_matches, most_players : limits of what is read
 
     Raises : NotFoundError
     """
@@ -90,7 +92,7 @@ def overview(
 
 
 def _unit_of(seen: Reach | None, pool: PoolRecord, timed: bool) -> tuple[_Unit, int]:
-    """Return the stretch of bins, and where the first begins: at midnight, or on a Monday."""
+    """Return the width of bins, and the start of the first: at midnight, or on a Monday."""
     if seen is None:
         return _UNITS[0], 0
     if not timed:
@@ -103,7 +105,7 @@ def _unit_of(seen: Reach | None, pool: PoolRecord, timed: bool) -> tuple[_Unit, 
 
 
 def _activity(counts: dict[int, int], start: int, width: int) -> list[ActivityBin]:
-    """Return all bins up to the last, those without a match too."""
+    """Return all bins up to the last, also bins without matches."""
     return [
         ActivityBin((start + number * width) // 1_000_000, counts.get(number, 0))
         for number in range(max(counts, default=-1) + 1)
@@ -111,7 +113,7 @@ def _activity(counts: dict[int, int], start: int, width: int) -> list[ActivityBi
 
 
 def _ratings(counts: dict[int, int], totals: RatingTotals | None, fine: float) -> list[RatingBin]:
-    """Return bins of round width, made of the fine ones."""
+    """Return bins of round width, the sums of fine ones."""
     if totals is None:
         return []
     width = fine * _FINE
@@ -125,7 +127,7 @@ def _ratings(counts: dict[int, int], totals: RatingTotals | None, fine: float) -
 
 
 def _median(counts: dict[int, int], totals: RatingTotals | None, fine: float) -> float | None:
-    """Return the median, to a fine bin."""
+    """Return the median, by linear interpolation in its fine bin."""
     if totals is None:
         return None
     width = fine * _FINE

@@ -1,6 +1,6 @@
-"""Questions to a pool of the service: what to expect of a match, how to split a lobby.
+"""Questions to a pool: the prediction of a match, and the best split of a lobby.
 
-A lobby that is posted to a pool: who is known, who is new, who belongs together.
+Both combine the states of the pool's players with newcomers, and change nothing.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from equipoise.messages.questions import (
     PredictRequest,
 )
 from equipoise.messages.teams import BalanceMessage
-from equipoise.pools.pool.pools import rules_of, written
+from equipoise.pools.pool.rules import PoolRules, days, id_fault, id_text, moment, rules_of, written
 from equipoise.pools.posting.match_history import object_array, time_kind
-from equipoise.pools.posting.posted_matches import PoolRules, days, id_fault, id_text, moment
 from equipoise.rating.lineup import lobby_prediction
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState, newcomers_note
@@ -39,11 +38,128 @@ from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.teams.lobby.lobby_split import Objective
 from equipoise.wording import counted
 
+#: Limits of a prediction: players of the match, sampled matches, players drawn for them, players
+#: with a what-if, and teams up to which a what-if has every place.
+PREDICTED_PLAYERS = 1_000
+SAMPLES = 100_000
+DRAWN = 20_000_000
+WHAT_IF = 20
+_ALL_PLACES = 100
+
+#: Limits of a split: players of the lobby, further splits, and seconds of the search.
+LOBBY = 200
+ALTERNATIVES = 100
+_SEARCH_SECONDS = 5.0
+
+
+def predict_in_pool(
+    store: Store, pool: str, request: PredictRequest, *, now: int | None = None
+) -> PredictMessage:
+    """Return the prediction of a match between players of a pool and newcomers.
+
+    now : microseconds since 1970, for a match without a time; None reads the clock
+    Raises : NotFoundError for the pool; InvalidDataError, InvalidParameterError, ConvergenceError
+    """
+    teams = [[id_text(player) for player in team] for team in request.teams]
+    players = [player for team in teams for player in team]
+    wanted = [id_text(player) for player in request.what_if]
+    _check_prediction(request, len(players))
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        known = _known_players(connection, record, rules, players)
+    _check_ids(players)
+    at = _time_of_request(request.at, known, rules, now)
+    return predicted(
+        ComingMatch(
+            pool=known,
+            teams=teams,
+            at=None if at is None else days(at),
+            shown_at=written(at, rules),
+            home=request.home,
+            samples=request.samples,
+            seed=request.seed,
+            players=wanted,
+            all_places=_ALL_PLACES,
+            where=f"in pool {pool!r}",
+        )
+    )
+
+
+def _check_prediction(request: PredictRequest, players: int) -> None:
+    """Check the limits of a prediction. Raises : InvalidParameterError."""
+    _at_most("teams", players, PREDICTED_PLAYERS)
+    _at_most("what_if", len(request.what_if), WHAT_IF)
+    require(request.seed >= 0, "seed", "at least 0", request.seed)
+    if request.samples is None:
+        return
+    rule = f"from 1 to {SAMPLES}"
+    require(1 <= request.samples <= SAMPLES, "samples", rule, request.samples)
+    drawn = request.samples * players
+    require(drawn <= DRAWN, "samples times players", f"at most {DRAWN}", drawn)
+
+
+def _check_ids(players: Sequence[str]) -> None:
+    """Check ids of players. Raises : InvalidDataError."""
+    problems = [
+        Problem("", line, "player", rule, player[:200])
+        for line, player in enumerate(players, start=1)
+        if (rule := id_fault(player)) is not None
+    ]
+    if problems:
+        raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the teams")
+
+
+def balance_in_pool(
+    store: Store, pool: str, request: BalanceRequest, *, now: int | None = None
+) -> BalanceMessage:
+    """Return the fairest teams of a lobby of a pool's players and newcomers.
+
+    now : microseconds since 1970, for a request without a time; None reads the clock
+    Raises : NotFoundError for the pool; InvalidDataError, InvalidParameterError, ConvergenceError
+    """
+    _check_balance(request)
+    lobby = posted_lobby(request.players)
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        known = _known_players(connection, record, rules, [str(one.player) for one in lobby])
+    at = _time_of_request(request.at, known, rules, now)
+    waiting = lobby_in_pool(lobby, known, None if at is None else days(at))
+    answer = split_lobby(
+        waiting,
+        SplitRequest(
+            teams=request.teams,
+            size=request.size,
+            objective=cast(Objective, request.objective),
+            uncertainty_weight=request.uncertainty_weight,
+            top_two=request.top_two,
+            uneven=request.uneven,
+            alternatives=request.alternatives,
+            seed=request.seed,
+            time_limit=_SEARCH_SECONDS,
+        ),
+        lambda rows: lobby_prediction(known, waiting, rows),
+    )
+    notes = newcomers_note(waiting.newcomers, [], f"in pool {pool!r}")
+    return message_of(replace(answer, at=written(at, rules), notes=tuple(notes)))
+
+
+def _check_balance(request: BalanceRequest) -> None:
+    """Check the limits and the objective of a split. Raises : InvalidParameterError."""
+    _at_most("players", len(request.players), LOBBY)
+    rule = f"from 0 to {ALTERNATIVES}"
+    require(0 <= request.alternatives <= ALTERNATIVES, "alternatives", rule, request.alternatives)
+    objectives = get_args(Objective)
+    named = " or ".join(repr(one) for one in objectives)
+    require(request.objective in objectives, "objective", named, request.objective)
+    require(request.size is None or request.size >= 1, "size", "at least 1", request.size)
+
 
 def posted_lobby(players: Sequence[BalancePlayer | Id]) -> list[BalancePlayer]:
     """Return the players of a lobby with text for ids.
 
-    Raises : InvalidDataError where somebody cannot be told from the others
+    Raises : InvalidDataError if an id is invalid or not unique
     """
     lobby = [_lobby_player(one) for one in players]
     _check_lobby(lobby)
@@ -65,7 +181,7 @@ def _lobby_player(one: BalancePlayer | Id) -> BalancePlayer:
 
 
 def _check_lobby(lobby: Sequence[BalancePlayer]) -> None:
-    """Refuse a lobby of which no row can be told from the others. Raises : InvalidDataError."""
+    """Check the ids and locks of a lobby. Raises : InvalidDataError."""
     problems = []
     seen: set[str] = set()
     for line, one in enumerate(lobby, start=1):
@@ -79,13 +195,11 @@ def _check_lobby(lobby: Sequence[BalancePlayer]) -> None:
             rule = "must be the number of a team, from 1"
             problems.append(Problem("", line, "team", rule, str(one.team)))
     if problems:
-        count = len(problems)
-        head = f"{count} problem{'' if count == 1 else 's'} in the lobby"
-        raise InvalidDataError(problems, head)
+        raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the lobby")
 
 
 def lobby_in_pool(lobby: Sequence[BalancePlayer], known: PoolState, at: float | None) -> Lobby:
-    """Return the lobby with the numbers of those who are known, and of newcomers.
+    """Return the lobby with the numbers of its players, newcomers included.
 
     Raises : InvalidDataError
     """
@@ -108,9 +222,10 @@ def lobby_in_pool(lobby: Sequence[BalancePlayer], known: PoolState, at: float | 
 def _numbers(
     lobby: Sequence[BalancePlayer], now: RatingColumns, newcomer: Flags
 ) -> dict[str, Floats]:
-    """Return rating, deviation and, where the system has one, effective rating of all.
+    """Return rating, deviation and, if the system has one, effective rating of all players.
 
-    now : columns of the lobby's players; newcomer : who has what the lobby says, if it does
+    now : columns of the lobby's players
+    newcomer : players whose rating and deviation the lobby may give
     """
     found: dict[str, Floats] = {
         name: now[name].copy()
@@ -118,14 +233,14 @@ def _numbers(
         if name in now
     }
     if np.isnan(found["deviation"]).all():
-        # Of a system that has no deviations.
+        # The system has no deviations.
         found["deviation"] = np.zeros(len(lobby))
     for row in np.flatnonzero(newcomer).tolist():
         one = lobby[row]
         if one.rating is not None:
             found["rating"][row] = one.rating
             if "effective_rating" in found:
-                # Nobody without a match has form.
+                # A newcomer has no form.
                 found["effective_rating"][row] = one.rating
         if one.deviation is not None:
             found["deviation"][row] = one.deviation
@@ -133,115 +248,8 @@ def _numbers(
 
 
 def _labels(values: Sequence[Any]) -> Ids | None:
-    """Return labels as a column; None where nobody has one."""
+    """Return labels as a column, None if there are none."""
     return None if all(value is None for value in values) else object_array(values)
-
-
-#: What an answer may take: players of a match, matches sampled and players drawn for them,
-#: players for whom places are tried, and teams up to which every place is.
-PREDICTED_PLAYERS = 1_000
-SAMPLES = 100_000
-DRAWN = 20_000_000
-WHAT_IF = 20
-_ALL_PLACES = 100
-
-#: Players of a lobby, further splits, and seconds after which a search ends.
-LOBBY = 200
-ALTERNATIVES = 100
-_SEARCH_SECONDS = 5.0
-
-
-def predict_in_pool(
-    store: Store, pool: str, request: PredictRequest, *, now: int | None = None
-) -> PredictMessage:
-    """Return what a pool's system expects of a match between its players, and newcomers.
-
-    now : microseconds since 1970, for a match without a time; None reads the clock
-    Raises : NotFoundError for the pool, InvalidDataError, InvalidParameterError, ConvergenceError
-    """
-    teams = [[id_text(player) for player in team] for team in request.teams]
-    players = [player for team in teams for player in team]
-    wanted = [id_text(player) for player in request.what_if]
-    _check_prediction(request, len(players))
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
-        known = _known_players(connection, record, rules, players)
-    _check_ids(players)
-    at = _time_asked(request.at, known, rules, now)
-    return predicted(
-        ComingMatch(
-            pool=known,
-            teams=teams,
-            at=None if at is None else days(at),
-            shown_at=written(at, rules),
-            home=request.home,
-            samples=request.samples,
-            seed=request.seed,
-            players=wanted,
-            all_places=_ALL_PLACES,
-            where=f"in pool {pool!r}",
-        )
-    )
-
-
-def balance_in_pool(
-    store: Store, pool: str, request: BalanceRequest, *, now: int | None = None
-) -> BalanceMessage:
-    """Return a lobby of a pool's players, and of newcomers, as fair teams.
-
-    now : microseconds since 1970, where no time is asked for; None reads the clock
-    Raises : NotFoundError for the pool, InvalidDataError, InvalidParameterError, ConvergenceError
-    """
-    _check_balance(request)
-    lobby = posted_lobby(request.players)
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rules = rules_of(record.settings)
-        known = _known_players(connection, record, rules, [str(one.player) for one in lobby])
-    at = _time_asked(request.at, known, rules, now)
-    waiting = lobby_in_pool(lobby, known, None if at is None else days(at))
-    answer = split_lobby(
-        waiting,
-        SplitRequest(
-            teams=request.teams,
-            size=request.size,
-            objective=cast(Objective, request.objective),
-            uncertainty_weight=request.uncertainty_weight,
-            top_two=request.top_two,
-            uneven=request.uneven,
-            alternatives=request.alternatives,
-            seed=request.seed,
-            time_limit=_SEARCH_SECONDS,
-        ),
-        lambda rows: lobby_prediction(known, waiting, rows),
-    )
-    told = newcomers_note(waiting.newcomers, [], f"in pool {pool!r}")
-    return message_of(replace(answer, at=written(at, rules), notes=tuple(told)))
-
-
-def _check_prediction(request: PredictRequest, players: int) -> None:
-    """Refuse what would take too long. Raises : InvalidParameterError."""
-    _at_most("teams", players, PREDICTED_PLAYERS)
-    _at_most("what_if", len(request.what_if), WHAT_IF)
-    require(request.seed >= 0, "seed", "at least 0", request.seed)
-    if request.samples is None:
-        return
-    rule = f"from 1 to {SAMPLES}"
-    require(1 <= request.samples <= SAMPLES, "samples", rule, request.samples)
-    drawn = request.samples * players
-    require(drawn <= DRAWN, "samples times players", f"at most {DRAWN}", drawn)
-
-
-def _check_balance(request: BalanceRequest) -> None:
-    """Refuse what would take too long, or means nothing. Raises : InvalidParameterError."""
-    _at_most("players", len(request.players), LOBBY)
-    rule = f"from 0 to {ALTERNATIVES}"
-    require(0 <= request.alternatives <= ALTERNATIVES, "alternatives", rule, request.alternatives)
-    objectives = get_args(Objective)
-    named = " or ".join(repr(one) for one in objectives)
-    require(request.objective in objectives, "objective", named, request.objective)
-    require(request.size is None or request.size >= 1, "size", "at least 1", request.size)
 
 
 def _at_most(name: str, count: int, most: int) -> None:
@@ -251,22 +259,10 @@ def _at_most(name: str, count: int, most: int) -> None:
         )
 
 
-def _check_ids(players: Sequence[str]) -> None:
-    """Refuse ids that no player can have. Raises : InvalidDataError."""
-    problems = [
-        Problem("", line, "player", rule, player[:200])
-        for line, player in enumerate(players, start=1)
-        if (rule := id_fault(player)) is not None
-    ]
-    if problems:
-        count = len(problems)
-        raise InvalidDataError(problems, f"{count} problem{'' if count == 1 else 's'} in the teams")
-
-
 def _known_players(
     connection: Connection, pool: PoolRecord, rules: PoolRules, players: Iterable[str]
 ) -> PoolState:
-    """Return the state of those of these players who have one."""
+    """Return the state of those players who are in the pool."""
     known = ratings.states_of(connection, pool.id, pool.generation, players)
     state = unpack_players(rules.system, [one.state for one in known.values()])
     state.shared = {name: values.copy() for name, values in pool.shared.items()}
@@ -280,14 +276,14 @@ def _known_players(
     )
 
 
-def _time_asked(
+def _time_of_request(
     at: Moment | None, known: PoolState, rules: PoolRules, now: int | None
 ) -> int | None:
-    """Return the time for which something is asked, microseconds since 1970; None without times.
+    """Return the time of a request, microseconds since 1970; None in a pool without times.
 
-    Where none is given it is now, or that of the last match if that is said to be later.
+    Without a time it is now, or the time of the last match if that is later.
 
-    Raises : InvalidParameterError where the pool has no times, or somebody has played since
+    Raises : InvalidParameterError if the pool has no times, or if a player has played since
     """
     if at is None:
         if not rules.timed:

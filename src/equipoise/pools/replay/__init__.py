@@ -1,1 +1,1 @@
-"""Replays of a pool's log, and the checkpoints they begin with."""
+"""Replays of a pool's log, and the checkpoints from which they start."""

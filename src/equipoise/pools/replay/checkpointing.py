@@ -1,6 +1,7 @@
-"""The state of a whole pool as it runs through its log, and the checkpoints it leaves behind.
+"""The state of a pool while its log is rated, and the checkpoints from which a replay can start.
 
-What a replay changed: ratings before and after.
+A checkpoint is the packed state of all players after one match of the log. It follows from the log:
+one that cannot be read is skipped, and the state is made from the checkpoint before it.
 """
 
 from __future__ import annotations
@@ -8,21 +9,19 @@ from __future__ import annotations
 import logging
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.arrays import Ids, Ints
 from equipoise.errors import InvalidDataError
-from equipoise.messages.conversion import json_value
-from equipoise.messages.matches import DifferenceMessage, PlayerDifference
 from equipoise.pools.amended_log import Amendments, counted_piece
-from equipoise.pools.pool.pools import code_version, rules_of
+from equipoise.pools.pool.pools import code_version
+from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.match_history import LoggedMatch, names_of, object_array, time_kind
-from equipoise.pools.posting.posted_matches import PoolRules
 from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, rating_rows
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState
@@ -45,10 +44,11 @@ class RunningPool:
 
     players : ids, row by row of the state; row_of : the other way round
     last_changes : positions of their last changes
-    position : of the last match that was rated
-    board_day : as of which shown ratings have decayed
-    matches, participations : rated so far, those before the checkpoint it began at included
-    draws_from : number of the log from which matches count for the chance of a draw
+    position : of the last rated match
+    board_day : day to which the ratings shown have decayed
+    matches, participations : rated so far; participations include those before the checkpoint from
+        which it started
+    draws_from : number of the first record whose match counts for the draw probability
     """
 
     rules: PoolRules
@@ -64,13 +64,13 @@ class RunningPool:
 
     @classmethod
     def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
-        """Return a pool in which nobody is known."""
+        """Return a pool without players."""
         state = rules.system.initial(0)
         return cls(rules, [], {}, state, LastChanges.empty(0), draws_from=draws_from)
 
     @classmethod
     def resume(cls, rules: PoolRules, checkpoint: Checkpoint, draws_from: int) -> RunningPool:
-        """Return the pool as a checkpoint has it. Raises : InvalidDataError."""
+        """Return the pool at a checkpoint. Raises : InvalidDataError."""
         try:
             content = zlib.decompress(checkpoint.content)
         except zlib.error as error:
@@ -91,7 +91,7 @@ class RunningPool:
         )
 
     def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
-        """Rate matches in the order of rating; return their changes and the rows concerned.
+        """Rate matches in the order of rating; return their changes and the rows of the players.
 
         Raises : ConvergenceError, InvalidDataError; the state is then of no further use
         """
@@ -123,7 +123,7 @@ class RunningPool:
         return rating_rows(self.rules, self.state, rows, names, self.last_changes, self.board_day)
 
     def pool_state(self) -> PoolState:
-        """Return the state as the library has it."""
+        """Return the state as a PoolState."""
         return PoolState(
             system=self.rules.system,
             player_ids=object_array(self.players),
@@ -145,7 +145,7 @@ def _no_ids() -> Ids:
 
 
 def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
-    """Return the pool before its first match: with nobody, or with the seed of its season."""
+    """Return the pool before its first match: empty, or with the seed of its season."""
     content = None if pool.follows is None else pools.content_of(connection, pool.id)
     if content is None:
         return RunningPool.start(rules, pool.draws_from)
@@ -160,17 +160,17 @@ def running_before(
     position: Position,
     beat: Callable[[], None] = lambda: None,
 ) -> RunningPool:
-    """Return the pool as it stood before a position, rated on from the last checkpoint.
+    """Return the pool before a position, rated from the last checkpoint.
 
     amendments : those that the checkpoints before the position have taken into account
-    beat : called every two seconds or so while it goes on
+    beat : called about every two seconds, to renew a lease
     """
     running = _resumed(connection, pool, rules, position)
-    after, told = running.position, time.monotonic()
+    after, last_beat = running.position, time.monotonic()
     while True:
-        if time.monotonic() - told > sizes_of(connection).beat:
+        if time.monotonic() - last_beat > sizes_of(connection).beat:
             beat()
-            told = time.monotonic()
+            last_beat = time.monotonic()
         piece = counted_piece(connection, pool, amendments, after)
         before = [match for match in piece.matches if match.position < position]
         if before:
@@ -183,7 +183,7 @@ def running_before(
 def _resumed(
     connection: Connection, pool: PoolRecord, rules: PoolRules, position: Position
 ) -> RunningPool:
-    """Return the pool at its last checkpoint before a position that can be read, or as it began."""
+    """Return the pool at its last readable checkpoint before a position, or before its log."""
     while True:
         saved = replays.last_before(connection, pool.id, position)
         if saved is None:
@@ -191,7 +191,7 @@ def _resumed(
         try:
             return RunningPool.resume(rules, saved, pool.draws_from)
         except InvalidDataError as error:
-            # Of another version of the code, or damaged: what it says follows from the log too.
+            # It is damaged, or from another version of the code.
             log.warning("checkpoint of pool %s at %s: %s", pool.name, saved.position, error)
             position = saved.position
 
@@ -203,14 +203,14 @@ def state_before(
     amendments: Amendments,
     position: Position,
 ) -> PoolState:
-    """Return the state of all players who have played before a position."""
+    """Return the state of all players before a position."""
     return running_before(connection, pool, rules, amendments, position).pool_state()
 
 
 def keep_checkpoints(store: Store, pool: str) -> bool:
-    """Keep a checkpoint of how a pool stands, if one is due; return whether it was kept.
+    """Store a checkpoint of the current state, if one is due; return whether it was stored.
 
-    No writer is held up while the state is read and packed.
+    Writers do not wait while the state is read and packed.
     """
     with store.read() as connection:
         record = get_pool(connection, pool)
@@ -244,66 +244,3 @@ def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules
     rated = pool.checkpoint_due + (0 if before is None else before.participations)
     running = RunningPool(rules, players, {}, state, last_changes, position, participations=rated)
     return running.checkpoint()
-
-
-#: Players that a difference lists.
-MOST_PLAYERS = 1000
-
-
-class Numbers(NamedTuple):
-    """What is compared of a player."""
-
-    rating: float
-    deviation: float | None
-
-    @classmethod
-    def of(cls, rating: float, deviation: float) -> Numbers:
-        """Return the numbers of a player; NaN is no deviation."""
-        return cls(rating, json_value(deviation))
-
-
-def stored_numbers(connection: Connection, pool: PoolRecord) -> dict[str, Numbers]:
-    """Return what readers see of all players."""
-    return {
-        row.player: Numbers(row.rating, row.deviation)
-        for rows in ratings.all_ratings(connection, pool.id, pool.generation)
-        for row in rows
-    }
-
-
-def running_numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
-    """Return the numbers of the players at these rows."""
-    now_at = running.rules.system.at(running.state, rows, None)
-    return {
-        running.players[row]: Numbers.of(rating, deviation)
-        for row, rating, deviation in zip(
-            rows.tolist(), now_at["rating"].tolist(), now_at["deviation"].tolist(), strict=True
-        )
-    }
-
-
-def difference(
-    before: Mapping[str, Numbers], after: Mapping[str, Numbers], matches: int
-) -> DifferenceMessage:
-    """Return who has other numbers after than before, largest changes first.
-
-    matches : how many were replayed
-    """
-    changed = [player for player in {**before, **after} if before.get(player) != after.get(player)]
-    told = [compared(player, before.get(player), after.get(player)) for player in changed]
-    # Whoever is new or gone comes first: nothing is larger.
-    told.sort(key=lambda one: (one.change is not None, -abs(one.change or 0.0), one.player))
-    return DifferenceMessage(matches, len(changed), told[:MOST_PLAYERS])
-
-
-def compared(player: str, before: Numbers | None, after: Numbers | None) -> PlayerDifference:
-    """Return a player's numbers before and after; None where there are none."""
-    change = None if before is None or after is None else after.rating - before.rating
-    return PlayerDifference(
-        player=player,
-        rating_before=None if before is None else before.rating,
-        deviation_before=None if before is None else before.deviation,
-        rating=None if after is None else after.rating,
-        deviation=None if after is None else after.deviation,
-        change=change,
-    )

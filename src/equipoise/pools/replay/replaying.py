@@ -1,4 +1,11 @@
-"""Replaying a pool beside its readers and writers, and swapping the new ratings in whole."""
+"""Replaying a pool after late matches and amendments, beside its readers and writers.
+
+A replay rates the log from the first position that changed, and writes ratings and changes of a new
+generation in small transactions. Readers see the old generation, and writers post, until the swap:
+one transaction that rates the few matches left and makes the new generation the current one. One
+process replays a pool at a time, by a lease. A replay that is stopped or fails leaves the ratings
+of the pool unchanged, and the next process begins again.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +27,13 @@ from equipoise.pools.amended_log import (
     counted_piece,
     waiting_from,
 )
-from equipoise.pools.pool.deleting import clear, collect_garbage
-from equipoise.pools.pool.pools import code_version, rules_of
-from equipoise.pools.replay.checkpointing import (
-    Numbers,
-    RunningPool,
-    difference,
-    keep_checkpoints,
-    running_before,
-    running_numbers,
-    stored_numbers,
-)
-from equipoise.pools.replay.claims import acquire_lease, check_lease, release_lease, renew
-from equipoise.pools.replay.leaderboard import refresh_board, rewrite_board
+from equipoise.pools.pool.pools import code_version
+from equipoise.pools.pool.rules import rules_of
+from equipoise.pools.replay.checkpointing import RunningPool, keep_checkpoints, running_before
+from equipoise.pools.replay.differences import Numbers, difference, running_numbers, stored_numbers
+from equipoise.pools.replay.garbage import clear, collect_garbage
+from equipoise.pools.replay.leases import acquire_lease, check_lease, release_lease, renew_lease
+from equipoise.pools.replay.ordering import decay_leaderboard, rewrite_leaderboard
 from equipoise.pools.replay.unratable import void_unratable
 from equipoise.store import audit, changes, log, ratings, replays, webhooks
 from equipoise.store.connection import Store
@@ -46,12 +47,12 @@ from equipoise.store.pools import (
 )
 from equipoise.store.replays import Checkpoint, ReplayRecord
 
-#: Bytes of checkpoints that are held back until the swap, at most.
-_HELD = 256 * 2**20
+#: Bytes of checkpoints that are kept in memory until the swap, at most.
+_CHECKPOINT_BYTES = 256 * 2**20
 
 
 def pending_pools(store: Store) -> list[str]:
-    """Return the pools with work for the background that no process does yet."""
+    """Return the pools with background work that no process does yet."""
     with store.read() as connection:
         return [pool.name for pool in pools_with_work(connection, now())]
 
@@ -59,15 +60,15 @@ def pending_pools(store: Store) -> list[str]:
 def maintain_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
     """Do the background work of a pool: replay, deletion of old rows, checkpoints, leaderboard.
 
-    owner : unique name of the process that does it
-    stop : called now and then; True leaves the rest for later
+    owner : unique name of the process
+    stop : called often; True leaves the rest for later
     Returns : whether a replay was swapped in
     """
     swapped = replay_pool(store, pool, owner=owner, stop=stop)
     collect_garbage(store, pool, stop=stop)
     keep_checkpoints(store, pool)
-    rewrite_board(store, pool, stop=stop)
-    refresh_board(store, pool, stop=stop)
+    rewrite_leaderboard(store, pool, stop=stop)
+    decay_leaderboard(store, pool, stop=stop)
     return swapped
 
 
@@ -84,13 +85,14 @@ def rerate(store: Store, pool: str, *, key: int | None = None) -> None:
 
 @dataclass(slots=True, eq=False)
 class _Replay:
-    """A replay under way.
+    """A running replay.
 
-    pool : as it stood when the replay was begun
-    begin : position from which on changes are written anew
-    through : the last log record whose amendments it takes into account
+    pool : as it was when the replay began
+    begin : position from which changes are written again
+    through : the last log record that it takes into account
     after : position up to which the log was read
-    interval : participations between two checkpoints, `held` those made so far
+    interval : participations between two checkpoints
+    held : checkpoints so far; held_at : participations up to the last of them
     """
 
     store: Store
@@ -111,33 +113,30 @@ class _Replay:
 def replay_pool(
     store: Store, pool: str, *, owner: str, stop: Callable[[], bool] = lambda: False
 ) -> bool:
-    """Replay a pool from where something changed, if anything did, and swap the result in.
+    """Replay a pool from the first position that changed, if any, and swap the result in.
 
-    Readers see the old ratings until the swap, writers go on in the meantime. Whatever ends it
-    early leaves the pool as it was, and the replay to whoever comes next. A match that cannot be
-    rated is voided in the log, so that the next replay gets further.
-    Returns : whether it was swapped in
-    Raises : ConvergenceError, InvalidDataError where the log cannot be rated and no match is at
-        fault
+    A match that cannot be rated is voided in the log, so that the next replay gets further.
+    Returns : whether the result was swapped in
+    Raises : ConvergenceError, InvalidDataError if the log cannot be rated and no match is at fault
     """
-    claimed = acquire_lease(store, pool, owner)
-    if claimed is None:
+    leased = acquire_lease(store, pool, owner)
+    if leased is None:
         return False
     try:
-        return _replay_leased(store, claimed, owner, stop)
+        return _replay_leased(store, leased, owner, stop)
     except (ConvergenceError, InvalidDataError):
-        if not void_unratable(store, pool, lambda: renew(store, claimed)):
+        if not void_unratable(store, pool, lambda: renew_lease(store, leased)):
             raise
-    release_lease(store, claimed)
+    release_lease(store, leased)
     return False
 
 
-def _replay_leased(store: Store, claimed: PoolRecord, owner: str, stop: Callable[[], bool]) -> bool:
+def _replay_leased(store: Store, leased: PoolRecord, owner: str, stop: Callable[[], bool]) -> bool:
     """Replay a leased pool and swap the result in; return whether that was done."""
-    if not clear(store, claimed.name, stop, claimed):
-        release_lease(store, claimed)
+    if not clear(store, leased.name, stop, leased):
+        release_lease(store, leased)
         return False
-    replay = _begin(store, claimed, owner, stop)
+    replay = _begin(store, leased, owner, stop)
     if not _catch_up(replay):
         return False
     everyone, size = np.arange(len(replay.running.players)), store.sizes.rows
@@ -148,7 +147,7 @@ def _replay_leased(store: Store, claimed: PoolRecord, owner: str, stop: Callable
     if not _catch_up(replay, with_ratings=True):
         return False
     _swap(replay)
-    _release_checkpoints(replay)
+    _store_checkpoints(replay)
     return True
 
 
@@ -159,10 +158,10 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
         running = running_before(
-            connection, pool, rules, amendments, begin, lambda: renew(store, pool)
+            connection, pool, rules, amendments, begin, lambda: renew_lease(store, pool)
         )
     running.matches, running.board_day = 0, pool.board_day
-    # Nothing that counts lies between the last match before it and `begin` itself.
+    # No match counts between this position and `begin`.
     after = (begin[0], begin[1] - 1) if begin != START else START
     return _Replay(
         store=store,
@@ -186,10 +185,10 @@ def _generation(pool: PoolRecord) -> int:
 
 
 def _next_piece(connection: Connection, replay: _Replay) -> Piece:
-    """Return what is to be rated next.
+    """Return the next matches to rate.
 
-    Who may be rated is read anew each time: players are barred from matches that are posted
-    after that was recorded, also while this goes on.
+    Eligibility is read again each time: a disqualification during the replay holds for the matches
+    that are posted after it.
     """
     record = get_pool(connection, replay.pool.name)
     amendments = amendments_of(connection, record, replay.through)
@@ -197,7 +196,7 @@ def _next_piece(connection: Connection, replay: _Replay) -> Piece:
 
 
 def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
-    """Rate until nearly nothing is left; return whether it went to the end."""
+    """Rate matches until few are left; return False if the replay was stopped."""
     while True:
         with replay.store.read() as connection:
             piece = _next_piece(connection, replay)
@@ -208,12 +207,12 @@ def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
 
 
 def _players_in(piece: Piece) -> int:
-    """Return how many players its matches have, counted in each."""
+    """Return the number of participations in the matches of a piece."""
     return sum(len(team.players) for match in piece.matches for team in match.request.teams)
 
 
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
-    """Rate a piece and write the result in small transactions."""
+    """Rate a piece and write the result in small steps; return False if it was stopped."""
     rows, touched = replay.running.rate(piece.matches)
     size = replay.store.sizes.rows
     for low in range(0, len(rows["player"]), size):
@@ -225,7 +224,7 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
         if not _step(replay, _put_ratings, found):
             return False
     replay.after = piece.end
-    _hold_checkpoint(replay)
+    _make_checkpoint(replay)
     return True
 
 
@@ -249,51 +248,50 @@ def _step(
     put: Callable[[Connection, PoolRecord, int, dict[str, Sequence[Any]]], None],
     rows: dict[str, Sequence[Any]],
 ) -> bool:
-    """Write rows and say that the replay goes on; return whether it does."""
+    """Write rows and renew the lease; return False if the replay was stopped."""
     if replay.stop():
         release_lease(replay.store, replay.pool)
         return False
     with replay.store.write() as connection:
-        put(connection, _check_ours(connection, replay), replay.generation, rows)
+        put(connection, _locked_pool(connection, replay), replay.generation, rows)
         until = now() + replay.store.sizes.lease
         change_pool(connection, replay.pool.id, replay_until=until)
-    # Lets a writer in who waits: neither SQLite nor locks are fair.
+    # Neither SQLite nor locks are fair: without a pause a waiting writer may starve.
     time.sleep(0.001)
     return True
 
 
-def _check_ours(connection: Connection, replay: _Replay) -> PoolRecord:
-    """Return the pool, locked. Raises : ConflictError where somebody else took the replay over."""
+def _locked_pool(connection: Connection, replay: _Replay) -> PoolRecord:
+    """Return the pool, locked. Raises : ConflictError if the lease was lost."""
     record = get_pool(connection, replay.pool.name, lock=True)
     check_lease(record, (replay.owner, replay.generation))
     return record
 
 
-def _hold_checkpoint(replay: _Replay) -> None:
-    """Make a checkpoint now and then; they are stored once the replay counts."""
+def _make_checkpoint(replay: _Replay) -> None:
+    """Make a checkpoint if one is due. Checkpoints are stored after the swap."""
     running = replay.running
     if running.participations - replay.held_at < replay.interval:
         return
     replay.held_at = running.participations
     replay.held.append(running.checkpoint())
     while len(replay.held) > replay.store.sizes.checkpoints or (
-        len(replay.held) > 1 and sum(len(one.content) for one in replay.held) > _HELD
+        len(replay.held) > 1 and sum(len(one.content) for one in replay.held) > _CHECKPOINT_BYTES
     ):
         del replay.held[-2::-2]
         replay.interval *= 2
 
 
 def _swap(replay: _Replay) -> None:
-    """Rate what is left and let readers see the new generation, in one transaction.
+    """Rate the matches left and let readers see the new generation, in one transaction.
 
-    What it changed is told in a second one: comparing all players takes longer than writers
-    should wait.
+    The difference is stored in a second one: see `differences`.
     """
     running = replay.running
     with replay.store.read() as connection:
         before = stored_numbers(connection, replay.pool)
     with replay.store.write() as connection:
-        record = _check_ours(connection, replay)
+        record = _locked_pool(connection, replay)
         last = False
         while not last:
             piece = _next_piece(connection, replay)
@@ -304,19 +302,30 @@ def _swap(replay: _Replay) -> None:
             changes.put(connection, record.id, replay.generation, rows)
             _put_ratings(connection, record, replay.generation, running.ratings(touched))
             names = [running.players[row] for row in touched.tolist()]
-            found = ratings.ratings_of(connection, record.id, record.generation, names)
-            before |= {name: Numbers(one.rating, one.deviation) for name, one in found.items()}
+            shown = ratings.ratings_of(connection, record.id, record.generation, names)
+            before |= {name: Numbers(one.rating, one.deviation) for name, one in shown.items()}
         replays.forget_from(connection, record.id, replay.begin)
-        outbox_last = _tell_webhooks(connection, record, replay)
-        # Then ratings were written by settings that are no longer those of the pool.
+        outbox_last = _append_events(connection, record, replay)
+        # If the settings changed during the replay, some ratings were written with the old ones.
         changed = record.settings != replay.pool.settings
-        replays.add_replay(connection, record.id, _record(replay))
+        replays.add_replay(
+            connection,
+            record.id,
+            ReplayRecord(
+                generation=replay.generation,
+                through_seq=replay.through,
+                begins=replay.begin,
+                started=replay.started,
+                finished=now(),
+                difference="",
+            ),
+        )
         change_pool(
             connection,
             record.id,
             generation=replay.generation,
             begins=replay.begin,
-            dirty=_still_wanted(connection, record, replay),
+            dirty=_next_replay_from(connection, record, replay),
             garbage=True,
             replay_generation=None,
             replay_owner=None,
@@ -325,19 +334,19 @@ def _swap(replay: _Replay) -> None:
             shared=running.state.shared,
             code=code_version() if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
-            # The order of the board is as old as the replay: it is brought up to date afterwards.
+            # The leaderboard has the order of when the replay began; `maintain_pool` updates it.
             board_day=record.board_day if changed else running.board_day,
             board_from="" if changed else None,
             outbox_last=outbox_last,
         )
     after = running_numbers(running, np.arange(len(running.players)))
-    told = msgspec.json.encode(difference(before, after, running.matches)).decode()
+    found = msgspec.json.encode(difference(before, after, running.matches)).decode()
     with replay.store.write() as connection:
-        replays.tell(connection, replay.pool.id, replay.generation, told)
+        replays.store_difference(connection, replay.pool.id, replay.generation, found)
 
 
-def _tell_webhooks(connection: Connection, pool: PoolRecord, replay: _Replay) -> int:
-    """Write for webhooks what the swap makes true; return the last number of their events."""
+def _append_events(connection: Connection, pool: PoolRecord, replay: _Replay) -> int:
+    """Write the events of the swap into the outbox; return the last number there."""
     happened: list[tuple[str, int]] = []
     if pool.webhooks & webhooks.KINDS["match.rated"]:
         before = replays.last_through(connection, pool.id)
@@ -348,29 +357,18 @@ def _tell_webhooks(connection: Connection, pool: PoolRecord, replay: _Replay) ->
     return webhooks.append(connection, pool.id, pool.outbox_last, pool.id, happened, now())
 
 
-def _still_wanted(connection: Connection, pool: PoolRecord, replay: _Replay) -> Position | None:
-    """Return from where on the pool wants another replay once this one counts, or None."""
+def _next_replay_from(connection: Connection, pool: PoolRecord, replay: _Replay) -> Position | None:
+    """Return the position from which the pool needs another replay after this one, or None."""
     if pool.dirty == START and replay.begin != START:
-        # To rerate all of it was asked for while this went on, and no log record says so.
+        # A complete replay was requested in the meantime. That is not in the log.
         return START
     return waiting_from(connection, pool, replay.through)
 
 
-def _record(replay: _Replay) -> ReplayRecord:
-    return ReplayRecord(
-        generation=replay.generation,
-        through_seq=replay.through,
-        begins=replay.begin,
-        started=replay.started,
-        finished=now(),
-        difference="",
-    )
+def _store_checkpoints(replay: _Replay) -> None:
+    """Store the checkpoints of the replay, unless the pool was replayed again.
 
-
-def _release_checkpoints(replay: _Replay) -> None:
-    """Store the checkpoints that were made on the way, unless the pool was replayed again.
-
-    One a transaction, as they are large; the last one first, which is wanted most.
+    Each has its own transaction, as they are large. The last one, most often needed, comes first.
     """
     for left, one in zip(range(len(replay.held))[::-1], reversed(replay.held), strict=True):
         with replay.store.write() as connection:

@@ -1,10 +1,9 @@
 """What a replay does with a match that the pool's system cannot rate.
 
-A correction, a restored match or a late match can leave a log that cannot be rated to its end: the
-solver does not converge, or somebody is left without a rating. The replay would then fail in the
-same way for ever, and no later amendment would count. So the match at fault is voided in the
-pool's own log, with the reason. It is an amendment like any other: replays and `verify` respect it,
-and an administrator can correct the match and restore it.
+After a correction, a restored match or a late match it may be impossible to rate a log to its end:
+a solver does not converge, or a player is left without a rating. Every replay would fail in the
+same way, and no later amendment would count. So the match at fault is voided in the log, with the
+reason. This is an amendment like any other: an administrator can correct the match and restore it.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from sqlalchemy import Connection
 from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, ConvergenceError, EquipoiseError, InvalidDataError
 from equipoise.messages.matches import ReasonRequest
-from equipoise.pools.amended_log import Amendments, amendments_of, counted_piece
+from equipoise.pools.amended_log import Amendments, amendments_of, counted_matches
 from equipoise.pools.amending import void_match
-from equipoise.pools.pool.pools import rules_of
+from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.replay.checkpointing import RunningPool, running_before, running_from_start
-from equipoise.store import log as entries
+from equipoise.store import log as pool_log
 from equipoise.store import replays
 from equipoise.store.connection import Store
-from equipoise.store.pools import START, PoolRecord, Position, get_pool
+from equipoise.store.pools import START, PoolRecord, get_pool
 
 log = logging.getLogger(__name__)
 
@@ -41,13 +40,13 @@ class _Failure(NamedTuple):
 
 
 def void_unratable(store: Store, pool: str, beat: Callable[[], None]) -> bool:
-    """Void the match for which the log of a pool cannot be rated to its end.
+    """Void the match because of which the log of a pool cannot be rated to its end.
 
-    That is the match that fails, if it waits for this replay itself, because it was corrected,
-    restored or came late; else the newest one that waits and is rated before it; else the match
-    that fails.
+    That is the match that fails, if it waits for this replay because it was corrected, restored or
+    late. Otherwise it is the newest match that waits and is rated before the one that fails. If
+    there is none, it is the match that fails.
 
-    beat : called now and then, to renew the lease of the replay
+    beat : called often, to renew the lease of the replay
     Returns : whether a match was voided, so that another replay gets further
     """
     with store.read() as connection:
@@ -68,7 +67,7 @@ def void_unratable(store: Store, pool: str, beat: Callable[[], None]) -> bool:
     try:
         void_match(store, pool, culprit, ReasonRequest(reason[:2000]), key=None, now=now())
     except ConflictError as error:
-        # An archive takes no amendments; or somebody else has just voided the match.
+        # The pool is an archive, or the match was voided in the meantime.
         log.warning("match %s of pool %s was not voided: %s", culprit, pool, error)
         return False
     log.warning("pool %s, match %s: %s", pool, culprit, reason)
@@ -78,23 +77,20 @@ def void_unratable(store: Store, pool: str, beat: Callable[[], None]) -> bool:
 def _first_failure(
     connection: Connection, pool: PoolRecord, amendments: Amendments, beat: Callable[[], None]
 ) -> _Failure | None:
-    """Return the first match that fails where the pool wants a replay from, or None."""
+    """Return the first match that fails in the replay that the pool waits for, or None."""
     rules, begin = rules_of(pool.settings), START if pool.dirty is None else pool.dirty
     try:
         running = running_before(connection, pool, rules, amendments, begin, beat)
         after = max((begin[0], begin[1] - 1) if begin != START else START, running.position)
     except (ConvergenceError, InvalidDataError):
-        # What fails lies before it, as after an upgrade of the code.
+        # A match before that position fails, as may happen after an upgrade of the code.
         running, after = running_from_start(connection, pool, rules), START
-    last = False
-    while not last:
+    for matches in counted_matches(connection, pool, amendments, after):
         beat()
-        piece = counted_piece(connection, pool, amendments, after)
-        after, last = piece.end, piece.last
         before = _copy(running)
-        if _failing(running, piece.matches) is None:
+        if _failing(running, matches) is None:
             continue
-        for match in piece.matches:
+        for match in matches:
             reason = _failing(before, [match])
             if reason is not None:
                 return _Failure(match, reason)
@@ -103,7 +99,7 @@ def _first_failure(
 
 
 def _copy(running: RunningPool) -> RunningPool:
-    """Return a pool that can be rated on while the other one stays as it is."""
+    """Return a copy of a pool, which rating does not change."""
     return replace(
         running,
         players=list(running.players),
@@ -114,7 +110,7 @@ def _copy(running: RunningPool) -> RunningPool:
 
 
 def _failing(running: RunningPool, matches: list[LoggedMatch]) -> EquipoiseError | None:
-    """Rate matches; return why that is impossible, or None. The state is then of no further use."""
+    """Rate matches; return the error if that fails. The state is then of no further use."""
     try:
         _, rows = running.rate(matches)
         running.ratings(rows)
@@ -126,28 +122,27 @@ def _failing(running: RunningPool, matches: list[LoggedMatch]) -> EquipoiseError
 def _culprit(
     connection: Connection, pool: PoolRecord, amendments: Amendments, failing: LoggedMatch
 ) -> str:
-    """Return the id of the match to void so that another one, or it itself, can be rated."""
+    """Return the id of the match to void: see `void_unratable`."""
     done = replays.last_through(connection, pool.id)
     waiting: dict[str, int] = {}
-    for seq in entries.waiting_matches(connection, pool.id, done, pool.last_seq):
-        entry = entries.entry_at(connection, pool.id, seq)
-        if entry is not None:
-            waiting[str(entry.match)] = seq
-    for entry in entries.amendments(connection, pool.id) if pool.amendments else []:
-        if entry.seq > done and entry.kind in ("correct", "restore") and entry.needs_replay:
-            waiting[str(entry.match)] = entry.seq
+    for seq in pool_log.waiting_matches(connection, pool.id, done, pool.last_seq):
+        log_record = pool_log.record_at(connection, pool.id, seq)
+        if log_record is not None:
+            waiting[str(log_record.match)] = seq
+    for log_record in pool_log.amendments(connection, pool.id) if pool.amendments else []:
+        if (
+            log_record.seq > done
+            and log_record.kind in ("correct", "restore")
+            and log_record.needs_replay
+        ):
+            waiting[str(log_record.match)] = log_record.seq
     fails = str(failing.request.match)
     if fails in waiting:
         return fails
-    found = entries.matches_by_id(connection, pool.id, waiting)
+    found = pool_log.matches_by_id(connection, pool.id, waiting)
     earlier = [
         (seq, match)
         for match, seq in waiting.items()
-        if match not in amendments.void and _place(found[match], amendments) < failing.position
+        if match not in amendments.void and amendments.position(found[match]) < failing.position
     ]
     return max(earlier)[1] if earlier else fails
-
-
-def _place(entry: entries.LogRecord, amendments: Amendments) -> Position:
-    """Return the position at which a match counts now."""
-    return amendments.time(entry), entry.seq

@@ -1,4 +1,4 @@
-"""Verifying a pool: a full replay of its log must give what is stored, bit for bit."""
+"""Verifying a pool: a full replay of its log must give the stored numbers, bit for bit."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from sqlalchemy import Connection
 from equipoise.analysis.clock import working_time
 from equipoise.data.missing import or_nan
 from equipoise.messages.pools import VerifyMessage
-from equipoise.pools.amended_log import Piece, amendments_of, counted_piece
-from equipoise.pools.pool.pools import rules_of
+from equipoise.pools.amended_log import amendments_of, counted_matches
+from equipoise.pools.pool.rules import rules_of
+from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.rated_rows import display
 from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
 from equipoise.rating.player_state import pack_players
@@ -28,7 +29,7 @@ _LISTED = 20
 
 @dataclass(slots=True)
 class _Findings:
-    """What was found to differ."""
+    """The differences found."""
 
     count: int = 0
     listed: list[str] = field(default_factory=list)
@@ -42,23 +43,21 @@ class _Findings:
 def verify_pool(
     store: Store, pool: str, progress: Callable[[int, int], None] | None = None
 ) -> VerifyMessage:
-    """Return whether a replay of the log from its beginning gives what is stored.
+    """Return whether a replay of the whole log gives the stored ratings and changes.
 
-    A pool that waits for a replay is compared with the log up to the last one.
+    A pool that waits for a replay is compared with the log as of its last replay.
     progress : called with (matches replayed, matches in the log)
     Raises : NotFoundError
     """
     started, found = working_time(), _Findings()
     with store.read() as connection:
         record = get_pool(connection, pool)
-        through = replays.last_through(connection, record.id) if record.dirty else None
+        through = replays.rated_through(connection, record)
         amendments = amendments_of(connection, record, through)
         running = running_from_start(connection, record, rules_of(record.settings))
-        written, after, last = 0, START, False
-        while not last:
-            piece = counted_piece(connection, record, amendments, after)
-            after, last = piece.end, piece.last
-            written += _compare_changes(connection, record, running, piece, found)
+        written = 0
+        for matches in counted_matches(connection, record, amendments, START):
+            written += _compare_changes(connection, record, running, matches, found)
             if progress is not None:
                 progress(running.matches, record.matches)
         _compare_ratings(connection, record, running, found)
@@ -69,10 +68,10 @@ def verify_pool(
                 f"{counted(stored, 'change is', 'changes are')} stored, "
                 f"and the log gives {written:,}"
             )
-        entries = log.count_of(connection, record.id)
-        if entries != record.last_seq:
+        records = log.count_of(connection, record.id)
+        if records != record.last_seq:
             found.add(
-                f"the log has {counted(entries, 'record')}, "
+                f"the log has {counted(records, 'record')}, "
                 f"and the last one has number {record.last_seq}"
             )
     return VerifyMessage(
@@ -88,13 +87,17 @@ def verify_pool(
 
 
 def _compare_changes(
-    connection: Connection, pool: PoolRecord, running: RunningPool, piece: Piece, found: _Findings
+    connection: Connection,
+    pool: PoolRecord,
+    running: RunningPool,
+    matches: list[LoggedMatch],
+    found: _Findings,
 ) -> int:
-    """Rate a piece and compare its changes with those stored; return how many there are."""
-    if not piece.matches:
+    """Rate matches and compare their changes with the stored ones; return their number."""
+    if not matches:
         return 0
-    rows, _ = running.rate(piece.matches)
-    first, last = piece.matches[0].position, piece.matches[-1].position
+    rows, _ = running.rate(matches)
+    first, last = matches[0].position, matches[-1].position
     stored = changes.changes_between(connection, pool, first, last)
     for row in map(change_row, zip(*(rows[name] for name in COLUMNS), strict=True)):
         kept = stored.pop((row.player, row.seq), None)
@@ -113,7 +116,7 @@ def _compare_changes(
 def _compare_ratings(
     connection: Connection, pool: PoolRecord, running: RunningPool, found: _Findings
 ) -> None:
-    """Compare what is stored of every player, and what they share."""
+    """Compare the stored state of every player, and the state that they share."""
     states = pack_players(running.state)
     last = zip(running.last_changes.time.tolist(), running.last_changes.seq.tolist(), strict=True)
     expected = dict(zip(running.players, zip(states, last, strict=True), strict=True))
@@ -133,7 +136,7 @@ def _compare_ratings(
         np.array_equal(shared[name], pool.shared[name], equal_nan=True) for name in shared
     )
     if not same:
-        found.add("what all players share differs")
+        found.add("the state that all players share differs")
     if pool.players != len(running.players):
         found.add(
             f"the pool counts {counted(pool.players, 'player')}, "
@@ -142,15 +145,15 @@ def _compare_ratings(
 
 
 def _compare_board(connection: Connection, pool: PoolRecord, found: _Findings) -> None:
-    """Compare how players stand on the leaderboard with their ratings, the settings and the log."""
+    """Compare the leaderboard with the ratings, the settings and the log."""
     rules, eligible = rules_of(pool.settings), amendments_of(connection, pool).eligibility
-    # Where shown ratings decay, or settings have just been changed, the order may lag behind.
+    # The order may lag behind while ratings shown decay or changed settings are written.
     ordered = pool.board_day is None and pool.board_from is None
     for rows in ratings.all_ratings(connection, pool.id, pool.generation):
         deviation = or_nan(row.deviation for row in rows)
         shown = display(rules, np.array([row.rating for row in rows]), deviation)
         for row, value in zip(rows, shown.tolist(), strict=True):
-            if row.disqualified != (eligible.barred_now(row.player) is not None):
+            if row.disqualified != (eligible.disqualification_of(row.player) is not None):
                 found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
             if pool.board_from is None and row.provisional != (
                 row.matches < rules.settings.placement_matches
@@ -163,7 +166,7 @@ def _compare_board(connection: Connection, pool: PoolRecord, found: _Findings) -
 
 
 def _bits(row: ChangeRow) -> tuple[object, ...]:
-    """Return a change so that equal means equal bits: 0.0 is not -0.0."""
+    """Return a change as text and numbers that are equal only if all bits are: 0.0 is not -0.0."""
     values = (
         row.rating_before,
         row.deviation_before,
@@ -172,5 +175,5 @@ def _bits(row: ChangeRow) -> tuple[object, ...]:
         row.expected,
         row.performance,
     )
-    told = tuple(None if value is None else float(value).hex() for value in values)
-    return (row.time, row.rank, row.teams, *told, row.extra, row.previous)
+    numbers = tuple(None if value is None else float(value).hex() for value in values)
+    return (row.time, row.rank, row.teams, *numbers, row.extra, row.previous)

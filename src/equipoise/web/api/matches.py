@@ -25,8 +25,8 @@ from equipoise.messages.matches import (
     ReasonRequest,
 )
 from equipoise.pools import amending
-from equipoise.pools.posting.posting import Post
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.reading import matches
 from equipoise.web.http.endpoints import JSON, NDJSON, ApiRequest, Body, Endpoint, PageQuery
 from equipoise.web.http.errors import without_lines
 from equipoise.web.http.reading import check_media, decode_body, number_in_path, read_body
@@ -72,13 +72,13 @@ async def list_matches(request: ApiRequest) -> MatchPage:
     """Return a page of matches."""
     query: PageQuery = request.query
     return await request.service.read(
-        pool_reading.matches, request.pool, cursor=query.cursor, limit=query.limit
+        matches.matches, request.pool, cursor=query.cursor, limit=query.limit
     )
 
 
 async def show_match(request: ApiRequest) -> MatchMessage:
     """Return a match."""
-    return await request.service.read(pool_reading.match, request.pool, request.path["match"])
+    return await request.service.read(matches.match, request.pool, request.path["match"])
 
 
 MATCHES = (

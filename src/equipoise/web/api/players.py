@@ -15,7 +15,7 @@ from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
 from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
 from equipoise.messages.teams import BalanceMessage
-from equipoise.pools.reading import explaining, pool_reading, questions
+from equipoise.pools.reading import explaining, leaderboard, players, questions
 from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
 from equipoise.web.http.endpoints import (
     ApiRequest,
@@ -81,7 +81,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     short = listed and query.around is None and query.limit <= _SHORT
     read = request.service.read_inline if short else request.service.read
     return await read(
-        pool_reading.leaderboard,
+        leaderboard.leaderboard,
         request.pool,
         cursor=query.cursor,
         limit=query.limit,
@@ -96,7 +96,7 @@ async def show_player(request: ApiRequest) -> PlayerMessage:
     """Return a player."""
     query: PlayerQuery = request.query
     return await request.service.read(
-        pool_reading.player, request.pool, request.path["player"], at=time_of(query.at)
+        players.player, request.pool, request.path["player"], at=time_of(query.at)
     )
 
 
@@ -104,7 +104,7 @@ async def show_history(request: ApiRequest) -> PlayerHistory:
     """Return a page of a player's matches."""
     query: PageQuery = request.query
     return await request.service.read(
-        pool_reading.player_history,
+        players.player_history,
         request.pool,
         request.path["player"],
         cursor=query.cursor,

@@ -19,7 +19,8 @@ from starlette.requests import ClientDisconnect
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchRequest, PostedMessage, StreamLine
 from equipoise.pools.pool import pools
-from equipoise.pools.posting.posting import Post, read_post
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import read_post
 from equipoise.store.connection import Store
 from equipoise.web.http.endpoints import NDJSON, ApiRequest
 from equipoise.web.http.errors import (

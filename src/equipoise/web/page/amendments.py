@@ -24,8 +24,8 @@ from equipoise.messages.matches import (
     places_of,
 )
 from equipoise.pools import amending
-from equipoise.pools.posting.posting import posted_match
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading import matches, players
+from equipoise.pools.reading.matches import posted_match
 from equipoise.web.http.reading import whole_number
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.forms import Form, digest, wrong
@@ -151,7 +151,7 @@ async def form_page(context: PageContext) -> Response:
     action = _action(context)
     wanted = context.id_of("id")
     if action.of == "player":
-        await context.read(pool_reading.player, wanted)
+        await context.read(players.player, wanted)
     return await _amendment_form(context, action, wanted, Form())
 
 
@@ -231,12 +231,12 @@ async def _amendment_form(
     if action.name == "correct":
         match, posted = await context.snapshot(
             lambda store, pool: (
-                pool_reading.match(store, pool.pool, wanted),
+                matches.match(store, pool.pool, wanted),
                 posted_match(store, pool.pool, wanted),
             )
         )
     elif action.of == "match":
-        match = await context.read(pool_reading.match, wanted)
+        match = await context.read(matches.match, wanted)
     return context.render(
         "amendment_form.html",
         error,

@@ -18,7 +18,7 @@ from equipoise.data.lobby import constraint_in_words
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.questions import BalancePlayer, BalanceRequest
 from equipoise.messages.teams import BalanceMessage, ConstraintMessage
-from equipoise.pools.reading.pool_reading import ratings_of_players
+from equipoise.pools.reading.players import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool
 from equipoise.web.http.errors import ForbiddenError
 from equipoise.web.http.reading import whole_number

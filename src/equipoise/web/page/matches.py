@@ -14,7 +14,7 @@ from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchMessage, MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.posting.posting import preview_match
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading import matches as pool_matches
 from equipoise.web.http.reading import whole_number
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.forms import Form, digest
@@ -43,7 +43,7 @@ async def matches_page(context: PageContext) -> Response:
         return context.redirect(path("pools", pool.pool, "matches", wanted))
     cursor = context.query("cursor") or None
     found = await context.snapshot(
-        lambda store, pool: pool_reading.matches(store, pool.pool, cursor=cursor, limit=PAGE_SIZE)
+        lambda store, pool: pool_matches.matches(store, pool.pool, cursor=cursor, limit=PAGE_SIZE)
     )
     pool = await context.pool()
     here = ("pools", pool.pool, "matches")
@@ -58,7 +58,7 @@ async def matches_page(context: PageContext) -> Response:
 async def match_page(context: PageContext) -> Response:
     """Return the page of a match."""
     await context.pool()
-    found = await context.read(pool_reading.match, context.id_of("match"))
+    found = await context.read(pool_matches.match, context.id_of("match"))
     players = [one for team in found.teams for one in team.players]
     alone = all(len(team.players) == 1 for team in found.teams)
     return context.render(

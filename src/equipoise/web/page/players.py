@@ -20,9 +20,10 @@ from equipoise.messages.players import (
 )
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading import leaderboard, players
 from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.reading.pool_reading import rating_timeline, ratings_of_players, search_players
+from equipoise.pools.reading.leaderboard import search_players
+from equipoise.pools.reading.players import rating_timeline, ratings_of_players
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
 from equipoise.web.page.context import PageContext
@@ -66,7 +67,7 @@ async def leaderboard_page(context: PageContext) -> Response:
     ) -> tuple[list[LeaderboardRow], LeaderboardMessage | None]:
         if search:
             return search_players(store, pool.pool, search, limit=MOST_FOUND), None
-        found = pool_reading.leaderboard(
+        found = leaderboard.leaderboard(
             store,
             pool.pool,
             cursor=cursor,
@@ -212,8 +213,8 @@ async def _with_explanation(
 def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -> PlayerView:
     """Return the content of a player's page without the explanation."""
     return PlayerView(
-        pool_reading.player(store, pool.pool, player),
-        pool_reading.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
+        players.player(store, pool.pool, player),
+        players.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
         rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
     )
 

@@ -8,7 +8,8 @@ from starlette.responses import Response
 from equipoise.messages.players import OverviewMessage
 from equipoise.pools import seasons
 from equipoise.pools.pool.pools import pool_messages
-from equipoise.pools.reading import pool_reading
+from equipoise.pools.reading import leaderboard
+from equipoise.pools.reading.matches import matches as latest_matches
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import Column, Mark, columns_chart, drift_chart, time_labels
 from equipoise.web.page.wording import number, plural, utc
@@ -34,9 +35,9 @@ async def pool_page(context: PageContext) -> Response:
     overviews = context.state.overviews
     board, overview, matches = await context.snapshot(
         lambda store, pool: (
-            pool_reading.leaderboard(store, pool.pool, limit=BEST),
+            leaderboard.leaderboard(store, pool.pool, limit=BEST),
             overviews.get(store, pool.pool),
-            pool_reading.matches(store, pool.pool, limit=LATEST),
+            latest_matches(store, pool.pool, limit=LATEST),
         )
     )
     pool = await context.pool()

@@ -20,7 +20,7 @@ def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
         if record.replay_until is not None and record.replay_until >= now():
             return None
         generation = max(record.generation, record.replay_generation or 0) + 1
-        # A replay that was given up has left rows of its generation, which must be deleted.
+        # A replay that was given up has left rows of its generation.
         given_up = record.replay_generation
         change_pool(
             connection,
@@ -33,23 +33,23 @@ def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
         return get_pool(connection, pool)
 
 
-def renew(store: Store, claimed: PoolRecord) -> None:
+def renew_lease(store: Store, leased: PoolRecord) -> None:
     """Renew a lease. Raises : ConflictError if another process took the replay over."""
     with store.write() as connection:
-        extend_lease(connection, get_pool(connection, claimed.name, lock=True), claimed)
+        extend_lease(connection, get_pool(connection, leased.name, lock=True), leased)
 
 
-def extend_lease(connection: Connection, record: PoolRecord, claimed: PoolRecord) -> None:
+def extend_lease(connection: Connection, record: PoolRecord, leased: PoolRecord) -> None:
     """Renew a lease; `record` is the pool, locked. Raises : ConflictError."""
-    check_lease(record, (claimed.replay_owner, claimed.replay_generation))
+    check_lease(record, (leased.replay_owner, leased.replay_generation))
     change_pool(connection, record.id, replay_until=now() + sizes_of(connection).lease)
 
 
-def release_lease(store: Store, claimed: PoolRecord) -> None:
+def release_lease(store: Store, leased: PoolRecord) -> None:
     """Give up a lease. Raises : ConflictError if another process took the replay over."""
     with store.write() as connection:
-        extend_lease(connection, get_pool(connection, claimed.name, lock=True), claimed)
-        change_pool(connection, claimed.id, replay_owner=None, replay_until=None)
+        extend_lease(connection, get_pool(connection, leased.name, lock=True), leased)
+        change_pool(connection, leased.id, replay_owner=None, replay_until=None)
 
 
 def check_lease(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:

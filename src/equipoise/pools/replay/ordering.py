@@ -1,6 +1,7 @@
-"""The order of a leaderboard, brought up to date.
+"""Updates of the order of a leaderboard.
 
-Day by day where shown ratings decay, and once where the settings that it follows were changed.
+It is updated every day where ratings shown decay, and once after a change of settings that affect
+it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from sqlalchemy import Connection
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.missing import or_nan
-from equipoise.pools.pool.pools import rules_of
-from equipoise.pools.posting.posted_matches import PoolRules
+from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.rated_rows import day_of, days_idle, display
 from equipoise.store import ratings
 from equipoise.store.connection import Store
@@ -24,14 +24,14 @@ from equipoise.store.ratings import RatingRow
 from equipoise.store.sizes import sizes_of
 
 
-def refresh_board(
+def decay_leaderboard(
     store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False
 ) -> int | None:
-    """Let shown ratings decay up to the day of the pool's last match.
+    """Let ratings shown decay up to the day of the pool's last match.
 
-    Only those who have been away for long are looked at; whoever plays is put in order by that.
-    Returns : players whose shown rating changed; None where nothing was to be done, or it was
-        not done to the end and is left for later
+    Only players without a match for long are read; a match puts its players in order anyway.
+    Returns : number of players whose rating shown changed; None if no update is due, or if it was
+        stopped and is left for later
     """
     with store.read() as connection:
         record = get_pool(connection, pool)
@@ -61,29 +61,31 @@ def refresh_board(
     return None
 
 
-def shows_all_at_once(connection: Connection, pool: PoolRecord) -> bool:
+def fits_one_transaction(connection: Connection, pool: PoolRecord) -> bool:
     """Return whether changed settings of a pool can be written into its ratings at once."""
     return pool.players < sizes_of(connection).board
 
 
-def rewrite_board(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> None:
-    """Write changed settings into all ratings, in small steps; what is left is done later."""
+def rewrite_leaderboard(
+    store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False
+) -> None:
+    """Write changed settings into all ratings, in small steps, until `stop` returns True."""
     while not stop():
         with store.write() as connection:
             record = get_pool(connection, pool, lock=True)
-            if record.board_from is None or rewrite_piece(connection, record):
+            if record.board_from is None or rewrite_next(connection, record):
                 return
         time.sleep(0.001)
 
 
-def rewrite_piece(connection: Connection, pool: PoolRecord) -> bool:
+def rewrite_next(connection: Connection, pool: PoolRecord) -> bool:
     """Write changed settings into the next ratings; return whether all have them.
 
     pool : locked
     """
     rules, after, limit = rules_of(pool.settings), pool.board_from or "", sizes_of(connection).board
     rows = ratings.ratings_after(connection, pool.id, pool.generation, after, limit)
-    # Long before all matches nothing has decayed.
+    # At START nothing has decayed.
     day = START[0] if pool.board_day is None else pool.board_day
     ratings.reorder(connection, pool.id, pool.generation, _decayed(rules, rows, day))
     placing = rules.settings.placement_matches
@@ -100,7 +102,7 @@ def rewrite_piece(connection: Connection, pool: PoolRecord) -> bool:
 
 
 def _decayed(rules: PoolRules, rows: Sequence[RatingRow], day: int) -> dict[str, float]:
-    """Return where those players belong who stand elsewhere, by id."""
+    """Return the new places in the order, minus the rating shown, of players who move, by id."""
     last = or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY
     shown = display(
         rules,

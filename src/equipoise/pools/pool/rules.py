@@ -1,0 +1,129 @@
+"""The rules of a pool: its settings and rating system, and its forms of ids and times.
+
+Times are microseconds since 1970 in the database, days since 1970 in rating systems.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import msgspec
+
+from equipoise.data import times
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.data.times import SECONDS_LIMIT
+from equipoise.errors import (
+    InvalidParameterError,
+)
+from equipoise.formats.times import instant
+from equipoise.messages.matches import Moment
+from equipoise.messages.pools import PoolRequest
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import USABLE, Capabilities, RatingSystem
+
+#: Characters of an id at most.
+ID_LENGTH = 200
+_ID_RULE = f"must have 1 to {ID_LENGTH} characters and no control characters"
+
+#: Text without control characters and halves of surrogate pairs.
+_NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
+
+#: Seconds since 1970 at the year 1: no earlier time can be written as a date.
+_EARLIEST = -62_135_596_800
+_decoder = msgspec.json.Decoder(PoolRequest)
+
+
+@dataclass(frozen=True)
+class PoolRules:
+    """The settings of a pool, and the rating system that they make."""
+
+    settings: PoolRequest
+
+    @cached_property
+    def system(self) -> RatingSystem:
+        """The rating system of the pool."""
+        return make_system(self.settings.system, self.settings.parameters)
+
+    @cached_property
+    def able(self) -> Capabilities:
+        """What the system can rate."""
+        return self.system.capabilities
+
+    @cached_property
+    def unused(self) -> tuple[str, ...]:
+        """Fields of posted matches that the system does not use, in the order of `USABLE`."""
+        uses = self.able.uses
+        found = [name for name in USABLE if name not in uses and name != "time"]
+        if "performance" not in uses or not self.settings.statistics:
+            found.append("statistics")
+        return tuple(found)
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether matches of the pool have times."""
+        return self.settings.times != "none"
+
+
+@lru_cache(maxsize=256)
+def rules_of(settings: str) -> PoolRules:
+    """Return the rules of a pool from its stored settings."""
+    return PoolRules(_decoder.decode(settings))
+
+
+def settings_json(request: PoolRequest) -> str:
+    """Return settings as they are stored.
+
+    Statistics keep their order, in which they are summed, as on the command line.
+    """
+    return msgspec.json.encode(request).decode()
+
+
+def decays(request: PoolRequest) -> bool:
+    """Return whether the rating shown falls while a player is away."""
+    return request.display_decay_per_day > 0 and request.times != "none"
+
+
+def id_text(value: str | int) -> str:
+    """Return an id as text, as the service stores it."""
+    return value if type(value) is str else str(value)
+
+
+def id_fault(value: str | int) -> str | None:
+    """Return the rule that an id breaks, or None."""
+    text = id_text(value)
+    if 0 < len(text) <= ID_LENGTH and text.isprintable():
+        return None
+    # Names may have separators and format characters, which are not printable.
+    fits = 0 < len(text) <= ID_LENGTH and _NO_CONTROL.fullmatch(text)
+    return None if fits else _ID_RULE
+
+
+def moment(value: Moment, name: str = "time") -> int:
+    """Return a time in microseconds since 1970. Raises : InvalidParameterError."""
+    if type(value) is int and _EARLIEST <= value <= SECONDS_LIMIT:
+        return value * 1_000_000
+    found = instant(value, name)
+    if found < _EARLIEST * 1_000_000:
+        raise InvalidParameterError(f"{name} must not be before the year 1; got {value}")
+    if abs(found) > SECONDS_LIMIT * 1_000_000:
+        raise InvalidParameterError(f"{name} must be within {SECONDS_LIMIT} s of 1970; got {value}")
+    return found
+
+
+def days(time: int) -> float:
+    """Return a time as systems take it: days since 1970."""
+    return time / MICROSECONDS_PER_DAY
+
+
+def iso(time: int) -> str:
+    """Return microseconds since 1970 as ISO 8601 with its zone."""
+    return f"{times.iso(time)}Z"
+
+
+def written(time: int | None, rules: PoolRules) -> int | str | None:
+    """Return a time as the pool writes times; None for no time, and in pools without times."""
+    if time is None or not rules.timed:
+        return None
+    return time // 1_000_000 if rules.settings.times == "seconds" else iso(time)

@@ -1,0 +1,266 @@
+"""What is recorded of the posts of one transaction, and what is refused.
+
+Posts are taken in order, each as a whole or not at all. A match that the pool has already, with the
+same content, is known: it is answered and not recorded again. With different content it is a
+conflict, and its post is refused. So is a post with a match that breaks a rule.
+
+A match is late if its time is before that of the pool's last match. The pool's setting `late` says
+what happens to it; `timing_of` applies it:
+
+- "reject": its post is refused.
+- "append": it is rated at once, at the time of the last match.
+- "replay": it is recorded at its own time with status "pending". It waits for a replay from its
+  position on (`pools.amended_log.waiting_from`, `pools.replay.replaying`), which rates it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, Problem
+from equipoise.messages.matches import MatchRequest
+from equipoise.pools.pool.rules import PoolRules, written
+from equipoise.pools.posting.posted_matches import PostedMatch, read_matches
+from equipoise.pools.posting.rating import UnratableMatchError
+from equipoise.store import log
+from equipoise.store.log import LogRecord
+from equipoise.store.pools import PoolRecord
+
+#: Microseconds after the start of a season for which matches are compared with the season before.
+#: Nobody repeats a request for longer, and a new season may use ids again.
+_REPEATED_WITHIN = 86_400_000_000
+
+#: Conflicting matches that an error lists.
+_LISTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Matches that are recorded together or not at all.
+
+    key : number of the key that posted them
+    detailed : answer with every match and its changes, not only with counts
+    first_line : number of the first match in what was posted, for problems
+    received : time of each match's receipt, microseconds since 1970; None for now
+    read : result of an earlier `read_post`
+    """
+
+    matches: Sequence[MatchRequest]
+    key: int | None = None
+    detailed: bool = True
+    first_line: int = 1
+    received: Sequence[int] | None = None
+    read: ReadPost | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPost:
+    """The matches of a post, checked by the rules of a pool.
+
+    refused : why the post is refused; it then has no matches
+    """
+
+    rules: PoolRules
+    matches: list[PostedMatch]
+    refused: EquipoiseError | None
+
+
+def read_by_rules(post: Post, rules: PoolRules) -> ReadPost:
+    """Check the matches of a post by the rules of a pool, unless that was done before."""
+    if post.read is not None and post.read.rules is rules:
+        return post.read
+    matches, problems = read_matches(post.matches, rules, post.first_line)
+    if problems:
+        return ReadPost(rules, [], InvalidDataError(problems))
+    return ReadPost(rules, matches, None)
+
+
+class RecordedMatches(NamedTuple):
+    """Which of the posted matches are recorded already.
+
+    log : those in the log of the pool, by id
+    season_before : ids of those in the season before, with the same content
+    """
+
+    log: dict[str, LogRecord]
+    season_before: set[str]
+
+
+def recorded_matches(
+    connection: Connection, pool: PoolRecord, matches: Sequence[PostedMatch], now: int
+) -> RecordedMatches:
+    """Return which of some posted matches are recorded already."""
+    there = log.matches_by_id(connection, pool.id, {match.id for match in matches})
+    return RecordedMatches(there, _repeated(connection, pool, matches, now))
+
+
+def _repeated(
+    connection: Connection, pool: PoolRecord, matches: Iterable[PostedMatch], now: int
+) -> set[str]:
+    """Return the ids of matches that the season before has with the same content.
+
+    A client that does not receive an answer posts again. If the season ended in between, the match
+    is in the log of the archive, and must not count again in the new season.
+    """
+    if pool.follows is None or now - pool.created > _REPEATED_WITHIN:
+        return set()
+    wanted = {match.id: match for match in matches}
+    there = log.matches_by_id(connection, pool.follows, wanted)
+    return {name for name, record in there.items() if _is_same(record, wanted[name])}
+
+
+def _is_same(record: LogRecord, match: PostedMatch) -> bool:
+    return record.content == match.content and record.posted_time == match.time
+
+
+@dataclass(slots=True)
+class PostingPlan:
+    """What is recorded of the posts of one transaction.
+
+    last_time : of the pool, after the new records
+    refused : index of a post -> why it is refused
+    records : new log records; `requests` has their content, `owners` the indices of their posts
+    known : index of a post -> how many of its matches were recorded before
+    """
+
+    last_time: int | None
+    refused: dict[int, EquipoiseError]
+    records: list[LogRecord] = field(default_factory=list)
+    requests: list[MatchRequest] = field(default_factory=list)
+    owners: list[int] = field(default_factory=list)
+    known: dict[int, int] = field(default_factory=dict)
+
+
+def plan_posts(
+    pool: PoolRecord,
+    posts: Sequence[Post],
+    read: Sequence[ReadPost],
+    recorded: RecordedMatches,
+    refused: Mapping[int, EquipoiseError],
+    now: int,
+) -> PostingPlan:
+    """Return what is recorded of posts.
+
+    refused : index of a post -> why it is refused for other reasons
+    now : time of receipt, microseconds since 1970
+    """
+    plan = PostingPlan(pool.last_time, dict(refused))
+    recorded = recorded._replace(log=dict(recorded.log))
+    for index, (post, checked) in enumerate(zip(posts, read, strict=True)):
+        if index not in refused:
+            _plan_post(plan, index, pool, post, checked, recorded, now)
+    return plan
+
+
+def _plan_post(
+    plan: PostingPlan,
+    index: int,
+    pool: PoolRecord,
+    post: Post,
+    read: ReadPost,
+    recorded: RecordedMatches,
+    now: int,
+) -> None:
+    """Add a post to a plan and to the recorded matches, or add why it is refused."""
+    new: dict[str, LogRecord] = {}
+    requests: list[MatchRequest] = []
+    problems: list[Problem] = []
+    conflicts: list[str] = []
+    last, seq = plan.last_time, pool.last_seq + len(plan.records)
+    for number, match in enumerate(read.matches):
+        there = recorded.log.get(match.id) or new.get(match.id)
+        if there is not None:
+            if not _is_same(there, match):
+                conflicts.append(match.id)
+            continue
+        if match.id in recorded.season_before:
+            continue
+        received = now if post.received is None else post.received[number]
+        time, waits, rejected = timing_of(match, read.rules, last, received)
+        if rejected:
+            rule = f"must not be before the last match of the pool, {written(last, read.rules)}"
+            got = str(written(match.time, read.rules))
+            problems.append(Problem("", post.first_line + number, "time", rule, got))
+            continue
+        seq += 1
+        new[match.id] = LogRecord(
+            seq=seq,
+            kind="match",
+            match=match.id,
+            player=None,
+            content=match.content,
+            posted_time=match.time,
+            time=time,
+            needs_replay=waits,
+            received=received,
+            key=post.key,
+        )
+        requests.append(match.request)
+        last = time if last is None else max(last, time)
+    if conflicts or problems:
+        plan.refused[index] = _refusal(conflicts, problems)
+        return
+    plan.last_time = last
+    plan.records += new.values()
+    plan.requests += requests
+    plan.owners += [index] * len(new)
+    plan.known[index] = len(read.matches) - len(new)
+    recorded.log.update(new)
+
+
+class Timing(NamedTuple):
+    """When a match counts.
+
+    time : microseconds since 1970; 0 in pools without times
+    waits : whether it waits for a replay
+    rejected : whether it is late, and the pool rejects late matches
+    """
+
+    time: int
+    waits: bool = False
+    rejected: bool = False
+
+
+def timing_of(match: PostedMatch, rules: PoolRules, last: int | None, received: int) -> Timing:
+    """Return when a match counts: the policy for late matches.
+
+    last : time of the pool's last match
+    """
+    if not rules.timed:
+        return Timing(0)
+    if match.time is None:
+        return Timing(received if last is None else max(received, last))
+    if last is None or match.time >= last:
+        return Timing(match.time)
+    policy = rules.settings.late
+    if policy == "append":
+        return Timing(last)
+    if policy == "replay":
+        return Timing(match.time, waits=match.request.rated)
+    return Timing(match.time, rejected=True)
+
+
+def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:
+    """Return why a post is refused."""
+    if not conflicts:
+        return InvalidDataError(problems)
+    more = f" and {len(conflicts) - _LISTED} more" if len(conflicts) > _LISTED else ""
+    named = ", ".join(conflicts[:_LISTED])
+    return ConflictError(
+        f"already recorded with different content: {named}{more}; to correct a match, use PUT"
+    )
+
+
+def unratable(plan: PostingPlan, at: int, post: Post, error: UnratableMatchError) -> EquipoiseError:
+    """Return why a post is refused: the system cannot rate its match, record `at` of the plan."""
+    line = post.first_line + at - plan.owners.index(plan.owners[at])
+    match = plan.records[at].match
+    reason = str(error.reason).replace("\n", " ")
+    problem = Problem(
+        "", line, "match", "must be a match that the system of the pool can rate", str(match)
+    )
+    return InvalidDataError([problem], f"match {match} cannot be rated: {reason}")
