@@ -53,7 +53,7 @@ def test_it_says_what_it_found_and_what_the_other_matches_say(
     assert lines[-5].split()[:3] == ["tuned", "given", "pair_inv"]
     assert "9 trials in " in err
     assert "found weight_limit=0.1, sigma_limit=40: pair_inversion 82.134" in err
-    assert "at the end of what was tried: weight_limit, sigma_limit" in err
+    assert "at the edge of the values tried: weight_limit, sigma_limit" in err
     assert "on 20 other matches pair_inversion changes by -0.317" in err
     assert "worse, and hardly by chance: the first matches misled" in err
 
@@ -290,7 +290,7 @@ def test_ctrl_c_says_how_to_go_on(
     with monkeypatch.context() as pressed:
         pressed.setattr(Study, "keep", stopped)
         assert tune(*elo, "--study", database) == 130
-    assert f"kept in {database}: the same command goes on from there" in capsys.readouterr().err
+    assert f"kept in {database}; the same command continues the search" in capsys.readouterr().err
     gone_on = answer(capsys, *elo, "--study", database)
     assert gone_on["search"]["recorded"] == 2
     assert gone_on["trials"] == answer(capsys, *elo)["trials"]

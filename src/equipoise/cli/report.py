@@ -2,8 +2,6 @@
 
 Everything that reaches a terminal goes through this file, and through `printable`: names and values
 of users may hold characters that control a terminal. No other file of the command line prints.
-
-How large a chart of letters may be, and what its reader can see.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.errors import EquipoiseError, InvalidDataError, NoEquilibriumError
+from equipoise.errors import EquipoiseError, InvalidDataError, NoEquilibriumError, Problem
 from equipoise.wording import counted, printable, printable_json
 
 if TYPE_CHECKING:
@@ -22,6 +20,17 @@ if TYPE_CHECKING:
     from equipoise._jit import Compilation
     from equipoise.charts.canvas import Row, Sheet
     from equipoise.cli.tables import Table
+    from equipoise.messages.errors import ProblemMessage
+    from equipoise.messages.histories import HistoryMessage, RateSummary
+
+
+#: Columns and lines of a chart in a pipe.
+_PIPED = (100, 30)
+#: Lines of a terminal kept for titles and prompt; lines of the tallest chart.
+_TITLES, _TALLEST = 7, 26
+
+#: Problems that are listed; the others are counted.
+_PROBLEMS = 20
 
 
 def say(*lines: str) -> None:
@@ -73,6 +82,26 @@ def print_chart(rows: Sequence[Row]) -> None:
         console.print(Text.assemble(*spans), no_wrap=True)
 
 
+def sheet() -> Sheet:
+    """Return how large a chart should be: as wide as the terminal, plain in a pipe."""
+    import os
+    import shutil
+
+    from equipoise.charts.canvas import ASCII, UNICODE, Sheet
+
+    columns, lines = shutil.get_terminal_size(_PIPED)
+    # NO_COLOR: https://no-color.org
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return Sheet(
+        columns=columns - 1,
+        rows=min(max(lines - _TITLES, 8), _TALLEST),
+        coloured=coloured,
+        # Whether standard output takes every letter that a chart may use.
+        glyphs=UNICODE if encoding.lower().startswith("utf") else ASCII,
+    )
+
+
 def _console() -> Console:
     """Return standard output as rich writes to it, with text as it is: no markup, no emoji."""
     from rich.console import Console
@@ -109,6 +138,33 @@ def _terminal_columns() -> int:
     import shutil
 
     return shutil.get_terminal_size().columns
+
+
+def reading_lines(history: HistoryMessage | RateSummary) -> list[str]:
+    """Return everything that was left out, and why."""
+    left_out = (
+        (history.unrated, "match is marked as not rated", "matches are marked as not rated"),
+        (history.filtered, "match was filtered out", "matches were filtered out"),
+        (len(history.dropped_matches), "bad match was dropped", "bad matches were dropped"),
+        (
+            history.dropped_rows,
+            "bad row was dropped from a match that stayed",
+            "bad rows were dropped from matches that stayed",
+        ),
+    )
+    lines = [counted(count, *what) for count, *what in left_out if count]
+    return [*lines, *problem_lines(history.problems), *history.notes]
+
+
+def problem_lines(problems: Sequence[Problem | ProblemMessage]) -> list[str]:
+    """Return problems that were skipped on request, a line each, and how many more there are."""
+    lines = [
+        f"  {Problem(found.file, found.line, found.field, found.rule, found.got)}"
+        for found in problems[:_PROBLEMS]
+    ]
+    if len(problems) > _PROBLEMS:
+        lines.append(f"  ... and {counted(len(problems) - _PROBLEMS, 'more problem')}")
+    return lines
 
 
 class Work(NamedTuple):
@@ -200,29 +256,3 @@ def _report(code: str, message: str, as_json: bool) -> None:
     from equipoise.messages.errors import ErrorBody, ErrorMessage
 
     say(_json(ErrorMessage(ErrorBody(code, message, []))))
-
-
-#: Of a chart in a pipe, whose width nobody tells.
-_PIPED = (100, 30)
-#: Lines of a terminal left to titles and prompt, and the most that a chart needs.
-_LEFT, _TALLEST = 7, 26
-
-
-def sheet() -> Sheet:
-    """Return how large a chart should be: as wide as the terminal, plain in a pipe."""
-    import os
-    import shutil
-
-    from equipoise.charts.canvas import ASCII, UNICODE, Sheet
-
-    columns, lines = shutil.get_terminal_size(_PIPED)
-    # NO_COLOR: https://no-color.org
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return Sheet(
-        columns=columns - 1,
-        rows=min(max(lines - _LEFT, 8), _TALLEST),
-        coloured=coloured,
-        # Whether standard output takes every letter that a chart may use.
-        glyphs=UNICODE if encoding.lower().startswith("utf") else ASCII,
-    )

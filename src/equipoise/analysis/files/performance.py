@@ -56,7 +56,7 @@ class PerformanceRequest:
     skip_bad: bool = False
     anchor: float | None = None
     anchors: Mapping[str, float] = field(default_factory=dict)
-    select: Select = "document"
+    select: Select = "equal"
     confidence: float = 0.95
     scale: float = 1.0
     curve: CurveName = "elo"

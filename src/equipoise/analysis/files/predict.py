@@ -196,7 +196,7 @@ def _match(request: PredictRequest) -> ComingMatch:
             "a match needs two teams or more: give --team twice, or --field"
         )
     if request.players and not request.what_if:
-        raise InvalidParameterError("--player says for whom --if-ranked is told; it is not given")
+        raise InvalidParameterError("--player needs --what-if")
     at, notes = None, []
     if request.at is not None:
         if pool.last_time is None:

@@ -124,7 +124,7 @@ def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
     one counts as having come to nothing.
     """
     if order.output is not None or order.candidates or order.method is not None:
-        raise InvalidParameterError("--compare stands without --method, --all and --output")
+        raise InvalidParameterError("--compare cannot be combined with --method, --all or --output")
     request = read_rebalance_request(order.source)
     chosen, _ = chosen_method(request)
     found: list[tuple[str, Rebalance | None, float, str]] = []
