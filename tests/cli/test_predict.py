@@ -136,7 +136,7 @@ def test_a_whole_pool_meets_and_is_printed_in_a_pipe(
     assert predict(saved, *arguments) == 0
     first, *tried = capsys.readouterr().out.split("\n\n")
     assert len(first.splitlines()) == 121
-    assert [one.splitlines()[0].split()[6] for one in tried] == ["fjord-kite,", "jade-kite,"]
+    assert [one.splitlines()[0].split()[2] for one in tried] == ["fjord-kite", "jade-kite"]
     assert [len(one.splitlines()) for one in tried] == [122, 122]
     assert predict(saved, *arguments, "--json") == 0
     found = answer(capsys)

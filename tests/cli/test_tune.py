@@ -158,7 +158,7 @@ def test_what_a_system_refuses_is_counted(capsys: pytest.CaptureFixture[str]) ->
         (["--grid", "k=1,2,1.0"], "names the value 1.0 of k twice"),
         (["--grid", "q=1"], "elo has no parameter 'q'"),
         (["--grid", "k=slow"], "elo.k must be a number"),
-        (["--grid", "k=1,2", "--trials", "5"], "Use one or the other"),
+        (["--grid", "k=1,2", "--trials", "5"], "cannot be combined"),
         (["--range", "k=1:2"], "--range needs --trials"),
         (["--range", "k=1", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
         (["--range", "k=1:2:cubic", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
