@@ -299,7 +299,7 @@ def test_standard_input_is_read(
         (["--ratings", EXAMPLE], 2, "needs the ratings"),
         (["--ratings", EXAMPLE, "--players", "a,,b"], 2, "--players takes ids separated by"),
         (["--ratings", EXAMPLE, "--players", "iris-mole,iris-mole"], 1, "must be named once"),
-        ([EXAMPLE, "--teams", "2", "--size", "5"], 2, "--teams and --size say the same"),
+        ([EXAMPLE, "--teams", "2", "--size", "5"], 2, "--size cannot be combined with --teams"),
         ([EXAMPLE, "--size", "10"], 2, "--size must leave two teams or more"),
         ([EXAMPLE, "--teams", "1"], 2, "--teams"),
         ([EXAMPLE, "--teams", "11"], 2, "teams must be at most 10"),
