@@ -177,7 +177,7 @@ def test_the_table_is_written_by_suffix(tmp_path: Path, capsys: pytest.CaptureFi
         (["--system", "a="], 2, "--system takes [LABEL=]NAME"),
         (["--system", "elo-mr"], 1, "did you mean elo-mmr?"),
         (["--system", "elo", "--system", "elo-mmr", "--set", "k=3"], 2, "LABEL.NAME=VALUE"),
-        (["--system", "elo", "--set", "elo-mmr.k=3"], 2, "there are elo"),
+        (["--system", "elo", "--set", "elo-mmr.k=3"], 2, "the labels are elo"),
         (["--system", "elo", "--set", "k=3", "--set", "elo.k=4"], 2, "'k' of elo twice"),
         (["--system", "elo", "--set", "elo.kk=3"], 2, "no parameter 'kk'"),
         (["--system", "elo", "--system", "glicko2"], 1, "glicko2 cannot rate matches of"),

@@ -30,7 +30,7 @@ def test_every_step_is_shown_with_its_command_and_works(
         assert f"{number}. " in out
         assert f"$ {step.command}" in out
     assert "jade-kite    2301.61" in out
-    assert "That took" in out
+    assert "The tour took" in out
     assert list(tmp_path.iterdir()) == []
     assert Path.cwd() == tmp_path
 

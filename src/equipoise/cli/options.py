@@ -222,6 +222,13 @@ class ReadingWhole(Reading):
     since: None = None
 
 
+def thread_count(threads: int | None) -> int:
+    """Return the value of `--threads`, by default the number of cores."""
+    from equipoise.numeric.workers import available_cores
+
+    return threads or available_cores()
+
+
 def given_file(path: str | None) -> object:
     """Return a path, or standard input if the path is -."""
     return sys.stdin.buffer if path == "-" else path

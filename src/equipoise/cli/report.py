@@ -34,7 +34,7 @@ _PROBLEMS = 20
 
 
 def say(*lines: str) -> None:
-    """Print lines for people, beside the results."""
+    """Print lines for people to standard error."""
     for line in lines:
         sys.stderr.write(printable(line) + "\n")
 
@@ -47,7 +47,7 @@ def say_compiled(compilation: Compilation) -> None:
 
 
 def print_lines(*lines: str) -> None:
-    """Print lines of the results."""
+    """Print lines of the results to standard output."""
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
 
 

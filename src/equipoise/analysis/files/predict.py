@@ -40,7 +40,7 @@ PAIRS = 12
 #: Most teams for which a what-if has every place; with more it has the `notable_places`.
 ALL_PLACES = 1000
 
-#: Probabilities are given to be among the first so many.
+#: Places for which the probability to reach at least this place is given.
 _WITHIN = (1, 3, 10)
 
 

@@ -175,7 +175,9 @@ def title_of(answer: IncentivesAnswer) -> str:
 def subtitle_of(answer: IncentivesAnswer) -> str:
     """Return what the chart compares."""
     frozen = answer.request.others == "frozen"
-    others = "the other players keep their ratings" if frozen else "all others are rated anew"
+    others = (
+        "the other players keep their ratings" if frozen else "all other players are rated again"
+    )
     return f"The best plan found of throwing matches, against the results as they were; {others}"
 
 

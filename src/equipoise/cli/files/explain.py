@@ -42,7 +42,6 @@ def explain(
     the given system and parameters, as `equipoise rate` does.
     """
     from equipoise.analysis.files.explain import ExplainRequest, explain_match
-    from equipoise.numeric.workers import available_cores
 
     settings = system.settings()
     request = ExplainRequest(
@@ -51,7 +50,7 @@ def explain(
         match=match,
         resume=resume,
         restart=restart,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     with working("rating") as job:
         answer, read = explain_match(system.chosen(settings), request, job.progress)

@@ -49,7 +49,6 @@ def plot(
     performances, if the system has them. --json prints the numbers of the chart.
     """
     from equipoise.analysis.files import plot as work
-    from equipoise.numeric.workers import available_cores
 
     settings = system.settings()
     request = work.PlotRequest(
@@ -63,7 +62,7 @@ def plot(
         output=output,
         size=size,
         title=title,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     with working("rating") as job:
         shown = work.plot(system.chosen(settings), request, job.progress)

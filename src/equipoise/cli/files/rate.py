@@ -22,7 +22,7 @@ Example:
 #: Rows on a terminal; a file or a pipe gets all of them.
 _SHOWN = 20
 
-#: Participations per second are shown if rating took at least so many seconds.
+#: Least seconds of rating for which participations per second are shown.
 _MEASURABLE = 0.01
 
 
@@ -55,7 +55,6 @@ def rate(
     """
     from equipoise.analysis.files import rating
     from equipoise.messages.histories import RateMessage
-    from equipoise.numeric.workers import available_cores
 
     settings = system.settings()
     request = rating.RateRequest(
@@ -66,7 +65,7 @@ def rate(
         resume=resume,
         restart=restart,
         at=at,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     with working("rating") as job:
         answer = rating.rate(system.chosen(settings), request, job.progress)

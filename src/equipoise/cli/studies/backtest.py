@@ -76,9 +76,7 @@ def backtest(
         "Write an HTML page with all charts and tables. It needs no other files.",
         "FILE.html",
     ),
-    threads: int | None = option(
-        None, "Threads. Results do not depend on it. [default: all cores]", min=1
-    ),
+    threads: options.Threads,
     reading: options.ReadingWhole,
     as_json: options.Json,
 ) -> None:
@@ -90,7 +88,6 @@ def backtest(
     matches, and all players; it goes to standard error unless --details is given.
     """
     from equipoise.analysis.studies import backtest as work
-    from equipoise.numeric.workers import available_cores
 
     settings = systems.settings()
     request = work.BacktestRequest(
@@ -106,7 +103,7 @@ def backtest(
         output=output,
         report=report,
         command=command_line(context, ("history", "parameters", "output", "report")),
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)
     with working("backtest") as job:

@@ -36,13 +36,14 @@ def drift(
     systems: options.Systems,
     active_days: float | None = option(
         None,
-        "A player is active for so many days after a match. [default: 90, if there are times]",
+        "Number of days for which a player is active after a match. [default: 90, if there are "
+        "times]",
         "DAYS",
     ),
     active_matches: int | None = option(
         None,
-        "A player is active for so many matches of the history after a match. [default: a tenth of "
-        "the matches, if there are no times]",
+        "Number of matches of the history for which a player is active after a match. [default: a "
+        "tenth of the matches, if there are no times]",
         "N",
     ),
     points: int = option(
@@ -72,7 +73,6 @@ def drift(
     changes by performance, how much of that comes from scaling.
     """
     from equipoise.analysis.studies import drift as work
-    from equipoise.numeric.workers import available_cores
 
     settings = systems.settings()
     request = work.DriftRequest(
@@ -83,7 +83,7 @@ def drift(
         output=output,
         band=not no_band,
         title=title,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)
     with working("rating") as job:

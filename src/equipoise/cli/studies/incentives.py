@@ -83,7 +83,6 @@ def incentives(
     """
     from equipoise.analysis.studies import incentives as work
     from equipoise.evaluate.incentives.audit import Effort
-    from equipoise.numeric.workers import available_cores
 
     settings = systems.settings()
     request = work.IncentivesRequest(
@@ -95,7 +94,7 @@ def incentives(
         output=output,
         chart=chart,
         title=title,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)
     with working("trying plans") as job:

@@ -109,7 +109,6 @@ def tune(
     from equipoise.analysis.studies import tune as work
     from equipoise.analysis.studies.backtest import least_differences
     from equipoise.analysis.studies.tune import choices_of, message_of
-    from equipoise.numeric.workers import available_cores
     from equipoise.rating.registry import make_system
 
     settings = system.settings()
@@ -133,7 +132,7 @@ def tune(
         chart=chart,
         title=title,
         workers=workers,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     with working("trials") as job, _resume_hint(study):
         answer = work.search(
