@@ -120,7 +120,20 @@ def search(
     if recorded and resumed is not None:
         resumed(recorded)
     start = working_time()
-    found = _searched(system, head, choices, request, study, progress)
+    found = tune(
+        system,
+        head,
+        choices,
+        metric=request.metric,
+        trials=request.trials,
+        seed=request.seed,
+        min_history=request.min_history,
+        ties_as_authors=request.ties_as_authors,
+        workers=request.workers,
+        threads=request.threads,
+        record=study,
+        progress=progress,
+    )
     seconds = working_time() - start
     improved = found.chosen is not found.given
     changed = found.chosen.parameters if improved else {}
@@ -203,30 +216,6 @@ def _study(
         question=question,
         choices=choices,
         metric=request.metric,
-    )
-
-
-def _searched(
-    system: RatingSystem,
-    head: History,
-    choices: Mapping[str, Choice],
-    request: TuneRequest,
-    study: Study | None,
-    progress: Callable[[int, int], None] | None,
-) -> Tuning:
-    return tune(
-        system,
-        head,
-        choices,
-        metric=request.metric,
-        trials=request.trials,
-        seed=request.seed,
-        min_history=request.min_history,
-        ties_as_authors=request.ties_as_authors,
-        workers=request.workers,
-        threads=request.threads,
-        record=study,
-        progress=progress,
     )
 
 
