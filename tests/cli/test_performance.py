@@ -90,7 +90,7 @@ def test_a_regularised_answer_is_labelled(capsys: pytest.CaptureFixture[str]) ->
     assert found["regularised"]
     assert all(one["ppr"] is not None for one in found["players"])
     run(["performance", WORLD_CUP, "--prior", "1"])
-    assert "Regularised: everybody was given 1 drawn game against" in capsys.readouterr().out
+    assert "Regularised: every player was given 1 drawn game against" in capsys.readouterr().out
 
 
 def test_superiority_of_named_players(capsys: pytest.CaptureFixture[str]) -> None:

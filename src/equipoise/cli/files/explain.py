@@ -75,8 +75,8 @@ def print_explanation(found: ExplainMessage) -> None:
     if found.least_change is not None and found.largest_change is not None:
         print_lines(
             "",
-            f"In this match, any result would have changed the rating by at least "
-            f"{found.least_change:+.2f} and at most {found.largest_change:+.2f} points.",
+            f"Any result of this match gives a change between {found.least_change:+.2f} and "
+            f"{found.largest_change:+.2f} points.",
         )
 
 

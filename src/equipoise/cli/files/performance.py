@@ -254,7 +254,7 @@ def _precision(found: TournamentPerformance) -> list[str]:
     one = found.standing
     if found.prior:
         return [
-            f"Regularised: everybody was given {found.prior:g} drawn "
+            f"Regularised: every player was given {found.prior:g} drawn "
             f"{'game' if found.prior == 1 else 'games'} against an average player, so the ratings "
             "are pulled together and predict no score exactly."
         ]
