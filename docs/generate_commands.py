@@ -54,7 +54,7 @@ def _sections(name: str, command: Any) -> Iterator[str]:
 
 def _section(name: str, command: Any, level: int) -> Iterator[str]:
     """Yield the parts of one command: what it does, its usage, arguments, options, example."""
-    options = [one for one in command.params if one.param_type_name == "option"]
+    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     yield f"{'#' * level} {name}\n"
     yield f"{_text(command.help)}\n"
@@ -97,9 +97,13 @@ def _option(option: Any) -> str:
 
 
 def _text(help_text: str) -> str:
-    """Return help as Markdown: options in it are set as code."""
+    """Return help as Markdown: options outside code spans are set as code."""
     lines = "\n".join(line.strip() for line in help_text.strip().splitlines())
-    return re.sub(r"(?<![`\w])(--[a-z][a-z-]*)", r"`\1`", lines)
+    return re.sub(
+        r"`[^`]*`|(?<!\w)--[a-z][a-z-]*",
+        lambda found: found[0] if found[0].startswith("`") else f"`{found[0]}`",
+        lines,
+    )
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def test_a_gain_is_a_chart_and_a_table(capsys: pytest.CaptureFixture[str]) -> No
     assert cells["considered"] == "12"
     assert len(rows) - head - 4 == int(cells["thrown"])
     assert f"heath-hare gains {float(cells['gain']):.1f} points by throwing" in err
-    assert "Finding none proves nothing" in err
+    assert "finding none proves nothing" in err
 
 
 def test_where_nothing_is_gained_there_is_no_chart(capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +182,7 @@ def test_the_table_in_the_guide_is_what_the_command_prints(
         (["--chart", "plan.csv"], 2, "the name of a chart must be a file that ends in"),
         (["--chart", "nowhere/plan.svg"], 2, "directory of an output"),
         (["--system", "glicko2"], 1, "glicko2 cannot rate"),
-        (["--system", "elo", "--system", "elo"], 2, "two systems are called 'elo'"),
+        (["--system", "elo", "--system", "elo"], 2, "two systems have the label 'elo'"),
     ],
 )
 def test_wrong_usage_is_a_sentence_and_nothing_is_written(

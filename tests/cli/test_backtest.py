@@ -171,13 +171,13 @@ def test_the_table_is_written_by_suffix(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--system", "elo", "--system", "elo"], 2, "two systems are called 'elo'"),
+        (["--system", "elo", "--system", "elo"], 2, "two systems have the label 'elo'"),
         (["--system", "baseline=elo"], 2, "'baseline' is reserved"),
         (["--system", "=elo"], 2, "--system takes [LABEL=]NAME; got '=elo'"),
         (["--system", "a="], 2, "--system takes [LABEL=]NAME"),
         (["--system", "elo-mr"], 1, "did you mean elo-mmr?"),
         (["--system", "elo", "--system", "elo-mmr", "--set", "k=3"], 2, "LABEL.NAME=VALUE"),
-        (["--system", "elo", "--set", "elo-mmr.k=3"], 2, "there are elo"),
+        (["--system", "elo", "--set", "elo-mmr.k=3"], 2, "the labels are elo"),
         (["--system", "elo", "--set", "k=3", "--set", "elo.k=4"], 2, "'k' of elo twice"),
         (["--system", "elo", "--set", "elo.kk=3"], 2, "no parameter 'kk'"),
         (["--system", "elo", "--system", "glicko2"], 1, "glicko2 cannot rate matches of"),
@@ -264,7 +264,7 @@ def test_the_papers_filter_is_an_option(capsys: pytest.CaptureFixture[str]) -> N
     assert scoring["min_total"] == 5
     assert scoring["for_whom"] == "players with 5 or more matches in all"
     assert backtest(SAMPLE, "--system", "elo", "--min-total", "5", "--min-history", "5") == 2
-    assert "give either --min-history or --min-total" in capsys.readouterr().err
+    assert "--min-total cannot be combined with --min-history" in capsys.readouterr().err
 
 
 def test_small_differences_do_not_matter(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,10 +38,10 @@ def test_a_lobby_comes_out_as_two_teams_in_words(capsys: pytest.CaptureFixture[s
     assert err == ""
     assert out.startswith("Team 1: 5 players, mean ")
     assert "The mean effective ratings of the teams differ by" in out
-    assert "Kept: party blue-moon together; without that the teams could be" in out
+    assert "Kept: party blue-moon together; without it the teams could be" in out
     assert "Kept: dune-lynx and grove-wren in different teams" in out
     assert "Kept at no cost: the top two in different teams." in out
-    assert "ways to split were compared: none is fairer." in out
+    assert "splits were compared: none is fairer." in out
     after = out.partition("Next best\n")[2].splitlines()
     assert len(after) == 6
 
@@ -127,7 +127,8 @@ def test_a_party_of_the_top_two_is_said_to_waive_the_rule(
     path = write(tmp_path / "l.csv", text)
     assert balance(path) == 0
     out = capsys.readouterr().out
-    assert "Given up, as parties, locks and avoid pairs leave no room: the top two in" in out
+    waived = "Waived, because parties, locks and avoid pairs leave no other way: the top two in"
+    assert waived in out
     assert "Team 2 (red): 2 players" in out
     assert "c in team red" in out
     assert balance(path, "--json") == 0
@@ -186,8 +187,8 @@ def test_a_search_tells_what_could_still_be_gained(
     path = write(tmp_path / "l.csv", "player,rating,deviation\n" + rows)
     assert balance(path, "--teams", "8", "--time-limit", "0") == 0
     out, err = capsys.readouterr()
-    assert "There are too many ways to compare all. No split can be below" in out
-    assert "ended by --time-limit" in err
+    assert "There are too many splits to compare them all. No split can be below" in out
+    assert "--time-limit ended the search" in err
 
 
 def test_teams_are_written_as_a_table(tmp_path: Path) -> None:
@@ -232,7 +233,7 @@ def test_a_table_of_ratings_without_deviations_says_nothing_of_their_time(
     printed = capsys.readouterr()
     assert "The lobby has no deviations" in printed.err
     assert "as of" not in printed.err
-    assert "There is only one way to split." in printed.out
+    assert "There is only one possible split." in printed.out
 
 
 def test_a_state_gives_deviations_of_its_last_time_or_of_another(
@@ -298,7 +299,7 @@ def test_standard_input_is_read(
         (["--ratings", EXAMPLE], 2, "needs the ratings"),
         (["--ratings", EXAMPLE, "--players", "a,,b"], 2, "--players takes ids separated by"),
         (["--ratings", EXAMPLE, "--players", "iris-mole,iris-mole"], 1, "must be named once"),
-        ([EXAMPLE, "--teams", "2", "--size", "5"], 2, "--teams and --size say the same"),
+        ([EXAMPLE, "--teams", "2", "--size", "5"], 2, "--size cannot be combined with --teams"),
         ([EXAMPLE, "--size", "10"], 2, "--size must leave two teams or more"),
         ([EXAMPLE, "--teams", "1"], 2, "--teams"),
         ([EXAMPLE, "--teams", "11"], 2, "teams must be at most 10"),

@@ -25,12 +25,12 @@ def test_every_step_is_shown_with_its_command_and_works(
     monkeypatch.chdir(tmp_path)
     assert run(["demo"]) == 0
     out = capsys.readouterr().out
-    assert "compiled on the way, once" in " ".join(out.split())
+    assert "kernels are compiled first" in " ".join(out.split())
     for number, step in enumerate(STEPS, start=1):
         assert f"{number}. " in out
         assert f"$ {step.command}" in out
     assert "jade-kite    2301.61" in out
-    assert "That took" in out
+    assert "The tour took" in out
     assert list(tmp_path.iterdir()) == []
     assert Path.cwd() == tmp_path
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from equipoise.analysis.files.explain import explain_message, written
 from equipoise.cli import run
-from equipoise.cli.files.explanation_text import ordinal, print_explanation, rounded_parts, summary
+from equipoise.cli.files.explain import ordinal, print_explanation, rounded_parts, summary
 from equipoise.data.explanation import (
     Contribution,
     Explanation,
@@ -137,16 +137,16 @@ def test_what_is_not_known_is_left_out(capsys: pytest.CaptureFixture[str]) -> No
     text = printed(capsys, made())
     assert re.search(r"^v +unknown +points\^2 +nobody knows$", text, re.MULTILINE)
     assert "0.059996" in text
-    assert "no less than -70.00 and no more than +80.00 points" in text
+    assert "between -70.00 and +80.00 points" in text
     assert "nan" not in text
     bare = printed(
         capsys,
         made(quantities=(), opponents=(), remembered=(), least_change=math.nan),
     )
-    assert "On the way" not in bare
+    assert "Intermediate values" not in bare
     assert "Opponents" not in bare
     assert "The new rating" not in bare
-    assert "no less than" not in bare
+    assert "Any result of this match" not in bare
 
 
 @given(

@@ -83,7 +83,7 @@ def commands(history: str, games: str, folder: Path) -> list[list[str]]:
         ["tune", history, "--system", "elo", "--grid", "k=16,32", "--first", "50%", *small],
         ["audit", "drift", history, "--title", "t\u202e"],
         ["audit", "incentives", history, "--system", "topcoder", *some, "--details"],
-        ["predict", "--resume", state, *teams, "--places", "--samples", "10", "--if-ranked"],
+        ["predict", "--resume", state, *teams, "--places", "--samples", "10", "--what-if"],
         ["balance", lobby],
         ["performance", games, "--superiority", "--synonyms", synonyms(folder)],
     ]

@@ -139,7 +139,7 @@ def test_a_player_whom_nothing_rated_is_told(
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ([], 2, "name players with --player, or ask for --distribution"),
+        ([], 2, "name players with --player, or use --distribution"),
         (["--player", "jade-kite", "--output", "chart.gif"], 2, "ends in .svg, .png, .pdf"),
         (["--player", "jade-kite", "--output", "nowhere/chart.svg"], 2, "directory of an output"),
         (["--player", "jade-kite", "--size", "7"], 2, "WIDTHxHEIGHT in inches from 3 to 40"),

@@ -52,13 +52,13 @@ def answer(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_a_duel_is_one_table_and_what_each_result_would_do(
     saved: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert predict(saved, *teams("cedar-bear", "jade-kite"), "--if-ranked") == 0
+    assert predict(saved, *teams("cedar-bear", "jade-kite"), "--what-if") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["player", "rating", "deviation", "expected"]
     expected = {line.split()[0]: float(line.split()[3]) for line in lines[1:3]}
     assert list(expected) == ["jade-kite", "cedar-bear"]
     assert sum(expected.values()) == pytest.approx(1, abs=1e-9)
-    assert lines[4].startswith("What each result would do to cedar-bear, now 2134.73 +- 80.16")
+    assert lines[4].startswith("Rating of cedar-bear after each result, now 2134.73 +- 80.16")
     results = {line.split()[0]: float(line.split()[1]) for line in lines[6:]}
     assert list(results) == ["win", "draw", "loss"]
     assert results["win"] > results["draw"] > results["loss"]
@@ -132,11 +132,11 @@ def test_a_whole_pool_meets_and_is_printed_in_a_pipe(
 ) -> None:
     """120 players: a row each, every place, but no table of pairs."""
     ratings = str(Path(saved).with_name("ratings.csv"))
-    arguments = ["--field", ratings, "--if-ranked", "--player", "fjord-kite", "--player", FOUR[0]]
+    arguments = ["--field", ratings, "--what-if", "--player", "fjord-kite", "--player", FOUR[0]]
     assert predict(saved, *arguments) == 0
     first, *tried = capsys.readouterr().out.split("\n\n")
     assert len(first.splitlines()) == 121
-    assert [one.splitlines()[0].split()[6] for one in tried] == ["fjord-kite,", "jade-kite,"]
+    assert [one.splitlines()[0].split()[2] for one in tried] == ["fjord-kite", "jade-kite"]
     assert [len(one.splitlines()) for one in tried] == [122, 122]
     assert predict(saved, *arguments, "--json") == 0
     found = answer(capsys)
@@ -155,7 +155,7 @@ def test_ids_with_commas_and_numbers(tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
     assert found[0]["deviation"] is None
     numbers = state_of(tmp_path, "match,player,rank\n1,7,0\n1,8,1\n")
-    assert predict(numbers, *teams("8", "7"), "--if-ranked", "--json") == 0
+    assert predict(numbers, *teams("8", "7"), "--what-if", "--json") == 0
     found = answer(capsys)
     assert found["teams"][0]["players"][0]["player"] == 8
     assert found["what_if"][0]["player"] == 8
@@ -166,11 +166,11 @@ def test_teams_are_named_by_their_players(
 ) -> None:
     rows = "".join(f"1,{name},{name[0]},{rank}\n" for rank, name in enumerate(["a1", "b1", "c1"]))
     state = state_of(tmp_path, "match,player,team,rank\n" + rows, "--system", "elo")
-    assert predict(state, *teams("a1,c1", "b1"), "--if-ranked", "--player", "c1") == 0
+    assert predict(state, *teams("a1,c1", "b1"), "--what-if", "--player", "c1") == 0
     out = capsys.readouterr().out
     assert out.splitlines()[0].split()[0] == "team"
     assert "a1, c1" in out
-    assert "would do to c1, now" in out
+    assert "Rating of c1 after each" in out
 
 
 def test_home_and_time_count_where_the_system_knows_them(
@@ -205,16 +205,16 @@ def test_home_and_time_count_where_the_system_knows_them(
         (teams("jade-kite", 'a"b,"c'), 2, "--team takes ids separated by commas"),
         (teams("jade-kite", "jade-kite"), 2, "only once in a match; jade-kite is named twice"),
         (
-            [*teams("jade-kite,dune-kite", "jade-ant"), "--if-ranked"],
+            [*teams("jade-kite,dune-kite", "jade-ant"), "--what-if"],
             2,
             "of at most 1 player for elo-mmr",
         ),
-        ([*teams(*FOUR), "--player", "jade-kite"], 2, "--if-ranked"),
-        ([*teams(*FOUR), "--if-ranked", "--player", "jade-ant"], 1, "among the 4 players named"),
+        ([*teams(*FOUR), "--player", "jade-kite"], 2, "--what-if"),
+        ([*teams(*FOUR), "--what-if", "--player", "jade-ant"], 1, "among the 4 players named"),
         ([*teams(*FOUR), "--home", "jade-kite"], 2, "has no home advantage with these parameters"),
         ([*teams(*FOUR), "--home", "jade-ant"], 1, "is in none of the teams"),
         ([*teams(*FOUR), "--at", "tomorrow"], 2, "--at"),
-        ([*teams(*FOUR), "--at", "2001-01-01", "--if-ranked"], 2, "before the last match"),
+        ([*teams(*FOUR), "--at", "2001-01-01", "--what-if"], 2, "before the last match"),
         ([*teams(*FOUR), "--places", "--samples", "0"], 2, "--samples"),
         (["--field", "nowhere.csv"], 1, "no file nowhere.csv"),
     ],
@@ -256,7 +256,7 @@ def test_a_state_without_times_has_no_when(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = state_of(tmp_path, "match,player,rank\n1,a,0\n1,b,1\n")
-    assert predict(state, *teams("a", "b"), "--if-ranked") == 0
+    assert predict(state, *teams("a", "b"), "--what-if") == 0
     assert predict(state, *teams("a", "b"), "--at", "2024-01-01") == 2
     assert "needs a state with times" in capsys.readouterr().err
 
@@ -298,7 +298,7 @@ def test_teams_that_the_system_cannot_rate_are_compared_by_their_means(
     assert answer(capsys)["by"] == "team mean"
     assert predict(saved, *two) == 0
     assert (
-        "elo-mmr cannot rate these teams, which are compared by team mean"
+        "elo-mmr cannot rate these teams; they are compared by their mean ratings"
         in capsys.readouterr().out
     )
 
@@ -309,9 +309,7 @@ def test_newcomers_are_marked(saved: str, capsys: pytest.CaptureFixture[str]) ->
     assert [one["newcomer"] for team in found["teams"] for one in team["players"]] == [False, True]
     assert found["newcomers"] == ["jade-kit"]
     assert "did you mean jade-kite" in found["notes"][0]
-    assert (
-        predict(saved, *teams("jade-kite", "jade-kit"), "--if-ranked", "--player", "jade-kit") == 0
-    )
+    assert predict(saved, *teams("jade-kite", "jade-kit"), "--what-if", "--player", "jade-kit") == 0
     assert "jade-kit (new)" in capsys.readouterr().out
 
 
@@ -325,3 +323,15 @@ def test_win_and_draw_are_told(capsys: pytest.CaptureFixture[str]) -> None:
         PredictMessage("trueskill", {}, None, two, None, [0.5, 0.3], 0.2, None, None, []), [0, 1]
     )
     assert "ann wins 50.0 %, draw 20.0 %, bob wins 30.0 %" in capsys.readouterr().out
+
+
+def test_the_earlier_name_of_what_if_is_still_accepted(
+    saved: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = teams("cedar-bear", "jade-kite")
+    assert predict(saved, *named, "--what-if") == 0
+    now = capsys.readouterr()
+    assert predict(saved, *named, "--if-ranked") == 0
+    assert capsys.readouterr() == now
+    run(["predict", "--help"])
+    assert "--if-ranked" not in capsys.readouterr().out

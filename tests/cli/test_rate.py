@@ -410,7 +410,7 @@ def test_a_wrong_parameter_file_is_explained(
         (["--set", "rho=1", "--set", "rho=2"], 2, "names 'rho' twice"),
         (["--system", "elo-mr"], 1, "did you mean elo-mmr?"),
         (["--system", "glicko2"], 1, "glicko2 cannot rate matches of"),
-        (["--skip-bad=some"], 2, "--skip-bad stands alone or as --skip-bad=rows"),
+        (["--skip-bad=some"], 2, "--skip-bad takes no value or =rows"),
         (["--from", "yesterday"], 2, "yesterday"),
         (["--threads", "0"], 2, "threads"),
         (["--resume", "nowhere.npz"], 1, "no saved state at nowhere.npz"),

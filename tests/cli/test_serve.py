@@ -83,7 +83,7 @@ def test_the_demo_can_be_read_by_anybody_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--set", "colour=blue"], "the service has no setting 'colour': it has database, body_by"),
+        (["--set", "colour=blue"], "has no setting 'colour'; its settings are database, body_by"),
         (["--set", "readers=none"], "readers: Expected `int`"),
         (["--set", "readers"], "--set takes NAME=VALUE"),
         (["--database", "mysql://x"], "the database must be sqlite:///FILE or"),

@@ -66,7 +66,7 @@ def test_keys_expire_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) 
     assert (pl.Series([ends]).str.to_date() - pl.Series([begun]).str.to_date()).item().days == 30
     assert run(["keys", "create", "--name", "b", "--expires", "2999-01-01"]) == 0
     assert run(["keys", "revoke", "2"]) == 0
-    assert "Key 2 (b) is revoked." in capsys.readouterr().err
+    assert "Revoked key 2 (b)." in capsys.readouterr().err
     assert run(["keys", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1:]] == [["2", "b"], ["1", "a"]]

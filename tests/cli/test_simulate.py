@@ -145,7 +145,7 @@ def test_defaults_in_the_help_are_those_of_the_models(model: type) -> None:
         (["--roles"], "--roles is not an option of --kind contests"),
         (["--players", "0"], "players must be at least 1"),
         (["--attendance", "0"], "attendance must be in (0, 1]"),
-        (["--attendance", "1e-12"], "large enough that somebody plays"),
+        (["--attendance", "1e-12"], "large enough that a player takes part"),
         (["--drift-deviation", "-1"], "drift_deviation must be at least 0"),
         (["--seed", "-1"], "--seed"),
         (["--first-time", "someday"], "--first-time"),

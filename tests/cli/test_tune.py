@@ -53,7 +53,7 @@ def test_it_says_what_it_found_and_what_the_other_matches_say(
     assert lines[-5].split()[:3] == ["tuned", "given", "pair_inv"]
     assert "9 trials in " in err
     assert "found weight_limit=0.1, sigma_limit=40: pair_inversion 82.134" in err
-    assert "at the end of what was tried: weight_limit, sigma_limit" in err
+    assert "at the edge of the values tried: weight_limit, sigma_limit" in err
     assert "on 20 other matches pair_inversion changes by -0.317" in err
     assert "worse, and hardly by chance: the first matches misled" in err
 
@@ -158,7 +158,7 @@ def test_what_a_system_refuses_is_counted(capsys: pytest.CaptureFixture[str]) ->
         (["--grid", "k=1,2,1.0"], "names the value 1.0 of k twice"),
         (["--grid", "q=1"], "elo has no parameter 'q'"),
         (["--grid", "k=slow"], "elo.k must be a number"),
-        (["--grid", "k=1,2", "--trials", "5"], "Use one or the other"),
+        (["--grid", "k=1,2", "--trials", "5"], "cannot be combined"),
         (["--range", "k=1:2"], "--range needs --trials"),
         (["--range", "k=1", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
         (["--range", "k=1:2:cubic", "--trials", "5"], "--range takes NAME=LOW:HIGH[:log]"),
@@ -290,7 +290,7 @@ def test_ctrl_c_says_how_to_go_on(
     with monkeypatch.context() as pressed:
         pressed.setattr(Study, "keep", stopped)
         assert tune(*elo, "--study", database) == 130
-    assert f"kept in {database}: the same command goes on from there" in capsys.readouterr().err
+    assert f"kept in {database}; the same command continues the search" in capsys.readouterr().err
     gone_on = answer(capsys, *elo, "--study", database)
     assert gone_on["search"]["recorded"] == 2
     assert gone_on["trials"] == answer(capsys, *elo)["trials"]

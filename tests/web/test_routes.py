@@ -321,6 +321,10 @@ def test_a_tournament_is_rated_from_its_file(served: Served) -> None:
     assert {row["player"] for row in told["players"]} == {"ana", "bo", "cy"}
     assert told["exists"]
     assert "linear" in told["players"][0]["extra"]
+    # "document" is an earlier name of "equal", which is the default.
+    for name in ("equal", "document"):
+        named = served.ask("POST", f"{path}&select={name}", content=games, headers=headers)
+        assert named.json() == told
     bad = served.ask("POST", path, content=games + b"cy,bo,2-0\n", headers=headers)
     assert {line for line, _ in problems(bad)} == {5}
 

@@ -21,8 +21,8 @@ def now() -> int:
 def working_time() -> float:
     """Return the seconds of a clock that stops while kernels are compiled or loaded.
 
-    Compiling happens once on a machine and loading once in a process: a rate that counted them
-    would say nothing about more matches. Only differences mean something.
+    Kernels are compiled once on a machine and loaded once in a process, so their time says nothing
+    about the speed of rating. Only differences of two readings have a meaning.
     """
     _, compilation = _watch()
     return time.perf_counter() - compilation.seconds - compilation.loading
@@ -30,11 +30,11 @@ def working_time() -> float:
 
 @lru_cache(maxsize=1)
 def _watch() -> tuple[AbstractContextManager[Compilation], Compilation]:
-    """Return a watch of all compilation from now on; it lasts as long as it is kept here."""
+    """Return a watch of all compilation from now on; the cache keeps it alive."""
     from equipoise._jit import watch_compilation
 
     watch = watch_compilation()
     compilation = watch.__enter__()
-    # Left to the end of the interpreter it would find Numba gone, and say so on standard error.
+    # Closed before the interpreter unloads Numba, which would print an error.
     atexit.register(watch.__exit__, None, None, None)
     return watch, compilation

@@ -1,6 +1,6 @@
-"""The command line: each command parses, calls one workflow and prints.
+"""The command line: each command reads its options, calls one function of `analysis` and prints.
 
-Heavy libraries are imported inside the commands, so that `equipoise --help` answers at once.
+Heavy libraries are imported inside the commands, so that `equipoise --help` is fast.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from equipoise.errors import EquipoiseError, exit_status
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 cannot be done, 2 wrong usage."""
+    """Run the command line and exit with status 0 (done), 1 (failed) or 2 (wrong usage)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(run(given))
 
@@ -34,12 +34,12 @@ def run(arguments: Sequence[str]) -> int:
 
     as_json = "--json" in arguments
     try:
-        with _approximations_said():
+        with _print_approximations():
             status = application(
                 args=_with_default_values(arguments),
                 prog_name="equipoise",
                 standalone_mode=False,
-                obj=run,  # for the command that runs others
+                obj=run,  # for `demo`, which runs other commands
             )
     except EquipoiseError as error:
         report_error(error, as_json)
@@ -48,24 +48,24 @@ def run(arguments: Sequence[str]) -> int:
         say("stopped")
         return 130
     except typer.TyperException as error:
-        # Without any arguments the message is the help, of several lines.
+        # Without arguments, the message is the help.
         is_help = type(error).__name__ == "NoArgsIsHelpError"
         report_usage_error(error.format_message(), as_json, is_help=is_help)
         return error.exit_code
     except BrokenPipeError:
-        # The reader of our output has seen enough (head, less).
+        # The program that reads the output has ended (head, less).
         sys.stderr.close()
         return 0
     except OSError as error:
-        # A full disk, a vanished folder: nothing of ours is wrong, and a traceback says nothing.
+        # For instance a full disk: not an error of the package, so no traceback.
         report_system_error(error, as_json)
         return 1
     return status if isinstance(status, int) else 0
 
 
 @contextmanager
-def _approximations_said() -> Iterator[None]:
-    """Print each `ApproximationWarning` as one line on standard error, and only once."""
+def _print_approximations() -> Iterator[None]:
+    """Print each `ApproximationWarning` once, as one line on standard error."""
     from equipoise.cli.report import say
     from equipoise.errors import ApproximationWarning
 
@@ -86,5 +86,5 @@ def _approximations_said() -> Iterator[None]:
 
 
 def _with_default_values(arguments: Sequence[str]) -> list[str]:
-    """Give `--skip-bad` without a value its value; the parser would take the next word for it."""
+    """Add the value to `--skip-bad` without one: the parser would take the next word as value."""
     return ["--skip-bad=matches" if word == "--skip-bad" else word for word in arguments]

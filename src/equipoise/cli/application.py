@@ -1,7 +1,4 @@
-"""All commands under one name.
-
-equipoise audit: what a rating system does to its players, all in all.
-"""
+"""The application `equipoise` with all of its commands."""
 
 from __future__ import annotations
 
@@ -23,15 +20,6 @@ from equipoise.cli.files import (
 )
 from equipoise.cli.service import exchange, keys, serve, verify
 from equipoise.cli.studies import backtest, drift, incentives, tune
-
-audit = typer.Typer(
-    help="Ask what a rating system does to its players, all in all.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-add_command(audit, "drift", drift.drift, drift.EXAMPLE)
-add_command(audit, "incentives", incentives.incentives, incentives.EXAMPLE)
-
 
 application = typer.Typer(
     name="equipoise",
@@ -65,6 +53,14 @@ def _root(
 ) -> None:
     """Ratings, tournament performance and fair teams."""
 
+
+audit = typer.Typer(
+    help="Audit rating systems: drift of the ratings, and incentives to throw matches.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+add_command(audit, "drift", drift.drift, drift.EXAMPLE)
+add_command(audit, "incentives", incentives.incentives, incentives.EXAMPLE)
 
 application.add_typer(audit, name="audit")
 add_command(application, "backtest", backtest.backtest, backtest.EXAMPLE)

@@ -1,17 +1,19 @@
-"""How commands declare their arguments and options, alone and in groups.
+"""How commands declare their arguments and options, and how a command is written out again.
 
-A command is a function whose parameters stand by name alone. A parameter is an argument or an
-option; or it is a dataclass whose fields are options, a group that several commands share.
+A command is a function with keyword-only parameters. A parameter is an argument, an option, or a
+dataclass whose fields are options: a group that several commands share.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import OptionInfo, ParameterInfo
@@ -22,11 +24,11 @@ def option(
 ) -> Any:
     """Return the declaration of an option.
 
-    default : `...` for an option that must be given; the help says any other but None and False
+    default : `...` for a required option; the help shows any other but None and False
     help_text : may end in a "[default: ...]" of its own, in words
-    metavar : what stands for the value in the help
-    name : of the option; else that of the parameter is taken
-    more : as `typer.Option` takes them
+    metavar : the placeholder of the value in the help; by default that of a Literal is its choices
+    name : of the option; by default it is made of the parameter's name
+    more : further arguments of `typer.Option`
     """
     if default is not ... and default is not None and default is not False:
         help_text += f" [default: {default}]"
@@ -37,7 +39,7 @@ def option(
 
 
 def argument(help_text: str, metavar: str, *, default: object = ..., **more: Any) -> Any:
-    """Return the declaration of an argument; `default` is `...` for one that must be given."""
+    """Return the declaration of an argument; `default` is `...` for a required one."""
     return typer.Argument(default, help=help_text, metavar=metavar, show_default=False, **more)
 
 
@@ -49,7 +51,7 @@ def add_command(
 
 
 def _plain(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Return a command as Typer takes it: with the options of its groups one by one."""
+    """Return a command with the options of its groups one by one, as Typer needs it."""
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, tuple[type, list[str]]] = {}
     parameters: list[inspect.Parameter] = []
@@ -75,7 +77,7 @@ def _plain(function: Callable[..., int | None]) -> Callable[..., int | None]:
 
 
 def _options_of(group: type[Any]) -> Iterator[inspect.Parameter]:
-    """Yield the options of a group; a field that is declared as None is none of them."""
+    """Yield the options of a group; a field of type None is not an option."""
     hints: Mapping[str, Any] = get_type_hints(group, include_extras=True)
     for field in fields(group):
         if hints[field.name] is not type(None):
@@ -83,13 +85,51 @@ def _options_of(group: type[Any]) -> Iterator[inspect.Parameter]:
 
 
 def _parameter(name: str, kind: Any, declared: Any) -> inspect.Parameter:
-    """Return a parameter whose default is its declaration, the option's name included."""
+    """Return a parameter whose default is its declaration, with name and placeholder."""
     if get_origin(kind) is Annotated:
         kind, declared = get_args(kind)
-    if isinstance(declared, OptionInfo) and not declared.param_decls:
+    if isinstance(declared, OptionInfo):
         declared = copy(declared)
-        # Said in full: of a flag Typer would make a pair of options, one to switch it off.
-        declared.param_decls = (f"--{name.strip('_').replace('_', '-')}",)
+        if not declared.param_decls:
+            # With the full name, Typer does not add a second option that switches a flag off.
+            declared.param_decls = (f"--{name.strip('_').replace('_', '-')}",)
+        if declared.metavar is None:
+            choices = (one for one in (kind, *get_args(kind)) if get_origin(one) is Literal)
+            declared.metavar = "|".join(get_args(next(choices, None))) or None
     assert isinstance(declared, ParameterInfo) or kind is typer.Context, name
     default = declared if isinstance(declared, ParameterInfo) else inspect.Parameter.empty
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def command_line(context: typer.Context, files: Collection[str]) -> str:
+    """Return the running command as a user can type it again, its options in a fixed order.
+
+    files : names of the parameters that are paths; only the name of the file is kept, because the
+        folders of one machine mean nothing on another
+    """
+    words = context.command_path.split()
+    parameters: list[Any] = list(context.command.params)
+    for parameter in sorted(parameters, key=lambda one: one.param_type_name != "argument"):
+        source = context.get_parameter_source(parameter.name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        given = context.params[parameter.name]
+        for value in given if isinstance(given, list | tuple) else [given]:
+            shown = Path(value).name if parameter.name in files and value != "-" else value
+            words += _words(parameter, shown)
+    return shlex.join(words)
+
+
+def _words(parameter: Any, value: object) -> Iterator[str]:
+    """Yield the words of an argument, or of an option with its value."""
+    if parameter.param_type_name == "argument":
+        yield str(value)
+        return
+    name = parameter.opts[0]
+    # `--skip-bad` needs no value, and takes one after an equals sign.
+    if str(parameter.metavar).startswith("[="):
+        yield name if value == "matches" else f"{name}={value}"
+        return
+    yield name
+    if not parameter.is_flag:
+        yield str(value)

@@ -8,6 +8,7 @@ import typer
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.report import print_json, print_lines, print_styled
 
 if TYPE_CHECKING:
     from equipoise.analysis.files.demo import Step
@@ -21,17 +22,16 @@ def demo(
     context: typer.Context,
     *,
     keep: str | None = option(
-        None, "A new or empty folder for the files of the tour, to go on from.", "FOLDER"
+        None, "Keep the files of the tour in a new or empty folder.", "FOLDER"
     ),
     as_json: options.Json,
 ) -> None:
-    """Show what Equipoise does, on a sample that comes with it.
+    """Show what Equipoise does, on the sample season.
 
-    Each step shows a command, runs it and prints what comes. It takes some seconds; the first
-    run on a machine also compiles, up to a minute, once.
+    Each step shows a command, runs it and prints its output. The tour takes some seconds. The first
+    run on a machine also compiles the kernels, which takes up to a minute.
     """
     from equipoise.analysis.files.demo import STEPS, tour
-    from equipoise.cli.report import print_json, print_styled
 
     run = context.obj
     if as_json:
@@ -39,23 +39,21 @@ def demo(
         return
     print_styled(
         f"A tour of Equipoise in {len(STEPS)} steps, some seconds in all. If this is the first run "
-        "on this machine, the numerical kernels are compiled on the way, once: up to a minute more."
+        "on this machine, the numerical kernels are compiled first, which takes up to a minute."
     )
     done = tour(run, keep=keep, announce=_announce, show=_show)
     print_styled("")
-    print_styled(f"That took {done.seconds:.1f} s. `equipoise COMMAND --help` says more about it.")
+    print_styled(
+        f"The tour took {done.seconds:.1f} s. `equipoise COMMAND --help` explains a command."
+    )
     if keep is None:
-        print_styled(
-            "`equipoise demo --keep FOLDER` keeps the files of the tour there for later use."
-        )
+        print_styled("`equipoise demo --keep FOLDER` keeps the files of the tour.")
     else:
         print_styled(f"The files of the tour are in {keep}.")
 
 
 def _announce(number: int, step: Step) -> None:
-    """Print what a step is about and its command."""
-    from equipoise.cli.report import print_styled
-
+    """Print the purpose of a step and its command."""
     print_styled("")
     print_styled(f"{number}. {step.words}", "bold")
     print_styled("")
@@ -64,7 +62,5 @@ def _announce(number: int, step: Step) -> None:
 
 
 def _show(text: str) -> None:
-    """Print what a step printed."""
-    from equipoise.cli.report import print_lines
-
+    """Print the output of a step."""
     print_lines(*text.removesuffix("\n").split("\n"))

@@ -1,31 +1,24 @@
-"""Options that several commands share, and what they mean.
-
-What is said of a history that a command has read.
-"""
+"""Options that several commands share, and what their values mean."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 from equipoise.cli.declaring import argument, option
-from equipoise.errors import InvalidParameterError, Problem
-from equipoise.wording import counted
+from equipoise.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from equipoise.analysis.files.reading import HistoryRequest
     from equipoise.analysis.files.systems import Settings
-    from equipoise.messages.errors import ProblemMessage
-    from equipoise.messages.histories import HistoryMessage, RateSummary
     from equipoise.rating.system import RatingSystem
 
 History: TypeAlias = Annotated[
     str,
     argument(
-        "Matches: .csv, .csv.gz, .tsv, .parquet, .jsonl, .arrow, a folder or .zip of contest "
-        "JSON, or - for standard input (with --format).",
+        "The matches: a .csv, .csv.gz, .tsv, .parquet, .jsonl or .arrow file, a folder or .zip of "
+        "contest JSON, or - for standard input (with --format).",
         "HISTORY",
     ),
 ]
@@ -33,50 +26,57 @@ Restart: TypeAlias = Annotated[
     bool,
     option(
         False,
-        "With --resume: rate from the beginning; HISTORY must have all matches of the state.",
+        "With --resume: rate from the beginning. HISTORY must have all matches of the state.",
     ),
 ]
 Threads: TypeAlias = Annotated[
     int | None,
-    option(None, "For large matches; never changes a number. [default: all]", min=1),
+    option(
+        None, "Threads for large matches. Results do not depend on it. [default: all cores]", min=1
+    ),
 ]
 Title: TypeAlias = Annotated[str | None, option(None, "Chart title.", "TEXT")]
 Database: TypeAlias = Annotated[
     str,
     option(
         "sqlite:///equipoise.db",
-        "sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; without the option what "
-        "EQUIPOISE_DATABASE says.",
+        "The database: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME. The "
+        "environment variable EQUIPOISE_DATABASE also sets it.",
         "URL",
         envvar="EQUIPOISE_DATABASE",
         show_envvar=False,
     ),
 ]
-Json: TypeAlias = Annotated[bool, option(False, "Print JSON, errors too.", name="--json")]
+Json: TypeAlias = Annotated[
+    bool, option(False, "Print the answer as JSON, and errors too.", name="--json")
+]
 Column: TypeAlias = Annotated[
-    list[str] | None, option(None, "Read column OLD as NEW; repeatable.", "NEW=OLD")
+    list[str] | None, option(None, "Rename a column: read OLD as NEW. Repeatable.", "NEW=OLD")
 ]
 TimeFormat: TypeAlias = Annotated[
     str | None,
     option(
         None,
-        "How times are written: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
+        "Format of times: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
         "FORMAT",
     ),
 ]
 Synonyms: TypeAlias = Annotated[
-    str | None, option(None, "Names that mean one player: columns name, same_as.", "FILE")
+    str | None,
+    option(
+        None, "Table of names that mean the same player, with columns name and same_as.", "FILE"
+    ),
 ]
 TiesAsAuthors: TypeAlias = Annotated[
     bool,
-    option(False, "Count pairs predicted equal as correct, as the authors of Elo-MMR do."),
+    option(False, "Count pairs that are predicted equal as correct, as the authors of Elo-MMR do."),
 ]
-Confidence: TypeAlias = Annotated[float, option(0.95, "Confidence of the intervals.")]
+Confidence: TypeAlias = Annotated[float, option(0.95, "Confidence level of the intervals.")]
 LeastDifference: TypeAlias = Annotated[
     list[str] | None,
     option(
         None,
-        "Differences of METRIC below VALUE do not matter, whatever their interval; repeatable. "
+        "Treat differences of METRIC below VALUE as too small to matter. Repeatable. "
         "[default: 0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
         "METRIC=VALUE",
     ),
@@ -85,17 +85,21 @@ TeamsTable: TypeAlias = Annotated[
     str | None,
     option(
         None,
-        "A row a player with the number of the team: .csv, .parquet, .json, .jsonl or .tsv.",
+        "Write a table with the team of each player: .csv, .parquet, .json, .jsonl or .tsv.",
         "FILE",
     ),
 ]
 _OPPONENTS = (
-    "(opponents of elo-mmr and elo-mmx is for reproducing published figures only: with it a worse "
-    "place can earn a higher rating.)"
+    "Set opponents of elo-mmr and elo-mmx only to reproduce published figures: with it, a worse "
+    "place can earn a higher rating."
 )
 _Parameters: TypeAlias = Annotated[
     str | None,
-    option(None, "System, [parameters] and [statistics] from a file; --set wins.", "FILE.toml"),
+    option(
+        None,
+        "Read the system, its [parameters] and [statistics] from a file. --set overrides it.",
+        "FILE.toml",
+    ),
 ]
 
 
@@ -103,21 +107,23 @@ _Parameters: TypeAlias = Annotated[
 class System:
     """Which rating system, with which parameters."""
 
-    system: str | None = option(None, "Rating system; see `equipoise systems`. [default: elo-mmr]")
+    system: str | None = option(
+        None, "Rating system; `equipoise systems` lists them. [default: elo-mmr]"
+    )
     set_: list[str] | None = option(
         None,
-        "A parameter of the system; repeatable. `equipoise systems SYSTEM` lists them. "
+        "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists them. "
         + _OPPONENTS,
         "NAME=VALUE",
     )
     parameters: _Parameters
 
     def settings(self) -> Settings:
-        """Return what the parameter file says. Raises : NotFoundError, InvalidDataError."""
+        """Return the settings of the parameter file. Raises : NotFoundError, InvalidDataError."""
         return _settings(self.parameters)
 
     def chosen(self, settings: Settings) -> RatingSystem | None:
-        """Return the system named; None where nothing is said of it."""
+        """Return the system that was chosen; None if neither option nor file names one."""
         from equipoise.analysis.files.systems import chosen_system
 
         return chosen_system(self.system, settings, self.set_ or [])
@@ -129,19 +135,19 @@ class Systems:
 
     system: list[str] | None = option(
         None,
-        "A rating system, under a label of its own if need be; repeatable. [default: elo-mmr]",
+        "A rating system, optionally with a label of its own. Repeatable. [default: elo-mmr]",
         "[LABEL=]NAME",
     )
     set_: list[str] | None = option(
         None,
-        "A parameter of the system so labelled; repeatable. The label of one without is its name. "
-        + _OPPONENTS,
+        "Set a parameter of the system with this label. Repeatable. The default label of a system "
+        "is its name. " + _OPPONENTS,
         "[LABEL.]NAME=VALUE",
     )
     parameters: _Parameters
 
     def settings(self) -> Settings:
-        """Return what the parameter file says. Raises : NotFoundError, InvalidDataError."""
+        """Return the settings of the parameter file. Raises : NotFoundError, InvalidDataError."""
         return _settings(self.parameters)
 
     def chosen(self, settings: Settings) -> dict[str, RatingSystem]:
@@ -163,32 +169,30 @@ class Reading:
 
     column: Column
     stat: list[str] | None = option(
-        None, "Weight of a statistic in the performance; repeatable.", "NAME=WEIGHT"
+        None, "Weight of a statistic in the performance. Repeatable.", "NAME=WEIGHT"
     )
-    lower_score_is_better: bool = option(
-        False, "Where the column score decides the places, the lowest score is first."
-    )
+    lower_score_is_better: bool = option(False, "Rank the lowest value of the column score first.")
     skip_bad: str | None = option(
         None,
-        "Drop bad matches whole, or with =rows only the bad rows; both are listed.",
+        "Skip matches with problems, or with =rows only the bad rows. The problems are listed.",
         "[=rows]",
     )
-    since: str | None = option(None, "Only matches from this time on.", "TIME", name="--from")
-    until: str | None = option(None, "Only matches before this time.", "TIME")
+    since: str | None = option(None, "Use only matches from this time on.", "TIME", name="--from")
+    until: str | None = option(None, "Use only matches before this time.", "TIME")
     time_format: TimeFormat
     where: list[str] | None = option(
-        None, "Only matches with this value; repeatable.", "COLUMN=VALUE"
+        None, "Use only matches with this value. Repeatable.", "COLUMN=VALUE"
     )
     synonyms: Synonyms
-    format_: str | None = option(None, "How the history is written, where its name does not tell.")
+    format_: str | None = option(None, "Format of the history, if the file name does not show it.")
     strict: bool = option(
-        False, "Refuse columns and options that the system does not use, not only name them."
+        False, "Refuse columns and options that the system does not use, instead of noting them."
     )
 
     def request(self, source: str, settings: Settings) -> HistoryRequest:
         """Return which history to read, and how.
 
-        settings : of the parameter file; `--stat` wins over its weights
+        settings : of the parameter file; `--stat` overrides its weights
         Raises : InvalidParameterError
         """
         from equipoise.analysis.files.reading import HistoryRequest
@@ -213,49 +217,25 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingWhole(Reading):
-    """The same from the beginning of the history; `--from`, where there is one, means another."""
+    """The same without `--from`, which means something else in some commands."""
 
     since: None = None
 
 
+def thread_count(threads: int | None) -> int:
+    """Return the value of `--threads`, by default the number of cores."""
+    from equipoise.numeric.workers import available_cores
+
+    return threads or available_cores()
+
+
 def given_file(path: str | None) -> object:
-    """Return a path, or standard input where it is -."""
+    """Return a path, or standard input if the path is -."""
     return sys.stdin.buffer if path == "-" else path
 
 
 def _skip_bad(given: str | None) -> Literal["matches", "rows"] | None:
-    """Return what `--skip-bad` asks for. Raises : InvalidParameterError."""
+    """Return the value of `--skip-bad`. Raises : InvalidParameterError."""
     if given not in (None, "matches", "rows"):
-        raise InvalidParameterError(f"--skip-bad stands alone or as --skip-bad=rows; got {given!r}")
+        raise InvalidParameterError(f"--skip-bad takes no value or =rows; got {given!r}")
     return cast(Literal["matches", "rows"] | None, given)
-
-
-#: Problems shown before the rest is only counted.
-SHOWN = 20
-
-
-def reading_lines(history: HistoryMessage | RateSummary) -> list[str]:
-    """Return everything that was left out, and why."""
-    left_out = (
-        (history.unrated, "match is marked as not rated", "matches are marked as not rated"),
-        (history.filtered, "match was filtered out", "matches were filtered out"),
-        (len(history.dropped_matches), "bad match was dropped", "bad matches were dropped"),
-        (
-            history.dropped_rows,
-            "bad row was dropped from a match that stayed",
-            "bad rows were dropped from matches that stayed",
-        ),
-    )
-    lines = [counted(count, *what) for count, *what in left_out if count]
-    return [*lines, *problem_lines(history.problems), *history.notes]
-
-
-def problem_lines(problems: Sequence[Problem | ProblemMessage]) -> list[str]:
-    """Return problems that were skipped on request, a line each, and how many more there are."""
-    lines = [
-        f"  {Problem(found.file, found.line, found.field, found.rule, found.got)}"
-        for found in problems[:SHOWN]
-    ]
-    if len(problems) > SHOWN:
-        lines.append(f"  ... and {counted(len(problems) - SHOWN, 'more problem')}")
-    return lines

@@ -2,18 +2,19 @@
 
 Everything that reaches a terminal goes through this file, and through `printable`: names and values
 of users may hold characters that control a terminal. No other file of the command line prints.
-
-How large a chart of letters may be, and what its reader can see.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.errors import EquipoiseError, InvalidDataError, NoEquilibriumError
+from equipoise.errors import EquipoiseError, InvalidDataError, NoEquilibriumError, Problem
 from equipoise.wording import counted, printable, printable_json
 
 if TYPE_CHECKING:
@@ -22,23 +23,34 @@ if TYPE_CHECKING:
     from equipoise._jit import Compilation
     from equipoise.charts.canvas import Row, Sheet
     from equipoise.cli.tables import Table
+    from equipoise.messages.errors import ProblemMessage
+    from equipoise.messages.histories import HistoryMessage, RateSummary
+
+
+#: Columns and lines of a chart in a pipe.
+_PIPED = (100, 30)
+#: Lines of a terminal kept for titles and prompt; lines of the tallest chart.
+_TITLES, _TALLEST = 7, 26
+
+#: Problems that are listed; the others are counted.
+_PROBLEMS = 20
 
 
 def say(*lines: str) -> None:
-    """Print lines for people, beside the results."""
+    """Print lines for people to standard error."""
     for line in lines:
         sys.stderr.write(printable(line) + "\n")
 
 
 def say_compiled(compilation: Compilation) -> None:
-    """Say how many kernels were compiled, if any: no other time that is shown counts it."""
+    """Say how many kernels were compiled, if any. Other times do not include this."""
     if compilation.kernels:
         kernels = counted(compilation.kernels, "kernel")
         say(f"Compiled {kernels} in {compilation.seconds:.1f} s, once for this machine.")
 
 
 def print_lines(*lines: str) -> None:
-    """Print lines of the results."""
+    """Print lines of the results to standard output."""
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
 
 
@@ -48,20 +60,18 @@ def print_json(message: object) -> None:
 
 
 def print_styled(text: str, style: str = "") -> None:
-    """Print words, wrapped, in a style where a terminal has it."""
+    """Print wrapped text, in a style if standard output is a terminal."""
     if sys.stdout.isatty():
         from rich.text import Text
 
         _console().print(Text(printable(text), style))
         return
-    import textwrap
-
     print_lines(*(textwrap.wrap(printable(text), 100) or [""]))
     sys.stdout.flush()
 
 
 def print_chart(rows: Sequence[Row]) -> None:
-    """Print the lines of a chart of letters, in colours on a terminal."""
+    """Print a text chart, in colours on a terminal."""
     if not sys.stdout.isatty():
         print_lines(*("".join(span.text for span in row).rstrip() for row in rows))
         return
@@ -73,8 +83,24 @@ def print_chart(rows: Sequence[Row]) -> None:
         console.print(Text.assemble(*spans), no_wrap=True)
 
 
+def sheet() -> Sheet:
+    """Return size and style of a text chart: as wide as the terminal, without colours in a pipe."""
+    from equipoise.charts.canvas import ASCII, UNICODE, Sheet
+
+    columns, lines = shutil.get_terminal_size(_PIPED)
+    # NO_COLOR: https://no-color.org
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return Sheet(
+        columns=columns - 1,
+        rows=min(max(lines - _TITLES, 8), _TALLEST),
+        coloured=coloured,
+        glyphs=UNICODE if encoding.lower().startswith("utf") else ASCII,
+    )
+
+
 def _console() -> Console:
-    """Return standard output as rich writes to it, with text as it is: no markup, no emoji."""
+    """Return the console of rich on standard output, without markup and emoji in text."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
@@ -87,11 +113,11 @@ def _json(message: object) -> str:
 
 
 def print_table(table: Table) -> None:
-    """Print a table: drawn on a terminal, plain and aligned when piped."""
+    """Print a table: drawn on a terminal, aligned text in a pipe."""
     table = table.printable()
-    # A number cut to fit is worse than a line that wraps.
+    # rich would cut numbers of a table that is too wide; plain lines wrap.
     width = sum(table.widths()) + 2 * len(table.columns)
-    if sys.stdout.isatty() and width <= _terminal_columns():
+    if sys.stdout.isatty() and width <= shutil.get_terminal_size().columns:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as Drawn
 
@@ -105,14 +131,35 @@ def print_table(table: Table) -> None:
     sys.stdout.write("\n".join(table.lines()) + "\n")
 
 
-def _terminal_columns() -> int:
-    import shutil
+def reading_lines(history: HistoryMessage | RateSummary) -> list[str]:
+    """Return lines on what was left out of a history, and why."""
+    left_out = (
+        (history.unrated, "match is marked as not rated", "matches are marked as not rated"),
+        (history.filtered, "match was filtered out", "matches were filtered out"),
+        (len(history.dropped_matches), "bad match was dropped", "bad matches were dropped"),
+        (
+            history.dropped_rows,
+            "bad row was dropped from a match that stayed",
+            "bad rows were dropped from matches that stayed",
+        ),
+    )
+    lines = [counted(count, *what) for count, *what in left_out if count]
+    return [*lines, *problem_lines(history.problems), *history.notes]
 
-    return shutil.get_terminal_size().columns
+
+def problem_lines(problems: Sequence[Problem | ProblemMessage]) -> list[str]:
+    """Return a line for each of the first problems, and one that counts the others."""
+    lines = [
+        f"  {Problem(found.file, found.line, found.field, found.rule, found.got)}"
+        for found in problems[:_PROBLEMS]
+    ]
+    if len(problems) > _PROBLEMS:
+        lines.append(f"  ... and {counted(len(problems) - _PROBLEMS, 'more problem')}")
+    return lines
 
 
 class Work(NamedTuple):
-    """Work under way: what shows its progress, and what was compiled for it."""
+    """A running command: the function that shows progress, and the kernels compiled."""
 
     progress: Callable[[int, int], None] | None
     compilation: Compilation
@@ -120,23 +167,25 @@ class Work(NamedTuple):
 
 @contextmanager
 def working(label: str) -> Iterator[Work]:
-    """Give what shows the progress of work; say when kernels are compiled for it."""
+    """Show progress, and say when kernels are compiled."""
     with compiling() as compilation, progress(label) as show:
         yield Work(show, compilation)
 
 
 @contextmanager
 def compiling() -> Iterator[Compilation]:
-    """Count the kernels that are compiled; say so at the first."""
+    """Count the compiled kernels, and say so before the first."""
     from equipoise._jit import watch_compilation
 
-    with watch_compilation(lambda: say("Compiling for this machine, once ...")) as compilation:
+    with watch_compilation(
+        lambda: say("Compiling kernels, once for this machine ...")
+    ) as compilation:
         yield compilation
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a function that shows progress on standard error; None when that is no terminal."""
+    """Yield a function that shows progress on standard error, None if that is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -163,27 +212,27 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def report_error(error: EquipoiseError, as_json: bool) -> None:
-    """Print an error in the user's words, or as the one JSON shape."""
+    """Print an error as text or JSON."""
     if as_json:
         from equipoise.messages.errors import error_message
 
         say(_json(error_message(error)))
         return
-    # These errors list what they found, a line each.
+    # These errors have one line for each problem or sweep.
     listing = isinstance(error, InvalidDataError | NoEquilibriumError)
     first, *others = str(error).split("\n") if listing else [str(error)]
     say(f"equipoise: {first}", *others)
 
 
 def report_system_error(error: OSError, as_json: bool) -> None:
-    """Print what the operating system refused: which file, and why."""
+    """Print an error of the operating system: the file and the reason."""
     place = "" if error.filename is None else f"{error.filename}: "
     message = f"{place}{error.strerror or error}"
     _report("system", message, as_json)
 
 
 def report_usage_error(message: str, as_json: bool, *, is_help: bool = False) -> None:
-    """Print wrong usage of the command line itself; help is printed line by line."""
+    """Print an error of usage, or help, which has several lines."""
     if is_help and not as_json:
         say(*message.split("\n"))
         return
@@ -193,36 +242,10 @@ def report_usage_error(message: str, as_json: bool, *, is_help: bool = False) ->
 
 
 def _report(code: str, message: str, as_json: bool) -> None:
-    """Print an error that is none of the package's own."""
+    """Print an error that the package did not raise."""
     if not as_json:
         say(f"equipoise: {message}")
         return
     from equipoise.messages.errors import ErrorBody, ErrorMessage
 
     say(_json(ErrorMessage(ErrorBody(code, message, []))))
-
-
-#: Of a chart in a pipe, whose width nobody tells.
-_PIPED = (100, 30)
-#: Lines of a terminal left to titles and prompt, and the most that a chart needs.
-_LEFT, _TALLEST = 7, 26
-
-
-def sheet() -> Sheet:
-    """Return how large a chart should be: as wide as the terminal, plain in a pipe."""
-    import os
-    import shutil
-
-    from equipoise.charts.canvas import ASCII, UNICODE, Sheet
-
-    columns, lines = shutil.get_terminal_size(_PIPED)
-    # NO_COLOR: https://no-color.org
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return Sheet(
-        columns=columns - 1,
-        rows=min(max(lines - _LEFT, 8), _TALLEST),
-        coloured=coloured,
-        # Whether standard output takes every letter that a chart may use.
-        glyphs=UNICODE if encoding.lower().startswith("utf") else ASCII,
-    )

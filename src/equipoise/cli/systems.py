@@ -1,9 +1,12 @@
-"""equipoise systems: which rating systems there are."""
+"""equipoise systems: the rating systems and their parameters."""
 
 from __future__ import annotations
 
 from equipoise.cli import options
 from equipoise.cli.declaring import argument
+from equipoise.cli.report import print_json, print_lines, print_table, say
+from equipoise.cli.tables import table
+from equipoise.errors import NotFoundError
 
 EXAMPLE = """\b
 Example:
@@ -12,14 +15,11 @@ Example:
 
 def systems(
     *,
-    name: str | None = argument("Show the parameters of one system.", "NAME", default=None),
+    name: str | None = argument("A system whose parameters are shown.", "NAME", default=None),
     as_json: options.Json,
 ) -> None:
     """List the rating systems, or the parameters of one."""
     from equipoise.analysis.files.systems import list_systems
-    from equipoise.cli.report import print_json, print_lines, print_table, say
-    from equipoise.cli.tables import table
-    from equipoise.errors import NotFoundError
 
     found = list_systems()
     if name is not None:
@@ -33,8 +33,8 @@ def systems(
         rows = ((system.name, system.rates, system.summary, system.source) for system in found)
         print_table(table(dict.fromkeys(("system", "rates", "for", "source"), ""), rows))
     else:
-        told = ((one.name, one.type, one.default) for one in found[0].parameters)
-        print_table(table({"parameter": "", "type": "", "default": ""}, told))
+        parameters = ((one.name, one.type, one.default) for one in found[0].parameters)
+        print_table(table({"parameter": "", "type": "", "default": ""}, parameters))
         needs = [f"{name} (with {parameter})" for name, parameter in found[0].needs.items()]
         say(f"Columns that change its ratings: {', '.join([*found[0].uses, *needs])}.")
         for parameter in found[0].parameters:

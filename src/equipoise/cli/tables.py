@@ -17,7 +17,7 @@ class Table(NamedTuple):
     numbers: set[str]
 
     def printable(self) -> Table:
-        """Return the table without characters that a terminal obeys or does not show."""
+        """Return the table without control characters and invisible characters."""
         return Table(
             [printable(name) for name in self.columns],
             [[printable(text) for text in row] for row in self.rows],
@@ -44,9 +44,9 @@ class Table(NamedTuple):
 def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]]) -> Table:
     """Return a table of values.
 
-    columns : their names, and how numbers in them are written, such as ".2f"; "" is a column of
-        text, and ">" one of text that is aligned as numbers are
-    rows : values, a row at a time; None is left blank, and text stays as it is
+    columns : name -> format of its numbers, such as ".2f"; "" is a column of text, and ">" is a
+        column of text that is aligned to the right
+    rows : their values; None becomes an empty cell
     """
     forms = list(columns.values())
     cells = [[cell(value, form) for value, form in zip(row, forms, strict=True)] for row in rows]
@@ -61,7 +61,7 @@ def cell(value: object, form: str) -> str:
 
 
 def minutes(time: int | date | datetime | None) -> str | None:
-    """Return a moment to the minute, or the day; of an order without dates, its number."""
+    """Return a time to the minute, a day, or the number in an order without dates."""
     from equipoise.data.times import LAST_ORDER
 
     if isinstance(time, int) and time > LAST_ORDER:
@@ -72,5 +72,5 @@ def minutes(time: int | date | datetime | None) -> str | None:
 
 
 def cut(text: str, letters: int) -> str:
-    """Return text in at most so many letters."""
+    """Return text, shortened to at most so many characters."""
     return text if len(text) <= letters else f"{text[: letters - 3]}..."

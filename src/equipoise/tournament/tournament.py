@@ -95,7 +95,7 @@ def performance(
     *,
     curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
     scale: float = 1.0,
-    select: Select = "document",
+    select: Select = "equal",
     anchor: float | None = None,
     anchors: Mapping[Any, float] | None = None,
     prior: float = 0.0,
@@ -112,7 +112,7 @@ def performance(
 
     curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
     scale : beta, in (0, 20]; 1 is Elo's 400 points
-    select : the additive constant: "document", "mean" or "initial" (READINGS C2)
+    select : the additive constant: "equal", "mean" or "initial" (READINGS C2)
     anchor : average rating, instead of that of the players before the tournament
     anchors : id -> rating at which that player is held
     prior : drawn games of every player against an average player; above 0 the PPR are not an

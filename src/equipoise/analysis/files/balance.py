@@ -1,4 +1,4 @@
-"""Balancing a lobby: read who waits, make teams, add their chances, write them down."""
+"""Balancing a lobby: read the players, make teams, predict their match, write a table."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from equipoise.wording import counted
 if TYPE_CHECKING:
     from equipoise.rating.pool_state import PoolState
 
-#: Said of a table of ratings, which is taken as it is.
+#: Note on a table of ratings, which is used as it is.
 _AS_OF_LAST = "deviations are as of each player's last match"
 
-#: Returns what is expected of teams, given the rows of their players in the lobby.
+#: Returns the prediction for teams, given the rows of their players in the lobby.
 Predict = Callable[[Sequence[Sequence[int]]], Prediction]
 
 
@@ -37,7 +37,7 @@ Predict = Callable[[Sequence[Sequence[int]]], Prediction]
 class SplitRequest:
     """How to split a lobby.
 
-    teams : number of teams; size : of the largest team, instead
+    teams : number of teams; size : players of the largest team, instead of `teams`
     The others are parameters of `equipoise.balance`.
     """
 
@@ -54,14 +54,14 @@ class SplitRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalanceRequest(SplitRequest):
-    """Whom to split, and how.
+    """Which players to split, and how.
 
-    lobby : path or stream of a lobby; or else `players`, ids, with one of
-    state, at : path of a saved state, and the time for which its ratings are read, as text; None:
-        that of its last match
-    time_format : how `at` is written
+    lobby : path or stream of a lobby; or else ids in `players` with `state` or `ratings`
+    state, at : path of a saved state, and the time for which its ratings are read, as text; None
+        means the time of its last match
+    time_format : format of `at`
     ratings : path or stream of a table of ratings
-    format : how either is written, where its name does not tell
+    format : of the lobby or table, if the file name does not show it
     output : path of a table of the teams
     """
 
@@ -77,10 +77,10 @@ class BalanceRequest(SplitRequest):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BalanceAnswer:
-    """The lobby, its teams, and what is expected of them.
+    """The lobby, its teams, and the prediction of their match.
 
-    at : time for which ratings were read, as it is answered; None where the lobby brought them
-    notes : what else to know
+    at : time for which ratings were read; None if the lobby has them
+    notes : further notes
     """
 
     lobby: Lobby
@@ -91,7 +91,7 @@ class BalanceAnswer:
 
 
 def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
-    """Read, balance, write. Raises : EquipoiseError, and then nothing was written."""
+    """Read a lobby, balance, write. Raises : EquipoiseError, and then nothing was written."""
     if request.output is not None:
         check_target(request.output)
     answer = _split(request)
@@ -103,9 +103,9 @@ def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
 def split_lobby(
     lobby: Lobby, request: SplitRequest, predict: Predict | None = None
 ) -> BalanceAnswer:
-    """Return the teams of a lobby and what is expected of them.
+    """Return the teams of a lobby and the prediction of their match.
 
-    predict : of the system that knows the players; None compares mean ratings (READINGS A15)
+    predict : by the system that rated the players; None compares mean ratings (READINGS A15)
     Raises : EquipoiseError
     """
     result = balance(
@@ -129,7 +129,7 @@ def split_lobby(
 
 
 def table_of(answer: BalanceAnswer) -> pl.DataFrame:
-    """Return a row a player: the number of the team from 1, and what is known of the player."""
+    """Return one row for each player: the team from 1, ratings, and the columns of the lobby."""
     lobby = answer.lobby
     row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
     teams = answer.balance.teams
@@ -166,9 +166,9 @@ def message_of(answer: BalanceAnswer) -> BalanceMessage:
 
 
 def _split(request: BalanceRequest) -> BalanceAnswer:
-    """Return the teams of the lobby asked for.
+    """Return the teams of the lobby of a request.
 
-    Raises : InvalidParameterError where it is not clear which is meant; EquipoiseError
+    Raises : InvalidParameterError if it names no lobby or several; EquipoiseError
     """
     sources = [request.state is not None, request.ratings is not None]
     from_players = any(sources) or request.players is not None
@@ -195,7 +195,7 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
 
 def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) -> BalanceAnswer:
     """Return the teams of players of a saved state. Raises : EquipoiseError."""
-    # A lobby alone needs neither: nothing that is compiled is loaded for it.
+    # Imported here, because a lobby alone needs no compiled code.
     from equipoise.analysis.files.reading import unused_at, unused_notes
     from equipoise.rating.lineup import lobby_of, lobby_prediction
     from equipoise.rating.pool_state import PoolState, newcomers_note
@@ -204,16 +204,16 @@ def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) 
     lobby = lobby_of(state, players, at=_day(state, request))
     answer = split_lobby(lobby, request, lambda rows: lobby_prediction(state, lobby, rows))
     known = state.player_ids.tolist()
-    told = newcomers_note(
+    newcomers = newcomers_note(
         lobby.newcomers, known, f"among the {counted(len(known), 'rated player')}"
     )
     unused = unused_at(state.system) if request.at is not None else []
     notes = unused_notes({state.system.name: unused}, strict=False)
-    return replace(answer, at=_shown_at(state, request.at), notes=(*notes, *told))
+    return replace(answer, at=_shown_at(state, request.at), notes=(*notes, *newcomers))
 
 
 def _day(state: PoolState, request: BalanceRequest) -> float | None:
-    """Return the time asked for in days since 1970, None for that of the last match."""
+    """Return the time of the request in days since 1970, None for that of the last match."""
     if request.at is None:
         return None
     if state.last_time is None:
@@ -224,7 +224,7 @@ def _day(state: PoolState, request: BalanceRequest) -> float | None:
 
 
 def _shown_at(state: PoolState, at: str | None) -> int | str | None:
-    """Return the time for which ratings were read, as it was given or as the history had it."""
+    """Return the time for which ratings were read, as text or as the history has it."""
     if at is not None or state.last_time is None:
         return at
     shown = as_written(np.array([state.last_time]), state.time_kind)[0]
@@ -236,7 +236,7 @@ def _teams(request: SplitRequest, lobby: Lobby) -> int:
     if request.size is None:
         return 2 if request.teams is None else request.teams
     if request.teams is not None:
-        raise InvalidParameterError("--teams and --size say the same: give one of them")
+        raise InvalidParameterError("--size cannot be combined with --teams")
     teams = math.ceil(lobby.players / request.size)
     if teams < 2:
         raise InvalidParameterError(

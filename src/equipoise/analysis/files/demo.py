@@ -1,4 +1,4 @@
-"""A guided tour on the sample that comes with the package: commands, run one after the other."""
+"""A guided tour on the sample season: commands that run one after the other."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SAMPLE = "contests.csv"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command and why it is run.
+    """One command and its purpose.
 
     arguments : as typed after `equipoise`
-    head : lines of its output that are shown; None for all
+    head : number of lines of its output to show; None for all
     """
 
     words: str
@@ -40,29 +40,29 @@ class Step:
         return f"equipoise {self.arguments}{piped}"
 
 
-#: The tour. A new command joins it by a line.
+#: The tour.
 STEPS = (
     Step(
-        "contests.csv is a season of 40 contests between 120 invented players, a row a player and "
-        "contest. This rates them and keeps the state. The ten best:",
+        "contests.csv is a season of 40 contests between 120 invented players, with one row for "
+        "each player in each contest. This rates them and saves the state. The ten best players:",
         "rate contests.csv --save season.npz",
         head=11,
     ),
     Step(
-        "How one of them got there. With --output chart.svg it becomes a figure:",
+        "The ratings of one player over time. --output chart.svg writes a figure:",
         "plot contests.csv --player dune-crane",
     ),
     Step(
-        "How the ratings of all are spread, and where the same player stands:",
+        "The distribution of all ratings, with a mark at the same player:",
         "plot contests.csv --distribution --player dune-crane",
     ),
     Step(
-        "Why did a contest change a rating? The parts of the change add up to it:",
+        "Why did a contest change a rating? These parts add up to the change:",
         "explain contests.csv --player dune-crane",
         head=7,
     ),
     Step(
-        "What to expect when the three best meet, read from the state kept above:",
+        "A prediction of a contest of the three best players, from the saved state:",
         "predict --resume season.npz --team jade-kite --team cedar-bear --team amber-deer",
     ),
     Step(
@@ -75,7 +75,7 @@ STEPS = (
         "systems",
     ),
     Step(
-        "Where is the truth known? In a history that is made up, with the skills kept beside it:",
+        "A simulated history, for which the true skills are known:",
         "simulate --players 200 --contests 30 --seed 1 --output made.csv --skills skills.csv",
     ),
 )
@@ -92,9 +92,9 @@ def tour(
     """Run the steps in a folder with the sample.
 
     run : takes arguments as typed, prints, and returns an exit status
-    keep : folder that is made, or is empty, and stays; None for one that goes with the tour
-    announce : called before each step; show : takes the text of a step's output that is shown
-        where only its head is; without them everything is captured for the answer
+    keep : new or empty folder for the files; None means one that is deleted after the tour
+    announce : called before each step; show : called with the output of a step of which only the
+        head is shown; without them all output is captured for the answer
     Raises : EquipoiseError   a step failed; InvalidParameterError   the folder is in use
     """
     start = time.perf_counter()
@@ -113,9 +113,9 @@ def tour(
 def _run_step(
     run: Callable[[Sequence[str]], int], number: int, step: Step, show: Callable[[str], None] | None
 ) -> str:
-    """Run a step; return what it printed, if that was captured."""
+    """Run a step; return its output, if it was captured."""
     if show is not None and step.head is None:
-        # Uncaptured, so that it finds the terminal with its width and colours.
+        # Not captured, so that the command sees the terminal, its width and colours.
         status, output = run(shlex.split(step.arguments)), ""
     else:
         printed = io.StringIO()
@@ -132,10 +132,10 @@ def _run_step(
 
 @contextmanager
 def _folder(keep: str | None) -> Iterator[None]:
-    """Work in a folder that holds the sample."""
+    """Change into a folder with the sample."""
     with contextlib.ExitStack() as stack:
         if keep is None:
-            # Cleaned up loosely: on some systems an open file cannot be deleted.
+            # On some systems an open file cannot be deleted.
             place = Path(
                 stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
             )

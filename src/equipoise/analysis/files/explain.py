@@ -1,4 +1,4 @@
-"""Explaining a match: read the history, rate it up to there, and say why the rating changed."""
+"""Explaining a match: read the history, rate it up to the match, explain the change of rating."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from equipoise.rating.system import RatingSystem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
-    """Which match of whom.
+    """Which match to explain, and for which player.
 
-    player, match : ids as text; None takes the player's last rated match
-    resume : path of a saved state that the history goes on from
-    restart : rate from the beginning if the history has all matches of that state
+    player, match : ids as text; None means the player's last rated match
+    resume : path of a saved state that the history continues
+    restart : rate from the beginning; the history must have all matches of that state
     """
 
     history: HistoryRequest
@@ -47,7 +47,7 @@ def explain_match(
 ) -> tuple[ExplainMessage, HistoryMessage]:
     """Return why a match changed a player's rating, and how the history was read.
 
-    system : None takes the one of the state, or the default one
+    system : None means the system of the state, or the default system
     progress : called with (participations done, participations before the match)
     Raises : EquipoiseError
     """
@@ -69,19 +69,19 @@ def explain_match(
         weights = request.history.statistics
         found = with_statistics(found, _statistics(history, found, weights), weights)
     message = explain_message(found, partial(written, kind=history.time_kind))
-    told = history_message(history, reading)
+    read_from = history_message(history, reading)
     if before is not None and not before.comparable and not request.restart:
-        told = msgspec.structs.replace(told, notes=[*told.notes, NOT_COMPARED])
+        read_from = msgspec.structs.replace(read_from, notes=[*read_from.notes, NOT_COMPARED])
     if history.order is not None:
         match = int(np.flatnonzero(history.match_ids == found.match)[0])
         message = msgspec.structs.replace(message, time=int(history.order[match]))
-    return message, told
+    return message, read_from
 
 
 def with_statistics(
     found: Explanation, values: Mapping[str, float], weights: Mapping[str, float]
 ) -> Explanation:
-    """Return an explanation that begins with what the player's statistics add up to [TG2] (5)."""
+    """Return an explanation that begins with the player's weighted statistics [TG2] (5)."""
     chain = [
         Quantity(
             name=name,
@@ -105,9 +105,9 @@ def _statistics(history: History, found: Explanation, names: Iterable[str]) -> d
 def explain_message(
     found: Explanation, show: Callable[[float], int | str | None]
 ) -> ExplainMessage:
-    """Return an explanation as it is shown: what is not known is None.
+    """Return the JSON message of an explanation; unknown values are None.
 
-    show : gives times, from days since 1970, as they are shown
+    show : converts days since 1970 to a time of the message
     """
     return to_message(
         ExplainMessage,
@@ -122,12 +122,12 @@ def explain_message(
 
 
 def written(days: float, kind: TimeKind) -> int | str | None:
-    """Return a time in days since 1970 as the history writes times; None where unknown."""
+    """Return a time in days since 1970 in the form of the history; None if unknown."""
     if math.isnan(days):
         return None
     microseconds = round(days * MICROSECONDS_PER_DAY)
     if kind == "seconds":
-        # Whole seconds came in; a day is a float64 here, exact to a microsecond.
+        # The history has whole seconds; days as float64 are exact to a microsecond.
         return (microseconds + 500_000) // 1_000_000
     text = iso(microseconds)
     return text if kind == "datetime" else text[:10]

@@ -1,6 +1,7 @@
-"""A tournament's performance table: read the games, rate, write table and chart.
+"""The performance table of a tournament: read the games, rate, write table and chart.
 
-Options of a performance table as text: on the command line, and in queries of the service.
+The functions at the end read options that are text: on the command line, and in queries of the
+service.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ class PerformanceRequest:
 
     games, format, columns, where, since, until, time_format, synonyms, skip_bad : as
         `equipoise.read_games` takes them
-    players : who is compared with `superiority`, and whose errors are wanted in any case
+    players : ids to compare with `superiority`, whose errors are always computed
     also : further columns
-    strict : raise where no equilibrium exists
+    strict : raise an error if no equilibrium exists
     output : path of the table; chart : path of the chart; title : the tournament's name in it
     The others are parameters of `equipoise.performance`.
     """
@@ -56,7 +57,7 @@ class PerformanceRequest:
     skip_bad: bool = False
     anchor: float | None = None
     anchors: Mapping[str, float] = field(default_factory=dict)
-    select: Select = "document"
+    select: Select = "equal"
     confidence: float = 0.95
     scale: float = 1.0
     curve: CurveName = "elo"
@@ -74,7 +75,7 @@ class PerformanceRequest:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PerformanceAnswer:
-    """The table, and what was read to get it."""
+    """The performance table, and the result of reading the games."""
 
     performance: TournamentPerformance
     reading: GamesReading
@@ -124,7 +125,7 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
 
 
 def _check_outputs(request: PerformanceRequest) -> None:
-    """Refuse what cannot be written, before anything is read."""
+    """Refuse outputs that cannot be written, before reading."""
     source = request.games if isinstance(request.games, str) else None
     check_distinct({"GAMES": source, "--output": request.output, "--chart": request.chart})
     if request.output is not None:
@@ -134,18 +135,13 @@ def _check_outputs(request: PerformanceRequest) -> None:
 
 
 def _anchors(players: list[Any], given: Mapping[str, float]) -> dict[Any, float]:
-    """Return who is held at what, by ids as the games have them: numbers may be given as text."""
+    """Return the held ratings by the ids of the games, where numbers may be given as text."""
     id_of = {str(one): one for one in players}
     return {id_of.get(name, name): rating for name, rating in given.items()}
 
 
-def title_of(games: object) -> str:
-    """Return the name of the tournament, as far as the name of its file tells."""
-    return Path(games).name.partition(".")[0] if isinstance(games, str) else "the tournament"
-
-
 def chart_of(found: TournamentPerformance, name: str) -> Figure:
-    """Return the ratings with their error bars, or who swept whom where there is no equilibrium."""
+    """Return a chart of the ratings with error bars, or of the sweeps without an equilibrium."""
     if found.exists or found.prior > 0:
         kind = (
             "regularised performance ratings" if found.prior > 0 else "perfect performance ratings"
@@ -162,8 +158,13 @@ def chart_of(found: TournamentPerformance, name: str) -> Figure:
     )
 
 
+def title_of(games: object) -> str:
+    """Return the name of the tournament, from the name of its file."""
+    return Path(games).name.partition(".")[0] if isinstance(games, str) else "the tournament"
+
+
 def series_of(found: TournamentPerformance) -> PerformanceSeries:
-    """Return the players with games, in the order of the table, as charts take them."""
+    """Return the players with games, in the order of the table, as a series for charts."""
     one = found.standing
     rows = found.order
     rows = rows[one.games[rows] > 0]
@@ -227,9 +228,9 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
 
 
 def anchors_of(given: Sequence[str], option: str) -> tuple[float | None, dict[str, float]]:
-    """Return the average and who is held at what, of texts R and PLAYER=R.
+    """Return the average rating and the held ratings by player, from texts R and PLAYER=R.
 
-    option : what the user calls it
+    option : its name for users
     Raises : InvalidParameterError
     """
     average: float | None = None
@@ -253,14 +254,14 @@ def anchors_of(given: Sequence[str], option: str) -> tuple[float | None, dict[st
 
 
 def extra_columns(given: Sequence[str], option: str) -> tuple[Extra, ...]:
-    """Return further columns by their names. Raises : InvalidParameterError."""
+    """Return the names of further columns. Raises : InvalidParameterError."""
     for name in given:
         require(name in EXTRA, option, f"one of {', '.join(EXTRA)}", name)
     return tuple(cast("Extra", name) for name in given)
 
 
 def advantage_of(text: str | None, option: str) -> float | Literal["estimate"]:
-    """Return rating points, or the word that asks for them. Raises : InvalidParameterError."""
+    """Return rating points, or "estimate". Raises : InvalidParameterError."""
     if text is None:
         return 0.0
     if text == "estimate":

@@ -1,6 +1,7 @@
-"""Plotting a history: read, rate, and draw the ratings of players or of the whole pool.
+"""Plotting a history: read, rate, and show ratings over time or their distribution.
 
-What a chart shows, drawn: as a figure of matplotlib, as text, as numbers for machines.
+`plot` returns the content of the chart. `figure_of`, `text_of` and `message_of` show it as a figure
+of matplotlib, as text, and as the numbers in JSON.
 """
 
 from __future__ import annotations
@@ -46,118 +47,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Plot:
-    """What a chart shows, whatever it is drawn with.
-
-    history : what was read and what was left out
-    band, performances : whether they are wanted and there
-    series : of the players, empty for a distribution; spread : None for lines
-    min_matches : rated matches of the players in the distribution
-    """
-
-    system: str
-    history: HistoryMessage
-    title: str
-    along: Along
-    band: bool = False
-    performances: bool = False
-    series: tuple[RatingSeries, ...] = ()
-    spread: Distribution | None = None
-    min_matches: int = 1
-
-
-def figure_of(shown: Plot, size: Size) -> Figure:
-    """Return what is shown as a figure of matplotlib."""
-    if shown.spread is not None:
-        from equipoise.charts.distribution import distribution_figure
-
-        return distribution_figure(
-            shown.spread, title=shown.title, subtitle=_pool(shown), size=size
-        )
-    from equipoise.charts.rating import rating_figure
-
-    return rating_figure(
-        shown.series,
-        title=shown.title,
-        subtitle=_key(shown.system, shown.band, shown.performances),
-        along=shown.along,
-        band=shown.band,
-        performances=shown.performances,
-        size=size,
-    )
-
-
-def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
-    """Return what is shown as lines of text, its titles above it."""
-    title = _head(shown.title, "bold", sheet.columns)
-    if shown.spread is not None:
-        chart = distribution_rows(
-            shown.spread, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs
-        )
-        return [*title, *_head(_pool(shown), "dim", sheet.columns), [], *chart]
-    alone = len(shown.series) == 1
-    # Letters are coarse: bands of several players, or more dots than columns, hide the rest.
-    band = shown.band and alone
-    performances = shown.performances and alone and len(shown.series[0].rating) <= sheet.columns
-    chart = rating_rows(
-        shown.series,
-        along=shown.along,
-        band=band,
-        performances=performances,
-        **sheet._asdict(),
-    )
-    key = _head(_key(shown.system, band, performances), "dim", sheet.columns)
-    return [*title, *key, [], *chart]
-
-
-def _head(words: str, colour: str, columns: int) -> list[Row]:
-    """Return words above a chart, wrapped to its width."""
-    return [[Span(line, colour)] for line in textwrap.wrap(printable(words), columns)]
-
-
-def _key(system: str, band: bool, performances: bool) -> str:
-    """Return what line, band and dots stand for."""
-    words = ["two deviations either way (band)"] * band + ["performances (dots)"] * performances
-    return ", ".join([f"{system} rating (line)", *words]) if words else f"{system} rating"
-
-
-def _pool(shown: Plot) -> str:
-    """Return whose ratings a distribution shows."""
-    least = shown.min_matches
-    return shown.system + (f", players with at least {least:,} rated matches" if least > 1 else "")
-
-
-def message_of(shown: Plot) -> PlotMessage:
-    """Return the JSON message: the numbers that are shown."""
-    return PlotMessage(
-        system=shown.system,
-        series=[_series_message(one) for one in shown.series],
-        distribution=None if shown.spread is None else _distribution_message(shown.spread),
-        history=shown.history,
-    )
-
-
-def _series_message(one: RatingSeries) -> SeriesMessage:
-    points = to_messages(PointMessage, one, match=one.matches, time=one.times)
-    return SeriesMessage(one.player, points)
-
-
-def _distribution_message(found: Distribution) -> DistributionMessage:
-    return to_message(
-        DistributionMessage,
-        found,
-        percentiles={str(percent): at for percent, at in found.percentiles.items()},
-        bars=to_messages(
-            BarMessage, None, low=found.edges[:-1], high=found.edges[1:], players=found.counts
-        ),
-    )
-
-
-#: With more players than this a title counts them instead of naming them.
+#: Most players that a title names; more are counted.
 _NAMED = 3
+#: Width of a name in a title.
 _LETTERS = 32
-#: Inches: less holds no words, more is a poster.
+#: Smallest and largest side of a figure, in inches.
 _SIZES = (3.0, 40.0)
 
 
@@ -165,11 +59,11 @@ _SIZES = (3.0, 40.0)
 class PlotRequest:
     """What to draw, and where.
 
-    players : whose ratings, or whose places in the distribution
-    spread : whether the distribution of the pool's ratings is wanted instead of lines
-    min_matches : rated matches of the players who count in the distribution
-    along : "time", "match" or "played"; None is by time where there are times
-    output : path that ends in .svg, .png or .pdf; None draws no file
+    players : ids of players whose ratings are drawn, or marked in the distribution
+    spread : whether to draw the distribution of all ratings instead of lines
+    min_matches : least number of rated matches of players in the distribution
+    along : "time", "match" or "played"; None means time, or match without times
+    output : path that ends in .svg, .png or .pdf; None writes no file
     size : of the file, WIDTHxHEIGHT in inches
     """
 
@@ -186,12 +80,33 @@ class PlotRequest:
     threads: int = 1
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Plot:
+    """The content of a chart, which can become a figure, text or JSON.
+
+    history : what was read and what was left out
+    band, performances : whether they are drawn
+    series : one for each player, empty for a distribution; spread : None for lines
+    min_matches : least number of rated matches of players in the distribution
+    """
+
+    system: str
+    history: HistoryMessage
+    title: str
+    along: Along
+    band: bool = False
+    performances: bool = False
+    series: tuple[RatingSeries, ...] = ()
+    spread: Distribution | None = None
+    min_matches: int = 1
+
+
 def plot(
     system: RatingSystem | None,
     request: PlotRequest,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plot:
-    """Read, rate, and write the chart where a file is asked for.
+    """Read, rate, and write the chart if the request names a file.
 
     Raises : EquipoiseError, and then nothing was written
     """
@@ -208,20 +123,20 @@ def plot(
         threads=request.threads,
         progress=progress,
     )
-    told = history_message(history, reading)
+    read_from = history_message(history, reading)
     if done.trace is None:
         found = distribution(done.ratings, min_matches=request.min_matches or 1, rows=rows)
-        shown = _plot_of_pool(system.name, told, request, found, along)
+        shown = _plot_of_pool(system.name, read_from, request, found, along)
     else:
         series = tuple(rating_series(done.trace, row, along) for row in rows)
-        shown = _plot_of_players(system.name, told, request, series, along)
+        shown = _plot_of_players(system.name, read_from, request, series, along)
     if request.output is not None:
         theme.write(figure_of(shown, size), request.output)
     return shown
 
 
 def player_rows(history: History, players: tuple[str, ...]) -> list[int]:
-    """Return the rows of players in a history, each once. Raises : NotFoundError."""
+    """Return the rows of players in a history, each row once. Raises : NotFoundError."""
     if not players:
         return []
     known = {str(player): row for row, player in enumerate(history.player_ids.tolist())}
@@ -235,12 +150,12 @@ def player_rows(history: History, players: tuple[str, ...]) -> list[int]:
 
 
 def _checked(request: PlotRequest) -> theme.Size:
-    """Refuse what cannot be drawn before anything is read; return the size of a file."""
+    """Refuse what cannot be drawn, before reading; return the size of the file."""
     if request.spread:
         require((request.min_matches or 1) >= 1, "--min-matches", "at least 1", request.min_matches)
         require(request.along is None, "--by", "left out with --distribution", request.along)
     elif not request.players:
-        raise InvalidParameterError("name players with --player, or ask for --distribution")
+        raise InvalidParameterError("name players with --player, or use --distribution")
     elif request.min_matches is not None:
         raise InvalidParameterError("--min-matches is for --distribution")
     require(
@@ -312,4 +227,90 @@ def _plot_of_pool(
         along=along,
         spread=found,
         min_matches=request.min_matches or 1,
+    )
+
+
+def figure_of(shown: Plot, size: Size) -> Figure:
+    """Return the chart as a figure of matplotlib."""
+    if shown.spread is not None:
+        from equipoise.charts.distribution import distribution_figure
+
+        return distribution_figure(
+            shown.spread, title=shown.title, subtitle=_pool(shown), size=size
+        )
+    from equipoise.charts.rating import rating_figure
+
+    return rating_figure(
+        shown.series,
+        title=shown.title,
+        subtitle=_key(shown.system, shown.band, shown.performances),
+        along=shown.along,
+        band=shown.band,
+        performances=shown.performances,
+        size=size,
+    )
+
+
+def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
+    """Return the chart as lines of text, below its titles."""
+    title = _head(shown.title, "bold", sheet.columns)
+    if shown.spread is not None:
+        chart = distribution_rows(
+            shown.spread, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs
+        )
+        return [*title, *_head(_pool(shown), "dim", sheet.columns), [], *chart]
+    alone = len(shown.series) == 1
+    # In text, bands of several players, or more dots than columns, hide the lines.
+    band = shown.band and alone
+    performances = shown.performances and alone and len(shown.series[0].rating) <= sheet.columns
+    chart = rating_rows(
+        shown.series,
+        along=shown.along,
+        band=band,
+        performances=performances,
+        **sheet._asdict(),
+    )
+    key = _head(_key(shown.system, band, performances), "dim", sheet.columns)
+    return [*title, *key, [], *chart]
+
+
+def _head(words: str, colour: str, columns: int) -> list[Row]:
+    """Return a title, wrapped to the width of the chart."""
+    return [[Span(line, colour)] for line in textwrap.wrap(printable(words), columns)]
+
+
+def _key(system: str, band: bool, performances: bool) -> str:
+    """Return the meaning of line, band and dots."""
+    words = ["two deviations either way (band)"] * band + ["performances (dots)"] * performances
+    return ", ".join([f"{system} rating (line)", *words]) if words else f"{system} rating"
+
+
+def _pool(shown: Plot) -> str:
+    """Return the players in a distribution."""
+    least = shown.min_matches
+    return shown.system + (f", players with at least {least:,} rated matches" if least > 1 else "")
+
+
+def message_of(shown: Plot) -> PlotMessage:
+    """Return the JSON message: the numbers of the chart."""
+    series = [
+        SeriesMessage(one.player, to_messages(PointMessage, one, match=one.matches, time=one.times))
+        for one in shown.series
+    ]
+    return PlotMessage(
+        system=shown.system,
+        series=series,
+        distribution=None if shown.spread is None else _distribution_message(shown.spread),
+        history=shown.history,
+    )
+
+
+def _distribution_message(found: Distribution) -> DistributionMessage:
+    return to_message(
+        DistributionMessage,
+        found,
+        percentiles={str(percent): at for percent, at in found.percentiles.items()},
+        bars=to_messages(
+            BarMessage, None, low=found.edges[:-1], high=found.edges[1:], players=found.counts
+        ),
     )

@@ -1,4 +1,4 @@
-"""Predicting a match from a saved state: expected scores, places, and what each place would do."""
+"""Predicting a match from a saved state: expected scores, places, and what-if."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
 from equipoise.wording import counted
 
-#: Chances of all pairs are told for this many teams.
+#: Most teams for which the win probabilities of all pairs are given.
 PAIRS = 12
 
-#: Up to this many teams every place is tried; above, a selection (see `notable_places`).
+#: Most teams for which a what-if has every place; with more it has the `notable_places`.
 ALL_PLACES = 1000
 
-#: Places whose chance is told, and by which name.
+#: Places for which the probability to reach at least this place is given.
 _WITHIN = (1, 3, 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictRequest:
-    """Who meets, and what is wanted to be known.
+    """A match to predict, as users name it, and what to compute.
 
     state : path of a saved state
-    teams : each one team, ids separated by commas; quoted as in CSV where an id has one
-    field : a file, or an open one, with a player a line: each a team alone, after `teams`
+    teams : text for each team, ids separated by commas; an id with a comma is quoted as in CSV
+    field : path or open file with one player on each line, who are further teams of one player
     at : time of the match, as text; None: that of the last match
-    time_format : how it is written, where ISO 8601 is not
+    time_format : format of `at`; None means ISO 8601
     home : id of a player whose team is at home
     samples, seed : of the place distribution; no samples, no distribution
-    what_if : whether to try every place
-    players : for whom; empty takes the first player
+    what_if : whether to compute ratings after each place
+    players : ids for the what-if; empty means the first player
     """
 
     state: str
@@ -73,17 +73,16 @@ class PredictRequest:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ComingMatch:
-    """A match to predict, and what is wanted to be known of it.
+    """A match to predict, and what to compute.
 
-    pool : a state that knows its players, at least
+    pool : a state that has at least the rated players of the match
     teams : ids, team by team
-    at : days since 1970, None for the time of the last match; shown_at : as it is answered
+    at : days since 1970, None for the time of the last match; shown_at : the same for the answer
     home : number of the team that plays at home
     samples, seed : of the place distribution; no samples, no distribution
-    players : for whom places are tried: all of them in fields of up to `all_places` teams, above
-        that a selection
-    where : among whom newcomers are not, in words; None: the players of the pool
-    notes : what else to say in the answer
+    players : ids for the what-if, which has every place of up to `all_places` teams
+    where : where newcomers were not found, in words; None: among the players of the pool
+    notes : further notes for the answer
     """
 
     pool: PoolState
@@ -139,13 +138,13 @@ def predicted(
         pairs=_pairs(expects),
         samples=match.samples,
         seed=None if match.samples is None else match.seed,
-        what_if=[_tried(match, player, progress) for player in match.players],
-        notes=[*match.notes, *_newcomers_note(match, expects)],
+        what_if=[_what_if(match, player, progress) for player in match.players],
+        notes=[*match.notes, *_newcomers_notes(match, expects)],
     )
 
 
-def _newcomers_note(match: ComingMatch, expects: Prediction) -> list[str]:
-    """Return a sentence on newcomers, with likely misspellings where all ids are known."""
+def _newcomers_notes(match: ComingMatch, expects: Prediction) -> list[str]:
+    """Return a note on newcomers, with similar ids if all ids of the pool are known."""
     known = match.pool.player_ids.tolist()
     if match.where is not None:
         return newcomers_note(expects.newcomers, [], match.where)
@@ -186,7 +185,7 @@ def notable_places(teams: int) -> list[int]:
 
 
 def _match(request: PredictRequest) -> ComingMatch:
-    """Return the match asked for. Raises : EquipoiseError where it makes no sense."""
+    """Return the match of a request. Raises : EquipoiseError."""
     pool = PoolState.load(request.state)
     teams = [ids_of(text, "--team") for text in request.teams]
     if request.field is not None:
@@ -196,7 +195,7 @@ def _match(request: PredictRequest) -> ComingMatch:
             "a match needs two teams or more: give --team twice, or --field"
         )
     if request.players and not request.what_if:
-        raise InvalidParameterError("--player says for whom --if-ranked is told; it is not given")
+        raise InvalidParameterError("--player needs --what-if")
     at, notes = None, []
     if request.at is not None:
         if pool.last_time is None:
@@ -228,7 +227,7 @@ def _home_team(teams: Sequence[Sequence[str]], player: str | None) -> int | None
 
 
 def _places(expects: Prediction, samples: int, rng: np.random.Generator) -> list[Places]:
-    """Return how the place of every team is distributed."""
+    """Return the distribution of the place of every team."""
     found = place_distribution(expects.outlook, rng=rng, samples=samples, within=_WITHIN)
     teams = len(expects.expected)
     first, top3, top10 = (
@@ -239,12 +238,12 @@ def _places(expects: Prediction, samples: int, rng: np.random.Generator) -> list
 
 
 def _pairs(expects: Prediction) -> list[list[float]] | None:
-    """Return the chance of every pair of teams, a tie one half; None for many teams."""
+    """Return the win probability of every pair, a tie as one half; None for many teams."""
     teams = len(expects.expected)
     if teams > PAIRS:
         return None
     if teams == 2:
-        # Where the system models draws, half of them is in it.
+        # If the system models draws, the expected score includes half of them.
         first, second = expects.expected.tolist()
         return [[0.5, first], [second, 0.5]]
     pairs: list[list[float]] = expects.outlook.pairs().tolist()
@@ -254,7 +253,7 @@ def _pairs(expects: Prediction) -> list[list[float]] | None:
 def _teams(
     system: RatingSystem, field: Lineup, expects: Prediction, places: list[Places] | None
 ) -> list[PredictedTeam]:
-    """Return the teams with their players and what is expected of them, as they were named."""
+    """Return the teams with their players and predictions, in the order of the request."""
     found = []
     sizes = np.bincount(field.team).tolist()
     now = system.at(field.state, np.arange(len(field.team)), field.day)
@@ -285,10 +284,10 @@ def _teams(
     return found
 
 
-def _tried(
+def _what_if(
     match: ComingMatch, player: str, progress: Callable[[int, int], None] | None
 ) -> WhatIfMessage:
-    """Return what each place would do to a player's rating."""
+    """Return the rating of a player after each place."""
     teams = len(match.teams)
     found = what_if(
         match.pool.system,

@@ -1,4 +1,4 @@
-"""Rating a history: read, rate, and only then write."""
+"""Rating a history: read, rate, write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from equipoise.rating.registry import make_system
 from equipoise.rating.replay import Replay, days, replay
 from equipoise.rating.system import RatingSystem
 
-#: What is said of a saved state without digests, or with those of other columns.
+#: Note on a saved state without digests, or with digests of other columns.
 NOT_COMPARED = (
     "the saved state is of an earlier version: its matches were not compared with this history"
 )
@@ -44,7 +44,7 @@ class RateRequest:
 
     output, trace, save : paths; nothing is written before everything is rated
     resume : path of a saved state
-    restart : rate from the beginning if the history has all matches of that state
+    restart : rate from the beginning; the history must have all matches of that state
     at : time for which ratings are read, as text
     """
 
@@ -60,10 +60,10 @@ class RateRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateAnswer:
-    """How the history was read, the replay, seconds by step, and what users should know.
+    """Result of rating a history.
 
-    seconds : by step, "read", "rate" and "write", without those in which kernels were compiled
-    unused : columns and options that were given and that the system does not use
+    seconds : by step, "read", "rate" and "write", without the compilation of kernels
+    unused : given columns and options that the system does not use
     """
 
     reading: HistoryReading
@@ -78,9 +78,9 @@ def rate(
     request: RateRequest,
     progress: Callable[[int, int], None] | None = None,
 ) -> RateAnswer:
-    """Read, rate, write.
+    """Read a history, rate it, write the files.
 
-    system : None takes the one of the state to resume, or the default one
+    system : None means the system of the state to resume, or the default system
     Raises : EquipoiseError, and then nothing was written
     """
     _check_targets(request)
@@ -140,7 +140,7 @@ def state_to_resume(path: str | None, restart: bool) -> PoolState | None:
 
 
 def notes_on_resuming(before: PoolState | None, done: Replay) -> list[str]:
-    """Return what users should know of how a history went on from a state."""
+    """Return notes on how a history continued a state."""
     notes = []
     if before is not None and not before.comparable and done.unchecked_matches:
         notes.append(NOT_COMPARED)
@@ -164,7 +164,7 @@ def _at(request: RateRequest) -> float | None:
 
 
 def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
-    """Return the summary that people and machines are shown."""
+    """Return the summary for text and JSON."""
     done, reading = answer.replay, answer.reading
     return to_message(
         RateSummary,
@@ -185,7 +185,7 @@ def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
 
 
 def _check_targets(request: RateRequest) -> None:
-    """Refuse outputs that cannot be written, before anything is read."""
+    """Refuse outputs that cannot be written, before reading."""
     outputs = {"--output": request.output, "--trace": request.trace, "--save": request.save}
     check_outputs(request.history, outputs)
     for table in (request.output, request.trace):
@@ -197,7 +197,7 @@ def _check_targets(request: RateRequest) -> None:
 
 
 def _check_usage(system: RatingSystem, history: History, request: RateRequest) -> None:
-    """Refuse what makes no sense for a history without times to decay or be selected by."""
+    """Refuse options and parameters that need times, if the history has none."""
     if history.time is not None:
         return
     lacks = without_dates(history)

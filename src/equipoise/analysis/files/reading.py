@@ -1,4 +1,4 @@
-"""Reading the history that a command or a request names, and telling what was left out."""
+"""Reading the history of a command or request, with notes on what was left out or not used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from equipoise.rating.system import RatingSystem
 class HistoryRequest:
     """Which history to read, and how; the options of every command that reads one.
 
-    strict : refuse columns and options that a system does not use
+    strict : refuse columns and options that a system does not use, instead of noting them
     """
 
     source: object
@@ -46,10 +46,10 @@ def read(
     systems: Mapping[str, RatingSystem] | None = None,
     searched: Collection[str] = (),
 ) -> tuple[History, HistoryReading]:
-    """Return the history asked for, performances computed from its statistics.
+    """Return the history of a request, with performances computed from its statistics.
 
-    systems : label -> system that will rate it; what it does not use is noted, or refused where
-        that is asked
+    systems : label -> system that will rate it; what it does not use is noted, or refused if
+        `strict`
     searched : parameters of which other values will be tried
     Raises : InvalidDataError, InvalidParameterError.
     """
@@ -85,7 +85,7 @@ def unused_of(
     request: HistoryRequest,
     searched: Collection[str] = (),
 ) -> list[str]:
-    """Return the columns and options that were given and that the system does not use.
+    """Return the given columns and options that the system does not use.
 
     searched : parameters of which other values will be tried
     """
@@ -101,7 +101,7 @@ def unused_of(
 
 
 def idle_parameters(system: RatingSystem, searched: Collection[str] = ()) -> list[str]:
-    """Return the parameters that were set, or are searched, and change nothing in this system."""
+    """Return the parameters that were set or are searched, and have no effect in this system."""
     usual = parameters_of(make_system(system.name))
     return [
         name
@@ -111,7 +111,7 @@ def idle_parameters(system: RatingSystem, searched: Collection[str] = ()) -> lis
 
 
 def unused_at(system: RatingSystem) -> list[str]:
-    """Return `--at`, to add to `unused_of`, where no rating of the system depends on time."""
+    """Return `--at`, to add to `unused_of`, if no rating of the system depends on time."""
     if "time" in system.capabilities.uses:
         return []
     parameter = system.capabilities.needed.get("time")
@@ -119,10 +119,10 @@ def unused_at(system: RatingSystem) -> list[str]:
 
 
 def unused_notes(found: Mapping[str, Sequence[str]], *, strict: bool) -> list[str]:
-    """Return a line for every system that does not use something that was given.
+    """Return a note for every system that does not use something that was given.
 
     found : system -> what it does not use
-    strict : refuse it instead. Raises : InvalidParameterError
+    strict : raise an error instead. Raises : InvalidParameterError
     """
     notes = [
         f"{name} does not use {', '.join(unused)}: no rating depends on "
@@ -136,7 +136,7 @@ def unused_notes(found: Mapping[str, Sequence[str]], *, strict: bool) -> list[st
 
 
 def without_dates(history: History) -> str:
-    """Return what a history without dates has instead, to end a sentence."""
+    """Return the end of a sentence on a history without dates: what it has instead."""
     if history.order is None:
         return "has no time column"
     return "has an order without dates (--time-format s reads it as seconds since 1970)"
@@ -167,7 +167,7 @@ def with_performance(history: History, weights: Mapping[str, float]) -> History:
 
 
 def history_message(history: History, reading: HistoryReading) -> HistoryMessage:
-    """Return what was read and what was left out."""
+    """Return the JSON message on what was read and what was left out."""
     return to_message(
         HistoryMessage,
         reading,

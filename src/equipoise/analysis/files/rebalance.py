@@ -1,7 +1,4 @@
-"""Rebalancing: read a request, make teams, write them down.
-
-All methods on one lobby: how even their teams are, how far from the best, in what time.
-"""
+"""Rebalancing matched parties: read a request, make teams, write them; or compare all methods."""
 
 from __future__ import annotations
 
@@ -29,6 +26,9 @@ from equipoise.messages.teams import ComparedMessage, ComparisonMessage
 from equipoise.teams.lobby.lobby_split import balance
 from equipoise.teams.parties.placing import Matched
 from equipoise.teams.parties.rebalance import MAX_SEQUENCES, chosen_method, rebalance
+
+#: The methods that are compared, in the order of the answer.
+COMPARED: tuple[Method, ...] = ("permutation", "combination", "greedy", "optimal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class RebalanceAnswer:
 
 
 def rebalance_request(order: RebalanceOrder) -> RebalanceAnswer:
-    """Read, rebalance, write. Raises : EquipoiseError, and then nothing was written."""
+    """Read a request, rebalance, write. Raises : EquipoiseError, and then nothing was written."""
     if order.output is not None:
         check_target(order.output)
     request = read_rebalance_request(order.source)
@@ -81,7 +81,7 @@ def rebalanced(request: RebalanceRequest, order: RebalanceOrder) -> Rebalance:
 
 
 def table_of(answer: RebalanceAnswer) -> pl.DataFrame:
-    """Return a row a player: the number of the team from 1, the party, what counts."""
+    """Return one row for each player: the team from 1, the party, the attributes of the rules."""
     request = answer.request
     names = [rule.attribute for rule in request.ruleset.rules]
     matched = Matched(request)
@@ -100,7 +100,7 @@ def table_of(answer: RebalanceAnswer) -> pl.DataFrame:
         "party": _column([known[one][0] for _, one in placed]),
     }
     for name in names:
-        # An attribute may be called like one of these columns.
+        # An attribute may have the name of one of these columns.
         label = f"{name}_attribute" if name in columns else name
         columns[label] = [matched.attribute(known[one][1], name) for _, one in placed]
     return pl.DataFrame(columns)
@@ -113,18 +113,13 @@ def _column(ids: list[Any]) -> pl.Series:
     return pl.Series([None if one is None else str(one) for one in ids], dtype=pl.String)
 
 
-#: The methods that are compared, in the order they are shown.
-COMPARED: tuple[Method, ...] = ("permutation", "combination", "greedy", "optimal")
-
-
 def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
-    """Return what every method, and J of `balance` for two teams, makes of a request.
+    """Return the teams of every method, and for two teams those of `balance`.
 
-    Gaps are to what is proved that no method goes below. A method that had to give way to another
-    one counts as having come to nothing.
+    Gaps are measured from the proved bound. A method that was replaced by another one has no teams.
     """
     if order.output is not None or order.candidates or order.method is not None:
-        raise InvalidParameterError("--compare stands without --method, --all and --output")
+        raise InvalidParameterError("--compare cannot be combined with --method, --all or --output")
     request = read_rebalance_request(order.source)
     chosen, _ = chosen_method(request)
     found: list[tuple[str, Rebalance | None, float, str]] = []
@@ -169,7 +164,7 @@ def _compared(
     objective: float | None = None,
     truncated: bool = False,
 ) -> ComparedMessage:
-    """Return a method with the teams found, None where it came to nothing; `note` says why."""
+    """Return the result of a method; `found` is None if it has no teams, and `note` says why."""
     unknown = dict.fromkeys(("teams", "member_count_difference", "distance"))
     gaps = (None, None) if found is None else _gaps(found, best)
     return to_message(
@@ -188,7 +183,7 @@ def _compared(
 
 
 def _gaps(found: Candidate, best: Rebalance | None) -> tuple[int | None, float | None]:
-    """Return how far an arrangement is from the bound; None where sizes differ from it."""
+    """Return how far teams are from the bound; None if the gap is not known."""
     if best is None or best.optimum is None or len(found.teams) != len(best.teams):
         return None, None
     bound = best.optimum
@@ -197,7 +192,7 @@ def _gaps(found: Candidate, best: Rebalance | None) -> tuple[int | None, float |
 
 
 def _by_balance(request: RebalanceRequest, best: Rebalance) -> ComparedMessage:
-    """Return the teams that J of `balance` makes of the same players, without deviations."""
+    """Return the teams that `balance` makes of the same players, without deviations."""
     matched = Matched(request)
     start = time.perf_counter()
     try:
@@ -230,7 +225,7 @@ def _lobby(matched: Matched) -> Lobby:
 
 
 def _with_team(matched: Matched) -> list[tuple[int, Any]]:
-    """Return every party with the number of its team in the session from 1; 0 where it arrived."""
+    """Return every party with its team in the session from 1, or 0 for a new party."""
     of_session = [
         (team, party) for team, parties in enumerate(matched.session, start=1) for party in parties
     ]
@@ -238,7 +233,7 @@ def _with_team(matched: Matched) -> list[tuple[int, Any]]:
 
 
 def _as_candidate(matched: Matched, teams: tuple[tuple[Id, ...], ...]) -> Candidate:
-    """Return teams of players as teams of parties; those of a session keep their number."""
+    """Return teams of players as teams of parties; teams of a session keep their numbers."""
     team_of = {str(one): team for team, players in enumerate(teams) for one in players}
     found: list[list[PartyIds]] = [[], []]
     swap = any(

@@ -1,7 +1,4 @@
-"""Simulating a history: match by match into a file, true skills beside.
-
-Kinds of histories that can be simulated: their models, and how their matches become rows.
-"""
+"""Simulating a history: the matches of a model into a file, and the true skills into another."""
 
 from __future__ import annotations
 
@@ -32,98 +29,24 @@ from equipoise.formats.times import moment
 from equipoise.formats.writing import check_pieces_target, check_target, write_pieces
 from equipoise.messages.histories import SimulateMessage
 
-#: A match as a model makes it: numbered from 1, with its players and their true skills.
-Made: TypeAlias = Contest | TeamMatch
-
-
-class Kind(NamedTuple):
-    """A kind of history.
-
-    model : class of its parameters
-    total : the parameter that says how many matches there are
-    make : (model, rng=...) -> its matches, one by one
-    columns : (model, some matches) -> the columns of their rows that not every kind has
-    """
-
-    model: type[ContestModel] | type[TeamModel]
-    total: str
-    make: Callable[..., Iterator[Made]]
-    columns: Callable[[Any, Sequence[Any]], Mapping[str, Any]]
-
-
-def _contest_columns(model: ContestModel, some: Sequence[Any]) -> Mapping[str, Any]:
-    return {"rank": joined(some, "rank")}
-
-
-def _team_columns(model: TeamModel, some: Sequence[Any]) -> Mapping[str, Any]:
-    columns = {"team": np.array(TEAMS)[joined(some, "team")], "rank": joined(some, "rank")}
-    if model.leavers > 0:
-        columns["share"] = joined(some, "share")
-    columns |= {name: joined(some, name) for name in STATISTICS}
-    if model.roles:
-        columns["role"] = np.array([role.name for role in ROLES])[joined(some, "role")]
-    return columns
-
-
-KINDS = {
-    "contests": Kind(ContestModel, "contests", contests, _contest_columns),
-    "teams": Kind(TeamModel, "matches", team_matches, _team_columns),
-}
-
-
-def joined(some: Sequence[Any], name: str) -> Any:
-    """Return one column of several matches in one piece."""
-    return np.concatenate([getattr(one, name) for one in some])
-
-
-def table(kind: Kind, model: Any, some: Sequence[Made], with_skill: bool) -> pl.DataFrame:
-    """Return matches as rows of a long table."""
-    sizes = [len(one.player) for one in some]
-    columns = {
-        "match": np.repeat([one.number for one in some], sizes),
-        "time": _times(model, np.repeat([one.time for one in some], sizes)),
-        "player": joined(some, "player"),
-        **kind.columns(model, some),
-    }
-    if with_skill:
-        columns["skill"] = joined(some, "skill")
-    return pl.DataFrame(columns)
-
-
-def _times(model: ContestModel | TeamModel, seconds: Ints) -> Ids:
-    """Return times as a history has them; all pieces of a table are written alike."""
-    matches = model.contests if isinstance(model, ContestModel) else model.matches
-    plain = read_as_seconds(model.first_time, model.first_time + matches * model.interval)
-    return seconds if plain else as_written(seconds * MICROSECONDS, "datetime")
-
-
-def sizes_of(text: str) -> tuple[tuple[int, int], ...]:
-    """Return sizes of two teams, as in "5v5,5v4". Raises : InvalidParameterError."""
-    found = []
-    for part in text.split(","):
-        one, versus, other = part.strip().lower().partition("v")
-        if not (versus and one.isascii() and one.isdigit() and other.isascii() and other.isdigit()):
-            raise InvalidParameterError(f"--sizes takes sizes such as 5v5,5v4; got {text!r}")
-        found.append((int(one), int(other)))
-    return tuple(found)
-
-
 #: Participations of small matches that go into one table.
 ROWS = 50_000
-#: How often progress is told in a run.
+#: Number of progress reports in a run.
 _REPORTS = 200
+#: A simulated match: numbered from 1, with its players and their true skills.
+Made: TypeAlias = Contest | TeamMatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateRequest:
     """What to simulate and where to write it.
 
-    kind : of `KINDS`
-    parameters : of its model by name, those that are to differ from its defaults; `first_time` may
-        be text in any form of a time, `sizes` text such as "5v5,5v4"
+    kind : a key of `KINDS`
+    parameters : parameters of its model that differ from the defaults, by name; `first_time` may
+        be text in any format of times, `sizes` text such as "5v5,5v4"
     output : path, or a binary stream that gets CSV
     skills : path of a table of the players' true skills
-    with_skill : whether a column says how skilled each player was at each match
+    with_skill : whether to add a column with the true skill of each player at each match
     """
 
     kind: str
@@ -150,8 +73,8 @@ def simulate(
     kind, model = _checked(request)
     known = _Players(model.players)
     made = kind.make(model, rng=np.random.default_rng(request.seed))
-    told = _told(made, getattr(model, kind.total), progress)
-    tables = _tables(known.watch(told), kind, model, request.with_skill, rows)
+    reported = _with_progress(made, getattr(model, kind.total), progress)
+    tables = _tables(known.watch(reported), kind, model, request.with_skill, rows)
     participations = write_pieces(tables, request.output, rows=rows_written)
     if request.skills is not None:
         write_table(known.table(), request.skills)
@@ -168,8 +91,151 @@ def simulate(
     )
 
 
+class _Players:
+    """The skills of all players at the first and the last match, and their numbers of matches."""
+
+    def __init__(self, players: int) -> None:
+        self.seen = 0
+        self._matches = np.zeros(players, np.int64)
+        self._first: Floats = np.zeros(players)
+        self._last: Floats = self._first
+
+    def watch(self, made: Iterator[Made]) -> Iterator[Made]:
+        """Yield matches, and keep the skills and numbers of matches."""
+        for one in made:
+            if self.seen == 0:
+                self._first = one.skills.copy()
+            self._last = one.skills
+            self._matches[one.player] += 1
+            self.seen = one.number
+            yield one
+
+    def table(self) -> pl.DataFrame:
+        """Return one row for each player: last and first skill, number of matches."""
+        return pl.DataFrame(
+            {
+                "player": np.arange(len(self._matches)),
+                "skill": self._last,
+                "first_skill": self._first,
+                "matches": self._matches,
+            }
+        )
+
+
+def _with_progress(
+    made: Iterator[Made], total: int, progress: Callable[[int, int], None] | None
+) -> Iterator[Made]:
+    """Yield matches, and report progress from time to time."""
+    every = max(total // _REPORTS, 1)
+    for one in made:
+        yield one
+        if progress is not None and one.number % every == 0:
+            progress(one.number, total)
+
+
+def _tables(
+    made: Iterator[Made], kind: Kind, model: Any, with_skill: bool, least: int
+) -> Iterator[pl.DataFrame]:
+    """Yield pieces of a long table, with small matches together."""
+    waiting: list[Made] = []
+    nobody, rows = True, 0
+    for one in made:
+        nobody = False
+        # Without the skills of absent players, of whom there may be millions.
+        waiting.append(dataclasses.replace(one, skills=one.skill))
+        rows += len(one.player)
+        if rows >= least:
+            yield table(kind, model, waiting, with_skill)
+            waiting, rows = [], 0
+    if nobody:
+        raise InvalidParameterError(
+            f"attendance must be large enough that a player takes part; got {model.attendance!r}"
+        )
+    if waiting:
+        yield table(kind, model, waiting, with_skill)
+
+
+def table(kind: Kind, model: Any, some: Sequence[Made], with_skill: bool) -> pl.DataFrame:
+    """Return matches as rows of a long table."""
+    sizes = [len(one.player) for one in some]
+    columns = {
+        "match": np.repeat([one.number for one in some], sizes),
+        "time": _times(model, np.repeat([one.time for one in some], sizes)),
+        "player": joined(some, "player"),
+        **kind.columns(model, some),
+    }
+    if with_skill:
+        columns["skill"] = joined(some, "skill")
+    return pl.DataFrame(columns)
+
+
+def _times(model: ContestModel | TeamModel, seconds: Ints) -> Ids:
+    """Return times as a history has them, in the same format in all pieces of a table."""
+    matches = model.contests if isinstance(model, ContestModel) else model.matches
+    plain = read_as_seconds(model.first_time, model.first_time + matches * model.interval)
+    return seconds if plain else as_written(seconds * MICROSECONDS, "datetime")
+
+
+class Kind(NamedTuple):
+    """A kind of history.
+
+    model : class of its parameters
+    total : name of the parameter that is the number of matches
+    make : (model, rng=...) -> its matches, one by one
+    columns : (model, some matches) -> the columns that only this kind of history has
+    """
+
+    model: type[ContestModel] | type[TeamModel]
+    total: str
+    make: Callable[..., Iterator[Made]]
+    columns: Callable[[Any, Sequence[Any]], Mapping[str, Any]]
+
+
+def joined(some: Sequence[Any], name: str) -> Any:
+    """Return one column of several matches as one array."""
+    return np.concatenate([getattr(one, name) for one in some])
+
+
+def _contest_columns(model: ContestModel, some: Sequence[Any]) -> Mapping[str, Any]:
+    return {"rank": joined(some, "rank")}
+
+
+def _team_columns(model: TeamModel, some: Sequence[Any]) -> Mapping[str, Any]:
+    columns = {"team": np.array(TEAMS)[joined(some, "team")], "rank": joined(some, "rank")}
+    if model.leavers > 0:
+        columns["share"] = joined(some, "share")
+    columns |= {name: joined(some, name) for name in STATISTICS}
+    if model.roles:
+        columns["role"] = np.array([role.name for role in ROLES])[joined(some, "role")]
+    return columns
+
+
+KINDS = {
+    "contests": Kind(ContestModel, "contests", contests, _contest_columns),
+    "teams": Kind(TeamModel, "matches", team_matches, _team_columns),
+}
+
+
+def sizes_of(text: str) -> tuple[tuple[int, int], ...]:
+    """Return sizes of two teams, as in "5v5,5v4". Raises : InvalidParameterError."""
+    found = []
+    for part in text.split(","):
+        one, versus, other = part.strip().lower().partition("v")
+        if not (versus and one.isascii() and one.isdigit() and other.isascii() and other.isdigit()):
+            raise InvalidParameterError(f"--sizes takes sizes such as 5v5,5v4; got {text!r}")
+        found.append((int(one), int(other)))
+    return tuple(found)
+
+
+#: Functions that read parameters given as text.
+_TEXTS: dict[str, Callable[[str], object]] = {
+    "first_time": lambda text: moment(text, "--first-time") // 1_000_000,
+    "sizes": sizes_of,
+}
+
+
 def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
-    """Refuse a wrong request before any file is touched; return its kind and model."""
+    """Refuse a wrong request before writing any file; return its kind and model."""
     require(request.kind in KINDS, "--kind", " or ".join(KINDS), request.kind)
     require(request.seed >= 0, "--seed", "a whole number from 0", request.seed)
     output = request.output if isinstance(request.output, str) else None
@@ -188,74 +254,3 @@ def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
         if isinstance(parameters.get(name), str):
             parameters[name] = read(parameters[name])
     return kind, kind.model(**parameters)
-
-
-#: How parameters that come as text are read.
-_TEXTS: dict[str, Callable[[str], object]] = {
-    "first_time": lambda text: moment(text, "--first-time") // 1_000_000,
-    "sizes": sizes_of,
-}
-
-
-def _told(
-    made: Iterator[Made], total: int, progress: Callable[[int, int], None] | None
-) -> Iterator[Made]:
-    """Pass matches on and tell of them from time to time."""
-    every = max(total // _REPORTS, 1)
-    for one in made:
-        yield one
-        if progress is not None and one.number % every == 0:
-            progress(one.number, total)
-
-
-def _tables(
-    made: Iterator[Made], kind: Kind, model: Any, with_skill: bool, least: int
-) -> Iterator[pl.DataFrame]:
-    """Yield matches as pieces of a long table, small ones together."""
-    waiting: list[Made] = []
-    nobody, rows = True, 0
-    for one in made:
-        nobody = False
-        # Without the skills of those who are absent: there may be millions of them.
-        waiting.append(dataclasses.replace(one, skills=one.skill))
-        rows += len(one.player)
-        if rows >= least:
-            yield table(kind, model, waiting, with_skill)
-            waiting, rows = [], 0
-    if nobody:
-        raise InvalidParameterError(
-            f"attendance must be large enough that somebody plays; got {model.attendance!r}"
-        )
-    if waiting:
-        yield table(kind, model, waiting, with_skill)
-
-
-class _Players:
-    """What is known of everyone in the end: skills and number of matches."""
-
-    def __init__(self, players: int) -> None:
-        self.seen = 0
-        self._matches = np.zeros(players, np.int64)
-        self._first: Floats = np.zeros(players)
-        self._last: Floats = self._first
-
-    def watch(self, made: Iterator[Made]) -> Iterator[Made]:
-        """Pass matches on and remember what they say of the players."""
-        for one in made:
-            if self.seen == 0:
-                self._first = one.skills.copy()
-            self._last = one.skills
-            self._matches[one.player] += 1
-            self.seen = one.number
-            yield one
-
-    def table(self) -> pl.DataFrame:
-        """Return a row a player: skill in the end and at first, matches played."""
-        return pl.DataFrame(
-            {
-                "player": np.arange(len(self._matches)),
-                "skill": self._last,
-                "first_skill": self._first,
-                "matches": self._matches,
-            }
-        )

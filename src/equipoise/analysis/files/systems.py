@@ -1,11 +1,4 @@
-"""From what a user says of a system (name, NAME=VALUE, a TOML file) to the system.
-
-From what a user says of several systems to the systems, each under a label of its own.
-
-Writing the file that `--parameters` reads.
-
-Listing the rating systems.
-"""
+"""Rating systems as users name them: parameter files, NAME=VALUE, labels, the list of systems."""
 
 from __future__ import annotations
 
@@ -28,13 +21,14 @@ from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, syste
 from equipoise.rating.system import USABLE, RatingSystem
 
 DEFAULT_SYSTEM = "elo-mmr"
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a parameter file says.
+    """The content of a parameter file.
 
-    system : name, None where it says nothing
+    system : name of the system, None if the file has none
     parameters : of the system, by name
     statistics : weight of every statistic in a player's performance
     """
@@ -45,7 +39,7 @@ class Settings:
 
 
 def read_settings(path: str | None) -> Settings:
-    """Return what a parameter file says: `system`, `[parameters]` and `[statistics]`.
+    """Return `system`, `[parameters]` and `[statistics]` of a parameter file.
 
     Raises : NotFoundError, InvalidDataError.
     """
@@ -71,6 +65,38 @@ def read_settings(path: str | None) -> Settings:
         raise InvalidDataError(problems)
     statistics = numbers(content.get("statistics", {}), "statistics")
     return Settings(content.get("system"), content.get("parameters", {}), statistics)
+
+
+def check_parameter_file(path: str) -> None:
+    """Refuse a path that is not a parameter file. Raises : InvalidParameterError."""
+    if Path(path).suffix.lower() != ".toml":
+        raise InvalidParameterError(f"a file of parameters must end in .toml; got {path!r}")
+    check_place(path)
+
+
+def write_parameters(
+    path: str,
+    system: str,
+    parameters: Mapping[str, object],
+    statistics: Mapping[str, float],
+    comments: Sequence[str],
+) -> None:
+    """Write a system with its parameters, and the weights of statistics, as TOML.
+
+    parameters : those that are None are left out; reading the file makes them None again
+    comments : lines at the top of the file
+    Raises : InvalidParameterError
+    """
+    check_parameter_file(path)
+    content: dict[str, object] = {
+        "system": system,
+        "parameters": {name: value for name, value in parameters.items() if value is not None},
+    }
+    if statistics:
+        content["statistics"] = statistics
+    top = "".join(f"# {line}\n" for line in comments)
+    with whole_file(path) as file:
+        file.write((top + tomli_w.dumps(content)).encode())
 
 
 def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
@@ -102,9 +128,9 @@ def numbers(values: Mapping[str, object], what: str) -> dict[str, float]:
 def chosen_system(
     name: str | None, settings: Settings, assigned: Sequence[str]
 ) -> RatingSystem | None:
-    """Return the system that command line and parameter file name; the command line wins.
+    """Return the system of command line and parameter file; the command line overrides the file.
 
-    None where neither says anything of it.
+    None if neither has a system or a parameter.
     """
     if name is None and settings.system is None and not settings.parameters and not assigned:
         return None
@@ -113,18 +139,15 @@ def chosen_system(
     return make_system(wanted, {**parameters, **assignments(assigned, "--set")})
 
 
-_Found = TypeVar("_Found")
-
-
 def chosen_systems(
     named: Sequence[str], settings: Settings, assigned: Sequence[str]
 ) -> dict[str, RatingSystem]:
-    """Return systems by label, in the order in which they were named.
+    """Return systems by label, in the order of the command line.
 
-    named : [LABEL=]NAME each; the label is the name where none is given
-    settings : of a parameter file: its system where none is named; its parameters are those of
-        every system of its name, or of the default one
-    assigned : LABEL.NAME=VALUE each, or NAME=VALUE where there is one system; these win
+    named : texts [LABEL=]NAME; the default label is the name
+    settings : of a parameter file: its system is used if none is named, and its parameters are
+        those of every system with its name, or of the default system
+    assigned : texts LABEL.NAME=VALUE, or NAME=VALUE for a single system; they override the file
     Raises : InvalidParameterError, NotFoundError
     """
     of_file = settings.system or DEFAULT_SYSTEM
@@ -137,15 +160,52 @@ def chosen_systems(
     return systems
 
 
+def _labelled(named: Sequence[str]) -> dict[str, str]:
+    """Return {label: name}."""
+    found: dict[str, str] = {}
+    for text in named:
+        label, equals, name = (part.strip() for part in text.partition("="))
+        if not label or (equals and not name):
+            raise InvalidParameterError(f"--system takes [LABEL=]NAME; got {text!r}")
+        name = name or label
+        if label in found:
+            raise InvalidParameterError(
+                f"two systems have the label {label!r}: use --system LABEL={name} for one of them"
+            )
+        found[label] = name
+    return found
+
+
+def _by_label(given: Mapping[str, str], labels: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return {label: {parameter: value}}; names of parameters have no dot, labels may."""
+    found: dict[str, dict[str, str]] = {label: {} for label in labels}
+    for key, value in given.items():
+        label, dot, name = key.rpartition(".")
+        if not dot and len(labels) == 1:
+            label = labels[0]
+        elif not dot:
+            raise InvalidParameterError(
+                f"--set takes LABEL.NAME=VALUE if there are several systems; got {key}={value}"
+            )
+        if label not in found:
+            raise InvalidParameterError(
+                f"--set names the unknown label {label!r}; the labels are {', '.join(labels)}"
+            )
+        if name in found[label]:
+            raise InvalidParameterError(f"--set names {name!r} of {label} twice")
+        found[label][name] = value
+    return found
+
+
 def audit_each(
     systems: Mapping[str, RatingSystem],
     audit: Callable[..., _Found],
     progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, _Found], dict[str, float]]:
-    """Return what an audit finds of every system, and the seconds that it took, by label.
+    """Return the findings of an audit for every system, and its seconds, by label.
 
     audit : called with a system and progress=, a function of (steps done, steps in all)
-    progress : called with the same, of all systems
+    progress : called with the steps of all systems
     """
     found: dict[str, _Found] = {}
     seconds: dict[str, float] = {}
@@ -162,86 +222,17 @@ def audit_each(
 
 
 def plain_parameters(system: RatingSystem) -> dict[str, object]:
-    """Return the parameters of a system as JSON can hold them."""
+    """Return the parameters of a system as values for JSON."""
     return {name: plain_value(value) for name, value in parameters_of(system).items()}
 
 
 def plain_value(value: object) -> object:
-    """Return the value of a parameter as JSON can hold it: an infinite one as text."""
+    """Return the value of a parameter as a value for JSON: an infinite one as text."""
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def _labelled(named: Sequence[str]) -> dict[str, str]:
-    """Return {label: name}."""
-    found: dict[str, str] = {}
-    for text in named:
-        label, equals, name = (part.strip() for part in text.partition("="))
-        if not label or (equals and not name):
-            raise InvalidParameterError(f"--system takes [LABEL=]NAME; got {text!r}")
-        name = name or label
-        if label in found:
-            raise InvalidParameterError(
-                f"two systems are called {label!r}: tell them apart by --system LABEL={name}"
-            )
-        found[label] = name
-    return found
-
-
-def _by_label(given: Mapping[str, str], labels: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return {label: {parameter: value}}; names of parameters have no dot, labels may."""
-    found: dict[str, dict[str, str]] = {label: {} for label in labels}
-    for key, value in given.items():
-        label, dot, name = key.rpartition(".")
-        if not dot and len(labels) == 1:
-            label = labels[0]
-        elif not dot:
-            raise InvalidParameterError(
-                f"--set takes LABEL.NAME=VALUE where systems are compared; got {key}={value}"
-            )
-        if label not in found:
-            raise InvalidParameterError(
-                f"--set names the system {label!r}; there are {', '.join(labels)}"
-            )
-        if name in found[label]:
-            raise InvalidParameterError(f"--set names {name!r} of {label} twice")
-        found[label][name] = value
-    return found
-
-
-def check_parameter_file(path: str) -> None:
-    """Refuse a path that `write_parameters` would refuse. Raises : InvalidParameterError."""
-    if Path(path).suffix.lower() != ".toml":
-        raise InvalidParameterError(f"a file of parameters must end in .toml; got {path!r}")
-    check_place(path)
-
-
-def write_parameters(
-    path: str,
-    system: str,
-    parameters: Mapping[str, object],
-    statistics: Mapping[str, float],
-    comments: Sequence[str],
-) -> None:
-    """Write a system with its parameters, and the weights of statistics, as TOML.
-
-    parameters : those that are None are left out, which is what None means
-    comments : lines at the top
-    Raises : InvalidParameterError
-    """
-    check_parameter_file(path)
-    content: dict[str, object] = {
-        "system": system,
-        "parameters": {name: value for name, value in parameters.items() if value is not None},
-    }
-    if statistics:
-        content["statistics"] = statistics
-    top = "".join(f"# {line}\n" for line in comments)
-    with whole_file(path) as file:
-        file.write((top + tomli_w.dumps(content)).encode())
-
-
 def list_systems() -> list[SystemMessage]:
-    """Return every system with what it can rate and its parameters."""
+    """Return every system with the matches that it can rate and its parameters."""
     return [_described(name) for name in SYSTEMS]
 
 

@@ -1,7 +1,4 @@
-"""Comparing systems on a history: read, backtest, and only then write.
-
-From what a backtest answered to the page that shows it.
-"""
+"""Backtesting systems on a history: read, score, write the table and the page with the report."""
 
 from __future__ import annotations
 
@@ -57,59 +54,8 @@ from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
 from equipoise.report.backtest import BacktestReport, backtest_page
 
-#: Seconds since 1970 below this (March 1973) are rather numbers of rounds.
+#: Times below this, in seconds since 1970 (March 1973), are taken to be numbers of rounds.
 _MOMENTS = 100_000_000
-
-
-def check_page(path: str) -> None:
-    """Refuse a path at which no page can be written. Raises : InvalidParameterError."""
-    require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
-    check_place(path)
-
-
-def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestReport:
-    """Return what the page is made of; of paths only the names of files go into it.
-
-    Neither a clock nor the seconds that it took: the same history gives the same page.
-    source : path, or a stream; command : what made the page
-    """
-    return BacktestReport(
-        found=answer.found,
-        parameters={label: plain_parameters(one) for label, one in answer.systems.items()},
-        chosen={label: _chosen(one) for label, one in answer.systems.items()},
-        history=_without_folders(history_message(answer.history, answer.reading)),
-        source=Path(source).name if isinstance(source, str) else "standard input",
-        period=period(answer.history),
-        seed=answer.seed,
-        command=command,
-        version=version("equipoise"),
-    )
-
-
-def period(history: History) -> tuple[str, str] | None:
-    """Return the first and the last time of a history as text; None where it has none."""
-    if history.order is not None and history.matches:
-        return str(history.order[0]), str(history.order[-1])
-    if history.time is None or not history.matches:
-        return None
-    first, last = int(history.time[0]), int(history.time[-1])
-    if history.time_kind == "seconds" and last < _MOMENTS * 1_000_000:
-        return str(first // 1_000_000), str(last // 1_000_000)
-    days = history.time[[0, -1]].astype("datetime64[us]").astype("datetime64[D]")
-    return str(days[0]), str(days[1])
-
-
-def _chosen(system: RatingSystem) -> set[str]:
-    """Return the names of the parameters that differ from the defaults."""
-    defaults = parameters_of(make_system(system.name))
-    return {name for name, value in parameters_of(system).items() if value != defaults[name]}
-
-
-def _without_folders(history: HistoryMessage) -> HistoryMessage:
-    problems = [
-        msgspec.structs.replace(found, file=Path(found.file).name) for found in history.problems
-    ]
-    return msgspec.structs.replace(history, problems=problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +63,8 @@ class ScoringRequest:
     """What to score, and how.
 
     min_history, min_total, ties_as_authors : as `backtest` has them
-    least_differences : metric -> below which a difference does not matter, where not the usual one
-    seed : of the resamples
+    least_differences : metric -> differences below this do not matter, if not the default
+    seed : random seed of the resamples
     """
 
     history: HistoryRequest
@@ -139,7 +85,7 @@ class BacktestRequest(ScoringRequest):
     first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
     output : path of the table
     report : path of the page
-    command : what the page says it was made by; "" for nothing
+    command : the command that the page shows; "" for none
     """
 
     first: str = "0"
@@ -150,9 +96,9 @@ class BacktestRequest(ScoringRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestAnswer:
-    """What came of it.
+    """Result of a backtest.
 
-    systems : as they were compared
+    systems : the compared systems by label
     seconds : to rate and score, by label
     """
 
@@ -229,7 +175,7 @@ def scored(
 
 
 def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
-    """Write the outputs asked for, when all that can go wrong without them has not."""
+    """Write table and page, after everything that can fail without writing."""
     page = None
     if request.report is not None:
         report = report_of(answer, request.history.source, request.command)
@@ -241,13 +187,64 @@ def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
             file.write(page)
 
 
+def check_page(path: str) -> None:
+    """Refuse a path that is not an HTML file. Raises : InvalidParameterError."""
+    require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
+    check_place(path)
+
+
+def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestReport:
+    """Return the content of the page, with names of files and without their folders.
+
+    It has neither a date nor the seconds of the run: the same history gives the same page.
+    source : path, or a stream; command : the command that made the page
+    """
+    return BacktestReport(
+        found=answer.found,
+        parameters={label: plain_parameters(one) for label, one in answer.systems.items()},
+        chosen={label: _chosen(one) for label, one in answer.systems.items()},
+        history=_without_folders(history_message(answer.history, answer.reading)),
+        source=Path(source).name if isinstance(source, str) else "standard input",
+        period=period(answer.history),
+        seed=answer.seed,
+        command=command,
+        version=version("equipoise"),
+    )
+
+
+def period(history: History) -> tuple[str, str] | None:
+    """Return the first and the last time of a history as text; None if it has no times."""
+    if history.order is not None and history.matches:
+        return str(history.order[0]), str(history.order[-1])
+    if history.time is None or not history.matches:
+        return None
+    first, last = int(history.time[0]), int(history.time[-1])
+    if history.time_kind == "seconds" and last < _MOMENTS * 1_000_000:
+        return str(first // 1_000_000), str(last // 1_000_000)
+    days = history.time[[0, -1]].astype("datetime64[us]").astype("datetime64[D]")
+    return str(days[0]), str(days[1])
+
+
+def _chosen(system: RatingSystem) -> set[str]:
+    """Return the names of the parameters that differ from the defaults."""
+    defaults = parameters_of(make_system(system.name))
+    return {name for name, value in parameters_of(system).items() if value != defaults[name]}
+
+
+def _without_folders(history: HistoryMessage) -> HistoryMessage:
+    problems = [
+        msgspec.structs.replace(found, file=Path(found.file).name) for found in history.problems
+    ]
+    return msgspec.structs.replace(history, problems=problems)
+
+
 def first_scored(
     text: str, history: History, option: str = "--from", time_format: str | None = None
 ) -> int:
     """Return the number of the first match to score.
 
     text : a share of the matches ("10%", "0.1"), rounded down to whole matches, or a time
-    option : that says so; time_format : how the times of the history are written
+    option : its name for users; time_format : format of the times of the history
     Raises : InvalidParameterError
     """
     written = text.strip()
@@ -255,7 +252,7 @@ def first_scored(
     share = None if number is None else number / 100 if written.endswith("%") else number
     if share is not None and (written.endswith("%") or abs(share) < 1):
         require(0 <= share < 1, option, "a share from 0% to less than 100%, or a time", text)
-        # A share of 0.29 and 29% are 29 of 100 matches, whatever floats make of them.
+        # 0.29 and 29% of 100 matches are 29, although 0.29 * 100 is less as a float.
         return math.floor(share * history.matches + 1e-9)
     if history.order is not None:
         return int(np.searchsorted(history.order, order_bound(written, option)))
@@ -280,7 +277,7 @@ def least_differences(
 ) -> dict[str, float]:
     """Return {metric: value} of METRIC=VALUE texts.
 
-    metric : that a text without a name is about; None where there is none
+    metric : of a text without a name; None if every text needs one
     Raises : InvalidParameterError
     """
     found: dict[str, float] = {}
@@ -305,20 +302,20 @@ def least_differences(
 
 
 def chosen_history(min_history: int | None, min_total: int | None) -> int:
-    """Return the fewest earlier matches of players that are scored: 5 where nothing is said.
+    """Return the least number of earlier matches of players to score, by default 5.
 
     Raises : InvalidParameterError   both were given
     """
     if min_history is not None and min_total is not None:
         raise InvalidParameterError(
-            "--min-total counts all matches of a player instead of the earlier ones: give either "
-            "--min-history or --min-total"
+            "--min-total cannot be combined with --min-history: it counts all matches of a player "
+            "instead of the earlier ones"
         )
     return 5 if min_history is None else min_history
 
 
 def check_times(system: RatingSystem, history: History) -> None:
-    """Refuse parameters that count days where there are none."""
+    """Refuse parameters that count days if the history has no times."""
     if history.time is None and system.capabilities.needs_time:
         raise InvalidParameterError(
             f"{system.name} with these parameters needs times, and this history "

@@ -1,4 +1,4 @@
-"""Auditing drift: read, replay each system, and only then write a table or a chart."""
+"""Auditing drift: read the history, replay each system, write a table or a chart."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftRequest:
-    """What to look at, and where the answer goes.
+    """What to measure, and where the answer goes.
 
-    active_days, active_matches : which players are active; at most one of them
-    points : moments
-    output : path of a table, or of a chart (.svg, .png, .pdf); None writes none
-    band : whether a chart of one system has the spread of the ratings
-    title : of the chart; None says what it is
+    active_days, active_matches : how long players are active after a match; at most one of them
+    points : number of moments
+    output : path of a table, or of a chart (.svg, .png, .pdf); None writes neither
+    band : whether a chart of one system shows the standard deviation of the ratings
+    title : of the chart; None means the default title
     """
 
     history: HistoryRequest
@@ -66,7 +66,7 @@ class DriftRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftAnswer:
-    """What came of it; `found` and `seconds` by label."""
+    """Result of a drift audit; `found` and `seconds` by label."""
 
     history: History
     reading: HistoryReading
@@ -106,10 +106,10 @@ def audit_drift(
 
 
 def _check(request: DriftRequest, systems: int) -> None:
-    """Refuse what cannot be answered or written before anything is read."""
+    """Refuse wrong options and outputs that cannot be written, before reading."""
     require(request.points >= 2, "--points", "at least 2", request.points)
     if request.active_days is not None and request.active_matches is not None:
-        raise InvalidParameterError("--active-days and --active-matches exclude each other")
+        raise InvalidParameterError("--active-days cannot be combined with --active-matches")
     days, matches = request.active_days, request.active_matches
     require(days is None or 0 < days < math.inf, "--active-days", "positive", days)
     require(matches is None or matches >= 1, "--active-matches", "at least 1", matches)
@@ -126,12 +126,12 @@ def _check(request: DriftRequest, systems: int) -> None:
 
 
 def is_chart(path: str) -> bool:
-    """Return whether a path names a chart."""
+    """Return whether a path is that of a chart."""
     return Path(path).suffix.lower().removeprefix(".") in theme.FILE_KINDS
 
 
 def _window(request: DriftRequest, history: History) -> ActivityWindow:
-    """Return which players are active."""
+    """Return how long players are active after a match."""
     if request.active_matches is not None:
         window = ActivityWindow("matches", request.active_matches)
     elif request.active_days is not None:
@@ -155,7 +155,7 @@ def _write(answer: DriftAnswer, request: DriftRequest, output: str) -> None:
 
 
 def table_of(answer: DriftAnswer) -> pl.DataFrame:
-    """Return the tables of all systems, one below the other, with a column that names them."""
+    """Return the tables of all systems in one, with a column for the label."""
     return pl.concat(
         one.to_polars().select(pl.lit(label).alias("system"), pl.all())
         for label, one in answer.found.items()
@@ -163,13 +163,13 @@ def table_of(answer: DriftAnswer) -> pl.DataFrame:
 
 
 def title_of(answer: DriftAnswer) -> str:
-    """Return what a chart is about."""
+    """Return the default title of the chart."""
     labels = list(answer.found)
     return f"Drift of {labels[0]}" if len(labels) == 1 else "Drift of ratings"
 
 
 def subtitle_of(answer: DriftAnswer, *, band: bool) -> str:
-    """Return who is active, and what the band is."""
+    """Return who is active, and the meaning of the band."""
     words = f"Active players have played in the last {answer.window}"
     return words + ("; the band is a standard deviation of their ratings" if band else "")
 

@@ -1,4 +1,4 @@
-"""Auditing incentives: read, search for each system, and only then write a table or a chart."""
+"""Auditing incentives: read the history, search with each system, write a table and a chart."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncentivesRequest:
-    """Whom to look at, how far, and where the answer goes.
+    """Whom to examine, with what effort, and where the answer goes.
 
-    players : ids as text; none takes the most active and some of medium activity
+    players : ids as text; empty means the most active and some of medium activity
     output, chart : paths of a table and of a chart (.svg, .png, .pdf); None writes none
-    title : of the chart; None says what it is
+    title : of the chart; None means the default title
     """
 
     history: HistoryRequest
@@ -65,7 +65,7 @@ class IncentivesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncentivesAnswer:
-    """What came of it; `found` and `seconds` by label, the same players for every system."""
+    """Result of an incentive audit; `found`, of the same players each, and `seconds` by label."""
 
     history: History
     reading: HistoryReading
@@ -80,7 +80,7 @@ def audit_incentives(
     request: IncentivesRequest,
     progress: Callable[[int, int], None] | None = None,
 ) -> IncentivesAnswer:
-    """Read the history, search under every system, write what is to be written.
+    """Read the history, search with every system, write table and chart.
 
     Raises : EquipoiseError, and then nothing was written
     """
@@ -110,18 +110,18 @@ def audit_incentives(
 
 
 def _players(system: RatingSystem, history: History, named: tuple[str, ...]) -> list[object]:
-    """Return ids: of those named, else of some whom the first system rates most or middling."""
+    """Return the ids of the named players, or of some that the first system rates often."""
     check_fit(system, history)
     rated = rated_matches(history, system.capabilities)
     rows = player_rows(history, named) or sample(activity_of(history, rated))
     if not rows:
-        raise NotFoundError(f"there is no match in which {system.name} changes a rating")
+        raise NotFoundError(f"{system.name} changes no rating in this history")
     players: list[object] = history.player_ids[rows].tolist()
     return players
 
 
 def _check(request: IncentivesRequest, systems: int) -> None:
-    """Refuse what cannot be answered or written before anything is read."""
+    """Refuse wrong options and outputs that cannot be written, before reading."""
     known = get_args(Others)
     require(request.others in known, "--others", f"one of {', '.join(known)}", request.others)
     require(request.seed >= 0, "--seed", "at least 0", request.seed)
@@ -144,7 +144,7 @@ def _write(answer: IncentivesAnswer) -> None:
 
 
 def table_of(answer: IncentivesAnswer) -> pl.DataFrame:
-    """Return the matches of all players under all systems, one below the other."""
+    """Return the matches of all players and systems in one table."""
     return pl.concat(
         one.to_polars().select(
             pl.lit(label).alias("system"), pl.lit(one.player).alias("player"), pl.all()
@@ -155,9 +155,9 @@ def table_of(answer: IncentivesAnswer) -> pl.DataFrame:
 
 
 def shown(answer: IncentivesAnswer) -> dict[str, Incentive]:
-    """Return for every system the player whom a chart shows: who gains most under any of them.
+    """Return the player of the chart for every system: who gains most with any of them.
 
-    Only a single player can be compared between systems.
+    Systems can be compared only by the same player.
     """
     gains = [
         max(one.gain for one in of_player) for of_player in zip(*answer.found.values(), strict=True)
@@ -167,15 +167,17 @@ def shown(answer: IncentivesAnswer) -> dict[str, Incentive]:
 
 
 def title_of(answer: IncentivesAnswer) -> str:
-    """Return what a chart is about."""
+    """Return the default title of the chart."""
     player = next(iter(shown(answer).values())).player
     return f"What {player} gains by doing worse"
 
 
 def subtitle_of(answer: IncentivesAnswer) -> str:
-    """Return what was compared."""
+    """Return what the chart compares."""
     frozen = answer.request.others == "frozen"
-    others = "the other players keep their ratings" if frozen else "all others are rated anew"
+    others = (
+        "the other players keep their ratings" if frozen else "all other players are rated again"
+    )
     return f"The best plan found of throwing matches, against the results as they were; {others}"
 
 
@@ -189,7 +191,7 @@ def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:
 
 
 def text_of(answer: IncentivesAnswer, sheet: Sheet) -> list[Row]:
-    """Return the chart of the system that gives most as lines of text."""
+    """Return the chart of the system with the largest gain as lines of text."""
     from equipoise.charts.canvas import Span
     from equipoise.charts.incentives import incentive_rows
 

@@ -1,7 +1,7 @@
-"""Trials kept from one run to the next: a study of Optuna in a database.
+"""Trials that are kept from one run to the next: a study of Optuna in a database.
 
-Only trials that are over are written, each in one transaction. A run that is stopped, in whatever
-way, leaves nothing half done, and the next one goes on from there.
+Only finished trials are written, each in one transaction. A run that is stopped in any way leaves
+no unfinished trial, and the next run continues from there.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from equipoise.data.tuning import Choice, Range, Trial
 from equipoise.errors import ConflictError, EquipoiseError, InvalidParameterError
 from equipoise.evaluate.proposals import distribution_of, load_optuna, state_of
 
-#: Under which a study keeps what it is about, and a trial what came of it.
+#: Keys under which a study keeps its question, and a trial its result.
 _QUESTION, _ANSWER = "equipoise:question", "equipoise:trial"
 
 
 class Study:
     """The trials of one search, in a database.
 
-    question : what must be the same for trials to belong together, as JSON can hold it
+    question : what must be equal for trials to belong together, as values for JSON
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class Study:
         choices: Mapping[str, Choice],
         metric: str,
     ) -> None:
-        """Open a study, or begin one.
+        """Open a study, or create one.
 
         Raises : InvalidParameterError   no such database
-                 ConflictError   the study is about something else
+                 ConflictError   the study has another question
                  EquipoiseError   Optuna is not installed
         """
         self._optuna = load_optuna()
@@ -61,20 +61,21 @@ class Study:
         self._count = len(self._study.get_trials(deepcopy=False))
 
     def _check(self, name: str, question: dict[str, object]) -> None:
-        """Refuse to mix what cannot be compared."""
+        """Refuse a study with another question. Raises : ConflictError."""
         asked = self._study.user_attrs.get(_QUESTION)
         if asked is None:
             if self._study.get_trials(deepcopy=False):
                 raise ConflictError(f"the study {name!r} was not made by equipoise tune")
             self._study.set_user_attr(_QUESTION, question)
             return
-        apart = [key for key in {**asked, **question} if asked.get(key) != question.get(key)]
-        if apart:
-            one = apart[0]
+        different = [key for key in {**asked, **question} if asked.get(key) != question.get(key)]
+        if different:
+            one = different[0]
             raise ConflictError(
-                f"the study {name!r} is about something else: it differs in {', '.join(apart)} "
+                f"the study {name!r} belongs to another search: it differs in "
+                f"{', '.join(different)} "
                 f"({one} was {json.dumps(asked.get(one))}, now {json.dumps(question.get(one))}). "
-                "Give this one another --study-name"
+                "Use another --study-name"
             )
 
     def _read(self) -> list[Trial]:
@@ -102,14 +103,14 @@ class Study:
             )
         except ValueError as error:
             raise ConflictError(
-                "values that are no numbers cannot be changed within a study: give this search "
-                "another --study-name"
+                "values that are not numbers cannot be changed within a study: use another "
+                "--study-name"
             ) from error
         self._count += 1
 
 
 def database_url(text: str) -> str:
-    """Return where a database is; a plain path is that of an SQLite file."""
+    """Return the URL of a database; a plain path is an SQLite file."""
     return text if "://" in text else f"sqlite:///{text}"
 
 
@@ -136,9 +137,9 @@ def question_of(
     seed: int,
     **others: object,
 ) -> dict[str, object]:
-    """Return what must be the same for trials to belong to one study.
+    """Return what must be equal for trials to belong to one study.
 
-    Of a grid its values may change, and the number of trials may, so that both can grow.
+    The values of a grid and the number of trials may change, so that both can grow.
     """
     ranges = {
         name: [one.low, one.high, "log" if one.log else "linear"]
@@ -153,7 +154,7 @@ def question_of(
 
 
 def fingerprint(history: History) -> str:
-    """Return a hash of everything of a history that a rating can depend on."""
+    """Return a hash of everything in a history that ratings can depend on."""
     found = hashlib.sha256()
     columns = {
         "offsets": history.offsets,

@@ -1,8 +1,6 @@
-"""Searching for parameters: on the first matches of a history, and comparing on the others.
+"""Searching for parameters on the first matches of a history, and comparing them on the others.
 
-What a search found, as JSON.
-
-From what a user says is to be tried of each parameter to values and ranges.
+The functions at the end read the values and ranges to try from text.
 """
 
 from __future__ import annotations
@@ -51,18 +49,18 @@ from equipoise.rating.registry import kind_of, make_system, parameters_of, setti
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
-#: Labels of the two sets of parameters where they are compared.
+#: Labels of the two sets of parameters in the comparison.
 TUNED, GIVEN = "tuned", "given"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneRequest(ScoringRequest):
-    """What to search, on what, and where the answer goes.
+    """What to search, on which matches, and where the answer goes.
 
-    choices, trials, metric, workers : as `tune` has them; the seed is also that of its samples
+    choices, trials, metric, workers : as `tune` has them; it uses the same random seed
     first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text
-    study : URL or path of a database that keeps the trials, and the study's name in it
-    output : path of the parameters; trials_output of the table of trials; chart of the figure
+    study : URL or path of a database that keeps the trials; study_name : its name in the database
+    output : path of the parameters; trials_output : of the table of trials; chart : of the figure
     """
 
     choices: Mapping[str, Choice] | None = None
@@ -80,9 +78,9 @@ class TuneRequest(ScoringRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneAnswer:
-    """What came of it.
+    """Result of a search.
 
-    found : on the first `first` matches; recorded : trials of an earlier run
+    found : by the search on the first `first` matches; recorded : number of trials of earlier runs
     held_out : the backtest of both sets of parameters on the other matches
     """
 
@@ -104,12 +102,12 @@ def search(
     progress: Callable[[int, int], None] | None = None,
     resumed: Callable[[int], None] | None = None,
 ) -> TuneAnswer:
-    """Read the history, search on its first matches, compare on the others, write what is wanted.
+    """Read the history, search on its first matches, compare on the others, write the files.
 
-    system : the parameters from which the search sets out
+    system : with the given parameters
     progress : called with (trials done, trials in all)
-    resumed : called with the number of trials that a study has already, where it has some
-    Raises : EquipoiseError, and then nothing was written but trials to the study
+    resumed : called with the number of trials that a study already has, if any
+    Raises : EquipoiseError, and then nothing was written but trials in the study
     """
     _check(request)
     choices = checked_choices(system, request.choices, request.trials)
@@ -122,7 +120,20 @@ def search(
     if recorded and resumed is not None:
         resumed(recorded)
     start = working_time()
-    found = _searched(system, head, choices, request, study, progress)
+    found = tune(
+        system,
+        head,
+        choices,
+        metric=request.metric,
+        trials=request.trials,
+        seed=request.seed,
+        min_history=request.min_history,
+        ties_as_authors=request.ties_as_authors,
+        workers=request.workers,
+        threads=request.threads,
+        record=study,
+        progress=progress,
+    )
     seconds = working_time() - start
     improved = found.chosen is not found.given
     changed = found.chosen.parameters if improved else {}
@@ -143,32 +154,8 @@ def search(
     return answer
 
 
-def _searched(
-    system: RatingSystem,
-    head: History,
-    choices: Mapping[str, Choice],
-    request: TuneRequest,
-    study: Study | None,
-    progress: Callable[[int, int], None] | None,
-) -> Tuning:
-    return tune(
-        system,
-        head,
-        choices,
-        metric=request.metric,
-        trials=request.trials,
-        seed=request.seed,
-        min_history=request.min_history,
-        ties_as_authors=request.ties_as_authors,
-        workers=request.workers,
-        threads=request.threads,
-        record=study,
-        progress=progress,
-    )
-
-
 def _check(request: TuneRequest) -> None:
-    """Refuse what cannot be answered or written before anything is read."""
+    """Refuse wrong options and outputs that cannot be written, before reading."""
     require(request.metric in METRICS, "--metric", f"one of {', '.join(METRICS)}", request.metric)
     require(request.resamples >= 1, "--resamples", "at least 1", request.resamples)
     require(0 < request.confidence < 1, "--confidence", "in (0, 1)", request.confidence)
@@ -187,11 +174,11 @@ def _check(request: TuneRequest) -> None:
 
 
 def _first(request: TuneRequest, history: History) -> int:
-    """Return how many matches to search on; there is something to score in them and after them."""
+    """Return the number of matches to search on; both parts have matches to score."""
     first = first_scored(request.first, history, "--first", time_format=request.history.time_format)
     if not 0 < first < history.matches:
         raise InvalidParameterError(
-            f"--first must leave matches to search on and others to compare on; {request.first} "
+            f"--first must leave matches to search on and matches to compare on; {request.first} "
             f"is {first:,} of {history.matches:,}"
         )
     for part, begin, where in (
@@ -232,14 +219,14 @@ def _study(
     )
 
 
-#: What the held-out matches say of the tuned parameters.
+#: Verdicts of the held-out matches on the tuned parameters.
 Verdict: TypeAlias = Literal["better", "worse", "open", "no difference that matters", "same"]
 
 
 def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
-    """Return what the held-out matches say of the tuned parameters.
+    """Return the verdict of the held-out matches on the tuned parameters.
 
-    group : of players, of the held-out backtest; None for those that were scored in the search
+    group : of players in the held-out backtest; None for those that the search scored
     """
     if answer.tuned == answer.given:
         return "same"
@@ -279,7 +266,7 @@ def _write(answer: TuneAnswer) -> None:
 
 
 def title_of(found: Tuning) -> str:
-    """Return what a chart is about."""
+    """Return the default title of the chart."""
     return f"{found.system}: {' and '.join(found.choices)}"
 
 
@@ -340,13 +327,28 @@ def _trial(trial: Trial, metric: str) -> TrialMessage:
         number=None if trial.number == GIVEN_TRIAL else trial.number,
         parameters={name: plain_value(value) for name, value in trial.parameters.items()},
         value=trial.metrics.get(metric),
-        # What has no value (no match with a top, say) is left out.
+        # Metrics without a value are left out: there may be no match with a top 100.
         metrics={name: value for name, value in trial.metrics.items() if value == value},
     )
 
 
+def choices_of(
+    system: str, grid: Sequence[str], ranges: Sequence[str], trials: int | None
+) -> dict[str, Choice] | None:
+    """Return the values or ranges to try; None for the defaults. Raises : InvalidParameterError."""
+    if grid and (ranges or trials is not None):
+        raise InvalidParameterError(
+            "--grid cannot be combined with --trials and --range: it tries all of its values"
+        )
+    if ranges and trials is None:
+        raise InvalidParameterError("--range needs --trials, the number of samples")
+    if grid:
+        return grid_of(system, grid)
+    return ranges_of(system, ranges) if ranges else None
+
+
 def grid_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
-    """Return the values of NAME=V1,V2,... texts, as the types of the parameters.
+    """Return the values of NAME=V1,V2,... texts, with the types of the parameters.
 
     Raises : InvalidParameterError
     """
@@ -386,18 +388,3 @@ def ranges_of(system: str, texts: Sequence[str]) -> dict[str, Choice]:
         except (InvalidParameterError, TypeError) as error:
             raise InvalidParameterError(f"--range {name}={written}: {error}") from None
     return found
-
-
-def choices_of(
-    system: str, grid: Sequence[str], ranges: Sequence[str], trials: int | None
-) -> dict[str, Choice] | None:
-    """Return what to try; None for what is usual. Raises : InvalidParameterError."""
-    if grid and (ranges or trials is not None):
-        raise InvalidParameterError(
-            "--grid tries all of its values; --trials and --range sample. Use one or the other"
-        )
-    if ranges and trials is None:
-        raise InvalidParameterError("--range needs --trials: how many samples to draw")
-    if grid:
-        return grid_of(system, grid)
-    return ranges_of(system, ranges) if ranges else None

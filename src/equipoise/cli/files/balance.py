@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
+from equipoise.cli.report import print_json, print_lines, print_table, say
+from equipoise.cli.tables import cut, table
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.files.balance import BalanceAnswer
+    from equipoise.data.lobby import Constraint, Split
 
 EXAMPLE = """\b
 Example:
@@ -15,58 +22,61 @@ Example:
 def balance(
     *,
     lobby: str | None = argument(
-        "Who waits: .csv, .tsv, .parquet, .json or .jsonl with columns player and rating; "
-        "optional deviation, effective_rating or form, party, team (locked) and avoid (ids "
+        "The lobby: a .csv, .tsv, .parquet, .json or .jsonl file with columns player and rating, "
+        "and optionally deviation, effective_rating or form, party, team (locked) and avoid (ids "
         "separated by ;). Or - for standard input (with --format).",
         "LOBBY",
         default=None,
     ),
-    ratings: str | None = option(None, "Ratings by `equipoise rate`, instead of LOBBY.", "FILE"),
+    ratings: str | None = option(
+        None, "A rating table of `equipoise rate`, instead of LOBBY.", "FILE"
+    ),
     state: str | None = option(
-        None, "A state saved by `equipoise rate --save`, instead of LOBBY.", "FILE.npz"
+        None, "A state that `equipoise rate --save` wrote, instead of LOBBY.", "FILE.npz"
     ),
     at: str | None = option(
         None, "Time of the match, with --state. [default: time of the last match]", "TIME"
     ),
     time_format: str | None = option(
-        None, "How --at is written, as `equipoise rate` takes it: iso, s, ms, ...", "FORMAT"
+        None, "Format of --at: iso, s, ms, ..., as for `equipoise rate`.", "FORMAT"
     ),
     players: str | None = option(
         None,
-        "Who waits, with --state or --ratings. An id with a comma in it goes in double quotes, as "
-        "in CSV.",
+        "Players of the lobby, with --state or --ratings. Put an id that contains a comma in "
+        "double quotes, as in CSV.",
         "A,B,...",
     ),
     teams: int | None = option(None, "Number of teams. [default: 2]", min=2),
-    size: int | None = option(None, "Players of the largest team, instead of --teams.", min=1),
-    no_top_two: bool = option(False, "The top players may play together."),
-    no_uneven: bool = option(False, "The top player may be in a larger team."),
+    size: int | None = option(
+        None, "Number of players of the largest team, instead of --teams.", min=1
+    ),
+    no_top_two: bool = option(False, "Let the two best players be in the same team."),
+    no_uneven: bool = option(False, "Let the best player be in a larger team."),
     uncertainty_weight: float = option(
-        0.8, "How much a difference of uncertainty counts: lambda.", min=0.0
+        0.8, "Weight of the difference of uncertainty: lambda.", min=0.0
     ),
     objective: Literal["mean", "sum"] = option(
-        "mean", "Compare mean ratings and uncertainty, or sums of ratings alone."
+        "mean", "Compare mean ratings and uncertainties, or only sums of ratings."
     ),
-    alternatives: int = option(5, "How many of the next best splits to show.", min=0, max=1000),
+    alternatives: int = option(5, "Number of further splits to show.", min=0, max=1000),
     time_limit: float | None = option(
-        None, "Ends a search; more teams than two.", "SECONDS", min=0.0
+        None, "Time limit of the search for more than two teams.", "SECONDS", min=0.0
     ),
-    seed: int = option(0, "Of a search.", min=0),
+    seed: int = option(0, "Random seed of the search.", min=0),
     output: options.TeamsTable,
-    format_: str | None = option(None, "How the input is written, where its name does not tell."),
+    format_: str | None = option(None, "Format of the input, if the file name does not show it."),
     as_json: options.Json,
 ) -> None:
     """Split a lobby into fair teams.
 
-    The difference of mean effective ratings, plus 0.8 times the difference of uncertainty, is made
-    as small as it can be. Parties stay together, locked players and players who avoid each other
-    apart. The two best are on different sides, and where sizes differ the best is in the smaller
-    team, unless a party makes that impossible. With --state the chances are those of `equipoise
-    predict`, and players who are not in the state are newcomers.
+    The fairest split has the smallest difference of mean effective ratings plus 0.8 times the
+    difference of uncertainty. Parties stay together, locked players are in their teams, and players
+    who avoid each other are in different teams. The two best players are in different teams, and if
+    sizes differ, the best player is in the smaller team, unless a party makes that impossible. With
+    --state, the win probabilities are those of `equipoise predict`, and players who are not in the
+    state are newcomers.
     """
     from equipoise.analysis.files.balance import BalanceRequest, balance_lobby, message_of
-    from equipoise.cli.files.balance_text import print_balance
-    from equipoise.cli.report import print_json
     from equipoise.formats.lobby import ids_of
 
     answer = balance_lobby(
@@ -93,4 +103,150 @@ def balance(
     if as_json:
         print_json(message_of(answer))
     else:
-        print_balance(answer, uncertainty_weight=uncertainty_weight, by_sum=objective == "sum")
+        _print_balance(answer, uncertainty_weight=uncertainty_weight, by_sum=objective == "sum")
+
+
+#: A constraint that costs less is called free of cost.
+_NO_COST = 5e-3
+#: Width of a team in the table of alternatives.
+_NAME = 60
+
+
+def _print_balance(answer: BalanceAnswer, *, uncertainty_weight: float, by_sum: bool) -> None:
+    """Print the teams, how fair they are, what constraints cost, and the next best splits."""
+    for number in range(len(answer.balance.teams)):
+        _print_team(answer, number)
+    lines = [
+        *_chance_lines(answer),
+        *_fairness(answer, uncertainty_weight, by_sum),
+        *_constraint_lines(answer, by_sum),
+        *_proof(answer, by_sum),
+    ]
+    print_lines(*lines)
+    _print_alternatives(answer.balance.alternatives, by_sum)
+    say(*answer.balance.notes, *answer.notes)
+    if answer.balance.stopped:
+        say("--time-limit ended the search; more time may find fairer teams.")
+
+
+def _print_team(answer: BalanceAnswer, number: int) -> None:
+    """Print a team as a table under its name, chance and mean."""
+    lobby, team = answer.lobby, answer.balance.teams[number]
+    row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
+    rows = [row_of[one] for one in team]
+    mean = float(lobby.strength[rows].mean())
+    locked = sorted({lobby.team[row] for row in rows} - {None}) if lobby.team is not None else []
+    name = f"Team {number + 1}" + (f" ({locked[0]})" if locked else "")
+    size = counted(len(team), "player")
+    print_lines(f"{name}: {size}, mean {mean:.1f}, {_chance(answer, number)}")
+    names = [f"{one} (new)" if one in lobby.newcomers else str(one) for one in team]
+    columns = {"player": "", "effective": ".1f", "rating": ".1f", "deviation": ".1f"}
+    values = [names, lobby.strength[rows], lobby.rating[rows], lobby.deviation[rows]]
+    if lobby.party is not None:
+        columns["party"] = ""
+        values.append(lobby.party[rows])
+    print_table(table(columns, zip(*values, strict=True)))
+    print_lines("")
+
+
+def _chance(answer: BalanceAnswer, number: int) -> str:
+    """Return the win probability of a team, in words."""
+    expects = answer.prediction
+    if len(answer.balance.teams) > 2:
+        return f"beats another team in {100 * expects.expected[number]:.1f} % of cases"
+    chances = expects.expected if expects.win is None else expects.win
+    return f"wins {100 * chances[number]:.1f} %"
+
+
+def _chance_lines(answer: BalanceAnswer) -> list[str]:
+    """Return lines on the draw probability and on the source of the probabilities, if needed."""
+    from equipoise.data.prediction import ESTIMATE, TEAM_MEAN
+
+    expects = answer.prediction
+    lines = []
+    if expects.draw is not None:
+        how = ", estimated from earlier draws" if expects.draw_by == ESTIMATE else ""
+        lines.append(f"The draw probability is {100 * expects.draw:.1f} %{how}.")
+    as_of = "" if answer.at is None else f", as of {answer.at}"
+    if as_of or expects.by != TEAM_MEAN:
+        lines.append(f"Win probabilities are from {expects.by}{as_of}.")
+    return lines
+
+
+def _fairness(answer: BalanceAnswer, weight: float, by_sum: bool) -> list[str]:
+    """Return how different the teams are, in words."""
+    found = answer.balance
+    far = "the teams" if len(found.teams) == 2 else "the two teams furthest apart"
+    if by_sum:
+        return [f"The sums of effective ratings of {far} differ by {found.objective:.2f} points."]
+    return [
+        f"The mean effective ratings of {far} differ by {found.rating_difference:.2f} points,",
+        f"and their uncertainties by {found.deviation_difference:.2f}, which counts "
+        f"{weight:g} times: {found.objective:.2f} in all.",
+    ]
+
+
+def _proof(answer: BalanceAnswer, by_sum: bool) -> list[str]:
+    """Return whether fairer teams can exist."""
+    found = answer.balance
+    if found.compared == 1:
+        return ["There is only one possible split."]
+    if found.compared is not None:
+        return [f"All {found.compared:,} splits were compared: none is fairer."]
+    if found.gap == 0:
+        return ["No split is fairer; this is proved."]
+    unit = "points" if by_sum else "points of this measure"
+    return [
+        "There are too many splits to compare them all. No split can be below "
+        f"{found.bound:.2f}, so a fairer one gains at most {found.gap:.2f} {unit}.",
+    ]
+
+
+def _constraint_lines(answer: BalanceAnswer, by_sum: bool) -> list[str]:
+    """Return a line for each constraint that was waived or has a cost, and one for the others."""
+    found = answer.balance
+    lines, free = [], []
+    for one in found.constraints:
+        what = _in_words(one, len(found.teams))
+        if one.status == "waived":
+            lines.append(
+                f"Waived, because parties, locks and avoid pairs leave no other way: {what}."
+            )
+        elif one.objective_without is None:
+            lines.append(f"Kept: {what}.")
+        elif found.objective - one.objective_without < _NO_COST:
+            free.append(what)
+        else:
+            cost = found.objective - one.objective_without
+            lines.append(f"Kept: {what}; without it the teams could be {cost:.2f} points closer.")
+    if free:
+        lines.append(f"Kept at no cost: {'; '.join(free)}.")
+    return lines
+
+
+def _in_words(constraint: Constraint, teams: int) -> str:
+    """Return what a constraint requires."""
+    from equipoise.data.lobby import constraint_in_words
+
+    pieces = constraint_in_words(constraint.kind, constraint.players, constraint.label, teams)
+    return "".join(text for text, _ in pieces)
+
+
+def _print_alternatives(splits: tuple[Split, ...], by_sum: bool) -> None:
+    """Print the next best splits: two teams in full, more teams only by how fair they are."""
+    if not splits:
+        return
+    print_lines("", "Next best")
+    fields = {"objective": "difference" if by_sum else "in all"}
+    if not by_sum:
+        fields |= {"rating_difference": "ratings", "deviation_difference": "uncertainty"}
+    columns = dict.fromkeys(fields.values(), ".2f")
+    two = len(splits[0].teams) == 2
+    if two:
+        columns |= {"team 1": "", "team 2": ""}
+    rows = (
+        [getattr(split, field) for field in fields]
+        + [cut(", ".join(map(str, team)), _NAME) for team in split.teams if two]
+        for split in splits
+    )
+    print_table(table(columns, rows))

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+import sys
+from typing import TYPE_CHECKING, Literal
 
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
+from equipoise.cli.report import print_json, print_lines, print_table, problem_lines, say
+from equipoise.cli.tables import table
+from equipoise.errors import InvalidParameterError
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.files.performance import PerformanceAnswer
+    from equipoise.arrays import Floats
+    from equipoise.data.reading import GamesReading
+    from equipoise.data.tournament import Superiority, TournamentPerformance
 
 EXAMPLE = """\b
 Example:
@@ -15,81 +27,90 @@ Example:
 def performance(
     *,
     games: str = argument(
-        "Games: .pgn (also .zip, .gz, .bz2, .zst, or a folder), a FIDE report (.trf), a table "
-        "with white, black, result or player, opponent, points, games, a cross table, a long "
-        "history of duels, or - for standard input (with --format).",
+        "The games: .pgn (also .zip, .gz, .bz2, .zst, or a folder), a FIDE report (.trf), "
+        "a table with columns white, black, result or player, opponent, points, games, a cross "
+        "table, a long history of duels, or - for standard input (with --format).",
         "GAMES",
     ),
     anchor: list[str] | None = option(
         None,
-        "Average rating to start from, instead of the players' own; or a player who is held at a "
-        "rating, repeatable.",
+        "Average rating, instead of that of the rated players; or a player who is held at a "
+        "rating. Repeatable.",
         "R|PLAYER=R",
     ),
-    select: Literal["document", "mean", "initial"] = option(
-        "document",
-        "Which of the equilibria, all alike but for a constant: the one reached from the average "
-        "rating, the one with that mean, or the one reached from the players' ratings.",
+    select: Literal["equal", "mean", "initial", "document"] = option(
+        "equal",
+        "Which equilibrium to print; all of them differ by a constant only. equal: the one reached "
+        "when everybody starts at the average rating. mean: the one whose mean is the average "
+        "rating. initial: the one reached when players start at their own ratings.",
+        "equal|mean|initial",
     ),
-    confidence: float = option(0.95, "Of error bars and bounds, above 0 and below 1."),
-    scale: float = option(1.0, "Spread of the curve: 1 is Elo's, 400 points for odds of ten."),
-    curve: Literal["elo", "normal"] = option("elo", "Expected score by difference of ratings."),
+    confidence: float = option(
+        0.95, "Confidence level of error bars and bounds, above 0 and below 1."
+    ),
+    scale: float = option(
+        1.0, "Spread of the curve. 1 is Elo's: 400 points for odds of ten to one."
+    ),
+    curve: Literal["elo", "normal"] = option(
+        "elo", "Function from a difference of ratings to an expected score."
+    ),
     draws: Literal["ignore", "davidson"] = option(
-        "ignore", "Count a draw as half a win, or model how often equals draw."
+        "ignore",
+        "ignore: a draw counts as half a win. davidson: model how often equal players draw.",
     ),
     colour_advantage: str | None = option(
-        None, "Rating points that white (or the home side) is worth more.", "R|estimate"
+        None,
+        "Rating points added to white (or the home side); estimate computes them from the games.",
+        "R|estimate",
     ),
     prior: float = option(
         0.0,
-        "Give everybody so many drawn games against an average player. Always has an answer, "
-        "which is no equilibrium and is labelled so.",
+        "Number of drawn games against an average player that every player is given. Ratings then "
+        "always exist, but they are no equilibrium and are labelled as regularised.",
         "GAMES",
         min=0.0,
     ),
-    superiority: bool = option(False, "How probable it is that each is better than another."),
+    superiority: bool = option(
+        False, "Compute the probability that one player is better than another."
+    ),
     player: list[str] | None = option(
         None,
-        "Players to compare with --superiority, and whose error to compute in a large tournament; "
-        "repeatable. [default: the first 20]",
+        "A player to compare with --superiority, and whose error to compute in a large tournament. "
+        "Repeatable. [default: the first 20]",
         "P",
     ),
-    also: list[str] | None = option(None, "Further columns; repeatable.", "linear|recursive"),
+    also: list[str] | None = option(None, "Add a column. Repeatable.", "linear|recursive"),
     synonyms: options.Synonyms,
-    strict: bool = option(False, "Exit 1 where no equilibrium exists."),
+    strict: bool = option(False, "Fail with exit status 1 if no equilibrium exists."),
     output: str | None = option(
-        None, "The whole table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+        None, "Write the whole table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     ),
     chart: str | None = option(
         None,
-        "A chart, .svg, .png or .pdf: ratings with error bars; who swept whom, where no "
+        "Draw a chart (.svg, .png or .pdf): ratings with error bars, or who swept whom if no "
         "equilibrium exists.",
         "FILE",
     ),
     title: str | None = option(
-        None, "Name of the tournament in the chart. [default: that of the file]"
+        None, "Name of the tournament in the chart. [default: name of the file]"
     ),
-    skip_bad: str | None = option(
-        None, "Leave out games in which anything is wrong; they are counted and listed.", ""
-    ),
+    skip_bad: str | None = option(None, "Skip games with problems. The problems are listed.", ""),
     column: options.Column,
-    since: str | None = option(None, "Only games from this time on.", "TIME", name="--from"),
-    until: str | None = option(None, "Only games before this time.", "TIME"),
+    since: str | None = option(None, "Use only games from this time on.", "TIME", name="--from"),
+    until: str | None = option(None, "Use only games before this time.", "TIME"),
     time_format: options.TimeFormat,
     where: list[str] | None = option(
-        None, "Only games with this tag or column; repeatable.", "NAME=VALUE"
+        None, "Use only games with this value of a tag or column. Repeatable.", "NAME=VALUE"
     ),
-    format_: str | None = option(
-        None, "How the games are written, where their name does not tell."
-    ),
+    format_: str | None = option(None, "Format of the games, if the file name does not show it."),
     as_json: options.Json,
 ) -> None:
     """Rate the performances in a tournament.
 
-    PPR are the ratings that predict every player's score exactly, beside TPR, CPR and FIDE's
-    number, which go by the opponents' ratings before the tournament. Where some players took every
-    point of others no such ratings exist: then it is said who swept whom, and what can still be
-    told.
+    PPRs are the ratings that predict every player's score exactly. TPR, CPR and FIDE's performance
+    rating use the opponents' ratings before the tournament. If some players won all games against
+    others, PPRs do not exist: the answer then says who swept whom, and gives the ratings and bounds
+    that do exist.
     """
     from equipoise.analysis.files.performance import (
         PerformanceRequest,
@@ -100,8 +121,6 @@ def performance(
         rate_performance,
     )
     from equipoise.analysis.files.systems import assignments
-    from equipoise.cli.files.performance_text import print_performance
-    from equipoise.cli.report import print_json
 
     average, held = anchors_of(anchor or [], "--anchor")
     answer = rate_performance(
@@ -136,13 +155,208 @@ def performance(
     if as_json:
         print_json(message_of(answer))
     else:
-        print_performance(answer)
+        _print_performance(answer)
 
 
 def _skips_bad(given: str | None) -> bool:
-    """Return whether `--skip-bad` is given for games. Raises : InvalidParameterError."""
-    from equipoise.errors import InvalidParameterError
-
+    """Return whether `--skip-bad` is given. Raises : InvalidParameterError."""
     if given not in (None, "matches"):
         raise InvalidParameterError(f"--skip-bad takes no value for games; got {given!r}")
     return given is not None
+
+
+#: Players shown on a terminal; a file or a pipe gets all of them.
+_SHOWN = 100
+#: Players in the matrix of superiority.
+_MATRIX = 20
+
+#: Largest difference of expected and actual points at which PPRs are said to predict scores.
+_PRECISION = 1e-6
+
+#: Column of the table -> its heading and its decimals.
+_NUMBERS = {
+    "games": ("games", 0),
+    "points": ("points", 1),
+    "expected": ("expected", 4),
+    "rating": ("rating", 0),
+    "average_opponent": ("opponents", 0),
+    "tpr": ("TPR", 0),
+    "cpr": ("CPR", 0),
+    "fide": ("FIDE", 0),
+    "ppr": ("PPR", 1),
+    "error": ("+-", 1),
+    "linear": ("linear", 0),
+    "recursive": ("recursive", 0),
+    "class_ppr": ("in class", 1),
+    "lower": ("at least", 0),
+    "upper": ("at most", 0),
+}
+
+
+def _print_performance(answer: PerformanceAnswer) -> None:
+    """Print the table, how precise it is, and notes on the games."""
+    found = answer.performance
+    _print_players(found)
+    if found.superiority is not None:
+        print_lines("")
+        _print_superiority(found, found.superiority)
+    print_lines("")
+    # The line on precision already says that an equilibrium exists.
+    reasons = found.reasons[1:] if found.exists else found.reasons
+    lines = [*_precision(found), *_labels(found), *reasons]
+    print_lines(*lines)
+    reading = answer.reading
+    say(*_skipped(reading), *_left_out(answer), *_unrated(found), *reading.notes)
+
+
+def _print_players(found: TournamentPerformance) -> None:
+    """Print one row for each player, without empty columns."""
+    frame = found.table
+    shown = frame.head(_SHOWN) if sys.stdout.isatty() else frame
+    hidden = {"status", "class"} if found.exists and "no-games" not in frame["status"] else set()
+    names = [
+        name
+        for name in frame.columns
+        if name not in hidden
+        and frame[name].null_count() < len(frame)
+        and not (name in ("class_ppr", "lower", "upper") and found.exists)
+    ]
+    columns = {"": "d"}
+    for name in names:
+        head, _ = _NUMBERS.get(name, (name, 0))
+        columns[head] = ">" if name in _NUMBERS or name == "class" else ""
+    rows = (
+        (place, *(_cell(name, value) for name, value in zip(names, row, strict=True)))
+        for place, row in enumerate(shown.select(names).iter_rows(), start=1)
+    )
+    print_table(table(columns, rows))
+    if len(shown) < len(frame):
+        more = counted(len(frame) - len(shown), "more player")
+        say(f"... and {more}; --output FILE keeps them all.")
+
+
+def _cell(name: str, value: object) -> str:
+    """Return a value as the table shows it."""
+    if value is None:
+        return ""
+    if name not in _NUMBERS or not isinstance(value, float):
+        return str(value)
+    if name in ("games", "points", "expected") and value != round(value, 1) and value < 0.01:
+        return f"{value:.4g}"  # weighted games
+    if name in ("games", "points") and value != round(value, 1):
+        return f"{value:.4g}"
+    text = f"{value:.{_NUMBERS[name][1]}f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text
+
+
+def _precision(found: TournamentPerformance) -> list[str]:
+    """Return how exactly the ratings predict the scores."""
+    one = found.standing
+    if found.prior:
+        return [
+            f"Regularised: every player was given {found.prior:g} drawn "
+            f"{'game' if found.prior == 1 else 'games'} against an average player, so the ratings "
+            "are pulled together and predict no score exactly."
+        ]
+    rated = sorted(_known(one.ppr))
+    if not rated:
+        return []
+    free = [row for row in rated if found.player_ids[row] not in found.held or len(found.held) < 2]
+    worst = max((abs(one.expected[row] - one.points[row]) for row in free), default=0.0)
+    if worst > _PRECISION:
+        return [f"Expected and actual points differ by up to {worst:.0e}, more than they should."]
+    every = "every score" if found.exists else "the scores of all who have one"
+    exception = " but those of the players held" if len(free) < len(rated) else ""
+    how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
+    return [f"The PPRs predict {every}{exception}: expected and actual points {how}."]
+
+
+def _labels(found: TournamentPerformance) -> list[str]:
+    """Return what the ratings depend on."""
+    lines = []
+    one = found.standing
+    by_class = not found.exists and not found.prior
+    if by_class:
+        lines.append("Without an equilibrium, players are compared only within their class.")
+        if _known(one.lower) or _known(one.upper):
+            lines.append(
+                "Games against other classes, which were all won or all lost, give the bounds in "
+                "the columns at least and at most."
+            )
+    if found.relative:
+        whose = "ratings within every class" if by_class else "PPRs"
+        lines.append(
+            f"Relative: no rating is known and no --anchor is given, so the {whose} have mean 0. "
+            "Only their differences have a meaning."
+        )
+    if found.colour_advantage:
+        lines.append(f"White is worth {found.colour_advantage:.1f} points more.")
+    if not math.isnan(found.draw_parameter):
+        nu = found.draw_parameter
+        lines.append(
+            f"Draws are modelled (Davidson, nu = {nu:.4g}): equal players draw "
+            f"{100 * nu / (2 + nu):.1f} % of their games."
+        )
+    if _known(one.error):
+        spread = ", for results that vary as these did" if math.isnan(found.draw_parameter) else ""
+        lines.append(f"Error bars have {100 * found.confidence:g} % confidence{spread}.")
+    rated = _known(one.class_ppr if by_class else one.ppr)
+    missing = len(rated - _known(one.error))
+    if missing:
+        lines.append(
+            f"{counted(missing, 'player has', 'players have')} no error bar. In a large component "
+            "each takes a system of equations, so name the players with --player. With games of "
+            "very different weights there may be none."
+        )
+    return lines
+
+
+def _known(column: Floats) -> set[int]:
+    """Return the rows in which a column is not NaN."""
+    return {row for row, value in enumerate(column.tolist()) if not math.isnan(value)}
+
+
+def _skipped(reading: GamesReading) -> list[str]:
+    """Return how many results --skip-bad skipped, and their problems."""
+    if not reading.problems:
+        return []
+    results = counted(reading.skipped, "bad result was", "bad results were")
+    return [f"{results} skipped", *problem_lines(reading.problems)]
+
+
+def _left_out(answer: PerformanceAnswer) -> list[str]:
+    """Return one line on the rounds that were not games."""
+    counts = [f"{count:,} {reason}" for reason, count in answer.reading.left_out.items() if count]
+    return [f"Not counted as games: {', '.join(counts)}."] if counts else []
+
+
+def _unrated(found: TournamentPerformance) -> list[str]:
+    """Return a line on unrated opponents, if there are any."""
+    one = found.standing
+    played = {row for row, games in enumerate(one.games.tolist()) if games > 0}
+    unrated = len(played - _known(one.rating))
+    if not unrated or not _known(one.average_opponent):
+        return []
+    return [
+        f"{counted(unrated, 'player has', 'players have')} no rating before the tournament. Games "
+        "against them count for the PPR, but not for TPR, CPR and FIDE's performance rating."
+    ]
+
+
+def _print_superiority(found: TournamentPerformance, matrix: Superiority) -> None:
+    """Print the probabilities that the player of a row is better than that of a column."""
+    names = [str(found.player_ids[row]) for row in matrix.rows.tolist()]
+    shown = names[:_MATRIX]
+    print_lines("Probability that the player of a row is better than that of a column, in percent")
+    heads = [str(place) for place in range(1, len(shown) + 1)]
+    rows = (
+        (heads[i], name, *(_percent(one) for one in matrix.probability[i, : len(shown)].tolist()))
+        for i, name in enumerate(shown)
+    )
+    print_table(table({" ": ">", "player": "", **dict.fromkeys(heads, ">")}, rows))
+    if len(shown) < len(names):
+        say(f"... and {len(names) - len(shown)} more; --json has them all.")
+
+
+def _percent(probability: float) -> str:
+    return "" if math.isnan(probability) else f"{100 * probability:.0f}"

@@ -1,9 +1,10 @@
-"""equipoise plot: ratings over time, or of a whole pool, as a chart."""
+"""equipoise plot: ratings over time, or their distribution, as a chart."""
 
 from __future__ import annotations
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.report import print_chart, print_json, reading_lines, say, sheet, working
 
 EXAMPLE = """\b
 Example:
@@ -15,42 +16,42 @@ Example:
 def plot(
     *,
     history: options.History,
-    player: list[str] | None = option(None, "Whose ratings to draw, or mark; repeatable.", "ID"),
-    distribution: bool = option(False, "Draw how the ratings of all are spread."),
+    player: list[str] | None = option(
+        None, "A player whose ratings are drawn, or marked in --distribution. Repeatable.", "ID"
+    ),
+    distribution: bool = option(False, "Draw the distribution of all ratings."),
     min_matches: int | None = option(
-        None, "Rated matches of those in --distribution. [default: 1]", min=1
+        None, "Least number of rated matches of players in --distribution. [default: 1]", min=1
     ),
     output: str | None = option(
-        None, "The chart: .svg, .png or .pdf. [default: drawn in the terminal]", "FILE"
+        None, "Write the chart: .svg, .png or .pdf. [default: draw it in the terminal]", "FILE"
     ),
     by: str | None = option(
         None,
-        "What runs to the right: time, the number of the match in the history, or how many "
-        "matches the player has had. [default: time where there are times, else match]",
+        "Horizontal axis. time: the time of the match. match: its number in the history. played: "
+        "how many matches the player has played. [default: time, or match without times]",
         "time|match|played",
     ),
-    no_band: bool = option(False, "Leave out the two deviations either way."),
-    no_performances: bool = option(False, "Leave out the performances."),
-    title: str | None = option(None, "Instead of the players' names.", "TEXT"),
-    size: str | None = option(None, "Of the file, in inches. [default: 7.5x4.8]", "WIDTHxHEIGHT"),
+    no_band: bool = option(False, "Leave out the band of two deviations on either side."),
+    no_performances: bool = option(False, "Leave out the dots of performances."),
+    title: str | None = option(None, "Chart title. [default: names of the players]", "TEXT"),
+    size: str | None = option(
+        None, "Size of the chart in the file, in inches. [default: 7.5x4.8]", "WIDTHxHEIGHT"
+    ),
     system: options.System,
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
 ) -> None:
-    """Draw players' ratings through a history, or how the ratings of all are spread.
+    """Draw players' ratings over time, or the distribution of all ratings.
 
-    A line is the rating after each match, its band two deviations either way, and dots are
-    performances, where the system has them. With --json the numbers behind the chart.
+    A line is the rating after each match, its band is two deviations on either side, and dots are
+    performances, if the system has them. --json prints the numbers of the chart.
     """
-    from equipoise.analysis.files import plot as workflow
-    from equipoise.analysis.files.plot import message_of, text_of
-    from equipoise.cli.options import reading_lines
-    from equipoise.cli.report import print_chart, print_json, say, sheet, working
-    from equipoise.numeric.workers import available_cores
+    from equipoise.analysis.files import plot as work
 
     settings = system.settings()
-    request = workflow.PlotRequest(
+    request = work.PlotRequest(
         history=reading.request(history, settings),
         players=tuple(player or ()),
         spread=distribution,
@@ -61,16 +62,15 @@ def plot(
         output=output,
         size=size,
         title=title,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     with working("rating") as job:
-        shown = workflow.plot(system.chosen(settings), request, job.progress)
+        shown = work.plot(system.chosen(settings), request, job.progress)
     if as_json:
-        print_json(message_of(shown))
+        print_json(work.message_of(shown))
         return
     if output is None:
-        # As wide as the terminal, in colours on one and plain in a pipe.
-        print_chart(text_of(shown, sheet()))
+        print_chart(work.text_of(shown, sheet()))
     else:
         say(f"drew {output}")
     say(*reading_lines(shown.history))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.report import print_json, print_lines, print_table, say, working
 from equipoise.cli.tables import cut, table
 from equipoise.wording import counted
 
@@ -16,54 +17,58 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Example:
   equipoise rate examples/contests.csv --save pool.npz --output ratings.csv
-  equipoise predict --resume pool.npz --team jade-kite --team cedar-bear --if-ranked"""
+  equipoise predict --resume pool.npz --team jade-kite --team cedar-bear --what-if"""
 
-#: Rows shown on a terminal; a pipe gets all of them.
-SHOWN = 20
+#: Rows on a terminal; a pipe gets all of them.
+_SHOWN = 20
 
-#: Letters of a team's name that a table shows; the whole is in --json.
+#: Width of a team's name in a table; --json has the whole name.
 _NAME = 40
 
 
 def predict(
     *,
-    resume: str = option(..., "A state saved by `equipoise rate --save`.", "FILE.npz"),
+    resume: str = option(..., "A state that `equipoise rate --save` wrote.", "FILE.npz"),
     team: list[str] | None = option(
         None,
-        "Players of one team; repeat it for every team. An id with a comma in it goes in double "
-        "quotes, as in CSV.",
+        "Players of one team. Repeat the option for every team. Put an id that contains a comma in "
+        "double quotes, as in CSV.",
         "A,B,...",
     ),
     field: str | None = option(
         None,
-        "More teams, of one player each: a player a line, or the player column of a CSV file; - "
-        "for standard input.",
+        "More teams, each of one player: a file with one player on each line, or a CSV file with a "
+        "column player; - for standard input.",
         "FILE",
     ),
-    at: str | None = option(None, "When they meet. [default: time of the last match]", "TIME"),
+    at: str | None = option(
+        None, "Time of the match. [default: time of the last match of the state]", "TIME"
+    ),
     time_format: str | None = option(
-        None, "How --at is written: iso, s, ms, ..., as for `equipoise rate`.", "FORMAT"
+        None, "Format of --at: iso, s, ms, ..., as for `equipoise rate`.", "FORMAT"
     ),
     home: str | None = option(
-        None, "This player's team is at home (systems with home_advantage).", "PLAYER"
+        None, "A player whose team plays at home (systems with home_advantage).", "PLAYER"
     ),
-    places: bool = option(False, "Sample the distribution of every team's place."),
-    samples: int = option(10_000, "Matches to sample for --places.", min=1),
-    seed: int = option(0, "Random seed of the sampling.", min=0),
-    if_ranked: bool = option(False, "What each place would do to a player's rating, exactly."),
+    places: bool = option(False, "Sample how likely each place is for every team."),
+    samples: int = option(10_000, "Number of matches to sample for --places.", min=1),
+    seed: int = option(0, "Random seed of the samples.", min=0),
+    what_if: bool = option(False, "Compute a player's rating after each possible place."),
+    if_ranked: bool = option(False, "An earlier name of --what-if.", hidden=True),
     player: list[str] | None = option(
-        None, "For whom, with --if-ranked; repeatable. [default: the first]", "PLAYER"
+        None,
+        "A player for --what-if. Repeatable. [default: the first player of the first team]",
+        "PLAYER",
     ),
     as_json: options.Json,
 ) -> None:
-    """Say what to expect of a match between players of a saved state, and newcomers.
+    """Predict a match between players of a saved state and newcomers.
 
-    Prints expected scores, for two teams the chances of a win and of a draw, and in small fields
-    the chance of every pair. --places adds the chance of each place, --if-ranked the change of
-    rating for each place, if the others finish in the order of their ratings.
+    Prints expected scores; for two teams the probabilities of a win and of a draw; and for few
+    teams the win probability of every pair. --places adds the probability of each place. --what-if
+    adds the change of rating for each place, if the others finish in the order of their ratings.
     """
     from equipoise.analysis.files.predict import PredictRequest, predict_match
-    from equipoise.cli.report import print_json, say, working
 
     request = PredictRequest(
         state=resume,
@@ -74,7 +79,7 @@ def predict(
         home=home,
         samples=samples if places else None,
         seed=seed,
-        what_if=if_ranked,
+        what_if=what_if or if_ranked,
         players=player or [],
     )
     with working("trying places") as job:
@@ -84,14 +89,14 @@ def predict(
         return
     say(*answer.notes)
     order = _best_first(answer)
-    shown = order[:SHOWN] if sys.stdout.isatty() else order
+    shown = order[:_SHOWN] if sys.stdout.isatty() else order
     _print_teams(answer, shown)
     _print_places(answer, shown)
     if len(shown) < len(order):
         say(f"... and {len(order) - len(shown):,} more; in a pipe all are printed.")
     _print_pairs(answer, order)
-    for tried in answer.what_if:
-        _print_what_if(answer, tried)
+    for found in answer.what_if:
+        _print_what_if(answer, found)
 
 
 def _best_first(answer: PredictMessage) -> list[int]:
@@ -106,9 +111,7 @@ def _name(team: PredictedTeam) -> str:
 
 
 def _print_teams(answer: PredictMessage, order: list[int]) -> None:
-    """Print a row a team: its rating, expected score and the place that follows from it."""
-    from equipoise.cli.report import print_lines, print_table
-
+    """Print one row for each team: its rating, expected score and expected place."""
     columns = {_heading(answer): "", "rating": ".2f", "deviation": ".2f", "expected": ".4f"}
     places = len(answer.teams) > 2
     if places:
@@ -128,14 +131,12 @@ def _print_teams(answer: PredictMessage, order: list[int]) -> None:
         )
     if answer.by == "team mean":
         print_lines(
-            "", f"{answer.system} cannot rate these teams, which are compared by team mean."
+            "", f"{answer.system} cannot rate these teams; they are compared by their mean ratings."
         )
 
 
 def _print_places(answer: PredictMessage, order: list[int]) -> None:
-    """Print how the places of the teams are distributed, where that was asked for."""
-    from equipoise.cli.report import print_lines, print_table
-
+    """Print the distribution of the places of each team, if it was sampled."""
     named = [(_name(answer.teams[i]), answer.teams[i].places) for i in order]
     sampled = [(name, places) for name, places in named if places is not None]
     if not sampled:
@@ -155,12 +156,10 @@ def _print_places(answer: PredictMessage, order: list[int]) -> None:
 
 
 def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
-    """Print the chances of all pairs, in the order of the first table."""
-    from equipoise.cli.report import print_lines, print_table
-
+    """Print the win probabilities of all pairs, in the order of the first table."""
     if answer.pairs is None or len(answer.teams) < 3:
         return
-    print_lines("", "Chance that the row beats the column, in percent")
+    print_lines("", "Probability that the row beats the column, in percent")
     rows = []
     for number, i in enumerate(order, start=1):
         chances = ["-" if i == j else 100 * answer.pairs[i][j] for j in order]
@@ -169,18 +168,17 @@ def _print_pairs(answer: PredictMessage, order: list[int]) -> None:
     print_table(table(columns, rows))
 
 
-def _print_what_if(answer: PredictMessage, tried: WhatIfMessage) -> None:
-    """Print the change of rating for each place: a selection of them on a terminal."""
+def _print_what_if(answer: PredictMessage, found: WhatIfMessage) -> None:
+    """Print the change of rating for each place; a terminal shows only some places."""
     from equipoise.analysis.files.predict import notable_places
-    from equipoise.cli.report import print_lines, print_table, say
 
-    teams, expected = len(answer.teams), answer.teams[tried.team].expected_place
+    teams, expected = len(answer.teams), answer.teams[found.team].expected_place
     about = f", expected place {expected:.1f}" if teams > 2 else ""
-    now = f"{tried.rating_before:.2f}{_plus_minus(tried.deviation_before)}"
+    now = f"{found.rating_before:.2f}{_plus_minus(found.deviation_before)}"
     each = "place" if teams > 2 else "result"
-    print_lines("", f"What each {each} would do to {tried.player}, now {now}{about}")
-    outcomes = tried.outcomes
-    if sys.stdout.isatty() and len(outcomes) > SHOWN:
+    print_lines("", f"Rating of {found.player} after each {each}, now {now}{about}")
+    outcomes = found.outcomes
+    if sys.stdout.isatty() and len(outcomes) > _SHOWN:
         wanted = {*notable_places(teams), round(expected)}
         outcomes = [one for one in outcomes if one.place in wanted]
     rows = (
@@ -194,12 +192,12 @@ def _print_what_if(answer: PredictMessage, tried: WhatIfMessage) -> None:
 
 
 def _heading(answer: PredictMessage) -> str:
-    """Return the heading of the teams' column."""
+    """Return the heading of the column of teams."""
     return "team" if any(len(one.players) > 1 for one in answer.teams) else "player"
 
 
 def _result(outcome: Outcome) -> str:
-    """Return what a place means between two."""
+    """Return the result of a match of two teams."""
     return "draw" if outcome.tied else "win" if outcome.place == 1 else "loss"
 
 

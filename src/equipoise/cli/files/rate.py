@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.report import print_json, print_table, reading_lines, say, say_compiled, working
+from equipoise.cli.tables import table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -17,39 +19,42 @@ EXAMPLE = """\b
 Example:
   equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv"""
 
-#: Rows shown on a terminal; a file or a pipe gets all of them.
-SHOWN = 20
+#: Rows on a terminal; a file or a pipe gets all of them.
+_SHOWN = 20
 
-#: Seconds of rating below which a rate per second would be noise.
-_TELLING = 0.01
+#: Least seconds of rating for which participations per second are shown.
+_MEASURABLE = 0.01
 
 
 def rate(
     *,
     history: options.History,
     system: options.System,
-    output: str | None = option(None, "Ratings: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"),
-    trace: str | None = option(None, "What every match did to every player in it.", "FILE"),
-    save: str | None = option(None, "The state, to go on from later.", "FILE.npz"),
+    output: str | None = option(
+        None, "Write the ratings: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+    ),
+    trace: str | None = option(
+        None, "Write a table of what every match did to every player in it.", "FILE"
+    ),
+    save: str | None = option(None, "Write the state, from which --resume continues.", "FILE.npz"),
     resume: str | None = option(
         None,
-        "Go on from a saved state, with its system; HISTORY is the whole or the continued history.",
+        "Continue from a saved state, with its system. HISTORY is the whole history or its "
+        "continuation.",
         "FILE.npz",
     ),
     restart: options.Restart,
-    at: str | None = option(None, "Ratings as of this time, decay included.", "TIME"),
+    at: str | None = option(None, "Compute the ratings as of this time, decay included.", "TIME"),
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
 ) -> None:
     """Rate a history of matches.
 
-    Prints the rating table, or writes it with --output. Nothing is written when anything is wrong.
+    Prints the rating table, or writes it with --output. Nothing is written if there is a problem.
     """
     from equipoise.analysis.files import rating
-    from equipoise.cli.report import print_json, say, say_compiled, working
     from equipoise.messages.histories import RateMessage
-    from equipoise.numeric.workers import available_cores
 
     settings = system.settings()
     request = rating.RateRequest(
@@ -60,7 +65,7 @@ def rate(
         resume=resume,
         restart=restart,
         at=at,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     with working("rating") as job:
         answer = rating.rate(system.chosen(settings), request, job.progress)
@@ -76,12 +81,9 @@ def rate(
 
 
 def _print_ratings(answer: RateAnswer) -> None:
-    """Print the table: its head on a terminal, all of it to a pipe."""
-    from equipoise.cli.report import print_table, say
-    from equipoise.cli.tables import table
-
+    """Print the rating table: its first rows on a terminal, all of it to a pipe."""
     frame = answer.replay.ratings.to_polars()
-    shown = frame.head(SHOWN) if sys.stdout.isatty() else frame
+    shown = frame.head(_SHOWN) if sys.stdout.isatty() else frame
     columns = {
         name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""
         for name, kind in frame.schema.items()
@@ -93,12 +95,10 @@ def _print_ratings(answer: RateAnswer) -> None:
 
 
 def _summary_lines(summary: RateSummary) -> list[str]:
-    """Return what was rated, in how long, and everything that was left out."""
-    from equipoise.cli.options import reading_lines
-
+    """Return lines on what was rated, how long it took, and what was left out."""
     seconds = summary.seconds
     speed = ""
-    if summary.participations and seconds["rate"] >= _TELLING:
+    if summary.participations and seconds["rate"] >= _MEASURABLE:
         speed = f" ({summary.participations / seconds['rate']:,.0f} participations/s)"
     lines = [
         f"{summary.system}: {counted(summary.matches, 'match', 'matches')}, "

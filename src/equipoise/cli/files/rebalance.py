@@ -1,7 +1,4 @@
-"""equipoise rebalance: matched parties in, even teams out.
-
-Rebalanced teams in words and tables.
-"""
+"""equipoise rebalance: matched parties in, even teams out."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
-from equipoise.cli.report import print_lines, print_table
+from equipoise.cli.report import print_json, print_lines, print_table
 from equipoise.cli.tables import Table, cut, table
 from equipoise.wording import counted
 
@@ -27,33 +24,39 @@ Example:
 def rebalance(
     *,
     request: str = argument(
-        "Ruleset, parties and, to fill one, a session, as JSON; or - for standard input.", "REQUEST"
+        "JSON with a ruleset, parties and optionally a session to fill, or - for standard input.",
+        "REQUEST",
     ),
     method: Literal["permutation", "combination", "greedy", "optimal", "vertical"] | None = option(
-        None, "Use this method. [default: as the ruleset says]"
+        None, "Method to use. [default: the method of the ruleset]"
     ),
-    all_: bool = option(False, "List every sequence, in the document's order."),
-    max_sequences: int = option(100_000, "How many --all lists at most.", min=1, max=1000000),
+    all_: bool = option(False, "List every sequence, in the order in which they are tried."),
+    max_sequences: int = option(
+        100_000, "Largest number of sequences that --all lists.", min=1, max=1000000
+    ),
     compare: bool = option(
-        False, "Try all methods, and `equipoise balance` for two teams: distance, gap, time."
+        False, "Compare all methods, and `equipoise balance` for two teams: distance, gap and time."
     ),
     nodes: int | None = option(
         None,
-        "Partial compositions that branch and bound looks at. [default: 1000000 for optimal, a "
-        "tenth for other methods]",
+        "Largest number of partial compositions in branch and bound. [default: 1000000 for "
+        "optimal, 100000 for other methods]",
         min=1,
     ),
     time_limit: float | None = option(
-        None, "Ends branch and bound early; then the clock decides.", "SECONDS", min=0.0
+        None,
+        "Time limit of branch and bound. With it, the result depends on the machine.",
+        "SECONDS",
+        min=0.0,
     ),
     output: options.TeamsTable,
     as_json: options.Json,
 ) -> None:
-    """Arrange matched parties into even teams, by the method of the ruleset.
+    """Make even teams of matched parties, by the method of the ruleset.
 
-    Parties stay whole, members of a session stay where they are. First the numbers of members are
-    made alike, then the teams' mean attributes. A session or a loose ruleset is rebalanced by
-    permutation, a strict one by combination up to 12 players, else by greedy.
+    Parties stay together, and members of a session stay in their teams. Numbers of players are made
+    as equal as possible first, then mean attributes. A session or a loose ruleset is rebalanced by
+    permutation, a strict ruleset by combination up to 12 players and by greedy above that.
     """
     from equipoise.analysis.files.rebalance import (
         RebalanceOrder,
@@ -61,7 +64,6 @@ def rebalance(
         comparison_message,
         rebalance_request,
     )
-    from equipoise.cli.report import print_json
     from equipoise.messages.teams import rebalance_message
 
     order = RebalanceOrder(
@@ -78,21 +80,21 @@ def rebalance(
         if as_json:
             print_json(comparison_message(rows))
         else:
-            print_comparison(rows)
+            _print_comparison(rows)
         return
     answer = rebalance_request(order)
     if as_json:
         print_json(rebalance_message(answer.result))
     else:
-        print_rebalance(answer)
+        _print_rebalance(answer)
 
 
-#: Letters of a cell, and sequences and steps of a table; `--json` has them all.
+#: Width of a cell, and rows of a table; `--json` has everything.
 _CELL, _ROWS = 60, 200
 
 
-def print_rebalance(answer: RebalanceAnswer) -> None:
-    """Print why and how, the teams, how even they are, and what was looked at."""
+def _print_rebalance(answer: RebalanceAnswer) -> None:
+    """Print the method and its reason, the teams, how even they are, and what was tried."""
     result = answer.result
     print_lines(f"{result.method.capitalize()}: {result.reason}.")
     for number in range(len(result.teams)):
@@ -139,9 +141,9 @@ def _means(values: Sequence[Sequence[float]]) -> list[str]:
 
 
 def _evenness(result: Rebalance) -> list[str]:
-    """Return how even the teams are, and whether they could be more so."""
+    """Return how even the teams are, and whether more even ones exist."""
     lines = [
-        f"Members differ by {result.member_count_difference}, the distance is "
+        f"The numbers of members differ by {result.member_count_difference}; the distance is "
         f"{result.distance:.2f}."
     ]
     best = result.optimum
@@ -151,8 +153,8 @@ def _evenness(result: Rebalance) -> list[str]:
             more = "No teams are more even." if best.proved else _bound(result)
         else:
             more = (
-                f"Members could differ by {best.member_count_difference} at a distance of "
-                f"{best.distance:.2f}."
+                f"More even teams exist: their numbers of members differ by "
+                f"{best.member_count_difference}, and the distance is {best.distance:.2f}."
             )
         lines.append(more)
     if result.sequences > 1:
@@ -166,12 +168,12 @@ def _bound(result: Rebalance) -> str:
     assert best is not None
     if best.bound_difference == result.member_count_difference:
         return (
-            "No teams are known to be more even; that none have a distance below "
-            f"{best.bound_distance:.2f} is proved."
+            "No more even teams are known. It is proved that no distance is below "
+            f"{best.bound_distance:.2f}."
         )
     return (
-        "No teams are known to be more even; that members differ by "
-        f"{best.bound_difference} at least is proved."
+        "No more even teams are known. It is proved that the numbers of members differ by at least "
+        f"{best.bound_difference}."
     )
 
 
@@ -192,7 +194,7 @@ def _totals(step: Step) -> str:
 
 
 def _print_candidates(result: Rebalance) -> None:
-    """Print every sequence; the one that was chosen is marked."""
+    """Print every sequence, with a mark at the chosen one."""
     print_lines("", "Sequences")
     rows = (
         (
@@ -213,8 +215,8 @@ def _say_more(count: int) -> None:
         print_lines(f"... and {count - _ROWS:,} more; --json has them all")
 
 
-def print_comparison(rows: Sequence[ComparedMessage]) -> None:
-    """Print what every method came to."""
+def _print_comparison(rows: Sequence[ComparedMessage]) -> None:
+    """Print the result of every method."""
     cells = (
         (
             f"{row.method}{' *' if row.chosen else ''}",
@@ -226,7 +228,10 @@ def print_comparison(rows: Sequence[ComparedMessage]) -> None:
     columns = {"method": "", "members": "d", "distance": ".2f", "gap": ">", "time": ">", "": ""}
     print_table(table(columns, cells))
     if any(row.chosen for row in rows):
-        print_lines("", "* the method of the ruleset. The gap is to what no teams can go below.")
+        print_lines(
+            "",
+            "* the method of the ruleset. The gap is measured from a bound that no teams can beat.",
+        )
 
 
 def _gap(row: ComparedMessage) -> str:
@@ -238,7 +243,7 @@ def _gap(row: ComparedMessage) -> str:
 def _remark(row: ComparedMessage) -> str:
     if row.objective is not None:
         return f"J {row.objective:.2f}"
-    return row.note or ("not all sequences looked at" if row.truncated else "")
+    return row.note or ("not all sequences were tried" if row.truncated else "")
 
 
 def _braces(party: PartyIds) -> str:

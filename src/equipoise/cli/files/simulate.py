@@ -1,4 +1,4 @@
-"""equipoise simulate: made-up histories whose true skills are known."""
+"""equipoise simulate: simulated histories whose true skills are known."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.report import print_json, progress, say
+from equipoise.errors import require
+from equipoise.wording import counted
 
 EXAMPLE = """\b
 Example:
@@ -17,72 +20,83 @@ Example:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """Parameters of the models of both kinds; the models know their defaults."""
+    """Parameters of both kinds of models, which have the defaults."""
 
-    players: int | None = option(None, "How many there are. [default: 2500; teams: 500]")
-    contests: int | None = option(None, "Contests: how many are held. [default: 50]")
-    matches: int | None = option(None, "Teams: how many are played. [default: 2000]")
+    players: int | None = option(None, "Number of players. [default: 2500; teams: 500]")
+    contests: int | None = option(None, "Contests: number of contests. [default: 50]")
+    matches: int | None = option(None, "Teams: number of matches. [default: 2000]")
     attendance: float | None = option(
-        None, "Contests: chance that a player takes part in one. [default: 1]"
+        None, "Contests: probability that a player takes part in a contest. [default: 1]"
     )
     sizes: str | None = option(
         None,
-        "Teams: players a side; several sizes, also uneven, are drawn alike. [default: 5v5]",
+        "Teams: sizes of the two teams. Several sizes, also uneven ones, are equally likely. "
+        "[default: 5v5]",
         "5v5,4v4,...",
     )
     newcomers: float | None = option(
-        None, "Teams: share of the players who arrive during the history, evenly. [default: 0.3]"
+        None, "Teams: share of the players who join evenly over the history. [default: 0.3]"
     )
     newcomer_gap: float | None = option(
         None,
-        "Teams: how far the mean skill of newcomers is below that of the others, rating points. "
-        "[default: 0]",
+        "Teams: mean skill of the others minus that of newcomers, in rating points. [default: 0]",
     )
     activity_deviation: float | None = option(
-        None, "Teams: of the logarithm of how often players play. [default: 1]"
+        None, "Teams: standard deviation of the logarithm of how often players play. [default: 1]"
     )
     matchmade: bool = option(
-        False, "Teams: players near in skill meet, in teams that are about equal."
+        False, "Teams: let players of similar skill meet, in teams that are about equal."
     )
-    mean_skill: float | None = option(None, "Of the skills at first. [default: 1500; teams: 1400]")
+    mean_skill: float | None = option(
+        None, "Mean skill at the beginning. [default: 1500; teams: 1400]"
+    )
     skill_deviation: float | None = option(
-        None, "Of the skills at first, rating points. [default: 300; teams: 200]"
+        None,
+        "Standard deviation of skills at the beginning, in rating points. [default: 300; "
+        "teams: 200]",
     )
     performance_deviation: float | None = option(
-        None, "Of a performance around the skill, rating points. [default: 200]"
+        None,
+        "Standard deviation of a performance around the skill, in rating points. [default: 200]",
     )
     drift_deviation: float | None = option(
         None,
-        "Of every skill's change after a contest (teams: in a day), rating points. [default: 35; "
-        "teams: 2]",
+        "Standard deviation of the change of a skill after a contest (teams: in a day), in rating "
+        "points. [default: 35; teams: 2]",
     )
     score_step: float | None = option(
         None,
-        "Contests: performances within one step of this width tie; 0 has no ties. [default: 0]",
+        "Contests: performances within one step of this width tie; 0 means no ties. [default: 0]",
     )
     draw_margin: float | None = option(
         None,
-        "Teams: mean performances that differ by at most this draw; 0 has no draws. [default: 0]",
+        "Teams: a match is a draw if mean performances differ by at most this; 0 means no draws. "
+        "[default: 0]",
     )
     leavers: float | None = option(
         None,
-        "Teams: chance that a player leaves a match early; adds the column share. [default: 0]",
+        "Teams: probability that a player leaves a match early. Adds the column share. "
+        "[default: 0]",
     )
     roles: bool = option(
-        False, "Teams: players have a role, with statistics of its own, as a column."
+        False, "Teams: give players roles with different statistics. Adds the column role."
     )
-    mean_kills: float | None = option(None, "Teams: kills of a player. [default: 15]")
-    mean_deaths: float | None = option(None, "Teams: deaths of a player. [default: 15]")
-    mean_damage: float | None = option(None, "Teams: damage of a player. [default: 3300]")
+    mean_kills: float | None = option(
+        None, "Teams: mean kills of a player in a match. [default: 15]"
+    )
+    mean_deaths: float | None = option(
+        None, "Teams: mean deaths of a player in a match. [default: 15]"
+    )
+    mean_damage: float | None = option(
+        None, "Teams: mean damage of a player in a match. [default: 3300]"
+    )
     statistics_scale: float | None = option(
         None,
-        "Teams: performance above the others' that makes e times the kills, rating points. "
+        "Teams: how much better a performance must be for e times the kills, in rating points. "
         "[default: 600]",
     )
-    first_time: str | None = option(None, "When the first match is. [default: 2020-01-01]", "TIME")
-    interval: int | None = option(
-        None, "Seconds from a match to the next. [default: 604800; teams: 14400]"
-    )
+    first_time: str | None = option(None, "Time of the first match. [default: 2020-01-01]", "TIME")
+    interval: int | None = option(None, "Seconds between matches. [default: 604800; teams: 14400]")
 
     def given(self) -> dict[str, object]:
         """Return the parameters that were given."""
@@ -94,34 +108,36 @@ def simulate(
     *,
     output: str | None = option(
         None,
-        "The history: .csv, .csv.gz, .tsv, .parquet or .jsonl. [default: CSV to standard output]",
+        "Write the history: .csv, .csv.gz, .tsv, .parquet or .jsonl. [default: CSV to standard "
+        "output]",
         "FILE",
     ),
     kind: str = option("contests", "What to simulate.", "contests|teams"),
-    seed: int = option(0, "The same seed and numbers give the same history.", min=0),
+    seed: int = option(
+        0, "Random seed. The same seed and parameters give the same history.", min=0
+    ),
     model: Model,
     skills: str | None = option(
         None,
-        "Every player's true skill at the last match and at the first: .csv, .parquet, .json, "
+        "Write a table of the true skills at the first and the last match: .csv, .parquet, .json, "
         ".jsonl or .tsv.",
         "FILE",
     ),
-    with_skill: bool = option(False, "Add each player's skill at each match as a column."),
+    with_skill: bool = option(
+        False, "Add a column with the true skill of each player at each match."
+    ),
     as_json: options.Json,
 ) -> None:
-    """Make up contests, or matches of two teams, between players whose true skills are known.
+    """Simulate contests, or matches of two teams, between players whose true skills are known.
 
-    Skills are normal, performances are normal around them, and ranks follow the performances; so
-    do the statistics of teams. Matches are written one by one, so the size of the file is bounded
-    by the disk alone. Players are numbered from 0, matches from 1.
+    Skills are normally distributed, performances are normally distributed around the skill, and
+    performances decide the ranks and, for teams, the statistics. Matches are written one by one, so
+    only the disk limits the size of the file. Players are numbered from 0, matches from 1.
     """
-    from equipoise.analysis.files import simulate as workflow
-    from equipoise.cli.report import print_json, progress, say
-    from equipoise.errors import require
-    from equipoise.wording import counted
+    from equipoise.analysis.files import simulate as work
 
     require(not as_json or output is not None, "--output", "given with --json", output)
-    request = workflow.SimulateRequest(
+    request = work.SimulateRequest(
         kind=kind,
         parameters=model.given(),
         seed=seed,
@@ -130,7 +146,7 @@ def simulate(
         with_skill=with_skill,
     )
     with progress("simulating") as show:
-        made = workflow.simulate(request, show)
+        made = work.simulate(request, show)
     if as_json:
         print_json(made)
     size = (

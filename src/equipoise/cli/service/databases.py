@@ -1,4 +1,4 @@
-"""The database that a command works on."""
+"""The database of a command, and the libraries that the service needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(url: str, *, create: bool = False) -> Iterator[Store]:
-    """Give the database at a URL, and close it afterwards.
+    """Open the database at a URL, and close it afterwards.
 
-    create : it may be new, and is brought to the current schema; otherwise it must be there, and
-        of the current schema
+    create : make a missing database and upgrade an old schema; otherwise the database must exist
+        and have the current schema
     Raises : NotFoundError, ConflictError, InvalidParameterError
     """
-    check_installed()
+    check_installed("sqlalchemy", "alembic")
     from equipoise.store.connection import open_store
 
     if not create:
@@ -33,7 +33,7 @@ def opened(url: str, *, create: bool = False) -> Iterator[Store]:
 
 
 def _check_there(url: str) -> None:
-    """Refuse a SQLite database that is not there: it would be made, empty, of a mistyped name.
+    """Refuse a SQLite file that does not exist: a mistyped name would make an empty database.
 
     Raises : NotFoundError
     """
@@ -45,18 +45,18 @@ def _check_there(url: str) -> None:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        return  # what is wrong with it is told where it is opened
+        return  # opening it reports the error
     is_file = parsed.drivername == "sqlite" and parsed.database
     if is_file and not Path(str(parsed.database)).is_file():
         raise NotFoundError(f"no database {parsed.database}")
 
 
-def check_installed() -> None:
-    """Refuse to go on without the libraries of the service. Raises : InvalidParameterError."""
+def check_installed(*libraries: str) -> None:
+    """Refuse to continue without libraries of the service. Raises : InvalidParameterError."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("sqlalchemy", "alembic") if find_spec(name) is None]
+    missing = [name for name in libraries if find_spec(name) is None]
     if missing:
         raise InvalidParameterError(
-            f"the service needs {' and '.join(missing)}: pip install 'equipoise[service]'"
+            f"the service needs {', '.join(missing)}: pip install 'equipoise[service]'"
         )

@@ -1,7 +1,4 @@
-"""equipoise export: a pool of the service as a file.
-
-equipoise import: matches from a file into a pool of the service.
-"""
+"""equipoise export and equipoise import: from a pool of the service to a file, and back."""
 
 from __future__ import annotations
 
@@ -10,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
+from equipoise.cli.report import print_json, progress, reading_lines, say, say_compiled, working
+from equipoise.cli.service.databases import opened
 
 if TYPE_CHECKING:
     from equipoise.analysis.files.systems import Settings
@@ -23,22 +22,21 @@ Example:
 
 def export(
     *,
-    pool: str = argument("The pool.", "POOL"),
-    output: str = option(..., "Where to: .csv, .parquet, or .ndjson (also .jsonl).", "FILE"),
+    pool: str = argument("Name of the pool.", "POOL"),
+    output: str = option(..., "File to write: .csv, .parquet, or .ndjson (also .jsonl).", "FILE"),
     what: Literal["log", "ratings", "changes"] = option(
         "log",
-        "log: all that was posted and amended (.ndjson, for `equipoise import`), or the matches "
-        "as they count now (.csv, .parquet, for `equipoise rate`). ratings: the rating table. "
-        "changes: what every match did to every player in it.",
+        "log: all records (.ndjson, for `equipoise import`), or the matches that count (.csv, "
+        ".parquet, for `equipoise rate`). ratings: the rating table. changes: what every match did "
+        "to every player in it.",
     ),
     database: options.Database,
 ) -> None:
-    """Write a pool's log, ratings or changes to a file, whole or not at all.
+    """Write the log, ratings or changes of a pool to a file.
 
-    All of it is of one moment; a service may run on the database meanwhile.
+    The file shows the pool at one moment, and is written as a whole or not at all. A service may
+    run on the database at the same time.
     """
-    from equipoise.cli.report import progress
-    from equipoise.cli.service.databases import opened
     from equipoise.pools.exchange.exporting import export_file, format_of
 
     format_of(output)
@@ -54,38 +52,37 @@ Example:
 def import_(
     *,
     source: str = argument(
-        "A log by `equipoise export`, or a history in any format that `equipoise rate` reads, or "
-        "- for one on standard input (with --format).",
+        "A log that `equipoise export` wrote, a history in any format that `equipoise rate` reads, "
+        "or - for a history on standard input (with --format).",
         "FILE",
     ),
-    pool: str = option(..., "The pool they come into.", "POOL"),
+    pool: str = option(..., "Name of the pool that receives the matches.", "POOL"),
     create: bool = option(
-        False, "Make the pool if it is not there; a log says how, if nothing else does."
+        False,
+        "Create the pool if it does not exist. A log brings its settings, unless options set them.",
     ),
     system: options.System,
     late: Literal["reject", "append", "replay"] | None = option(
         None,
-        "What a pool that is made does with matches older than its last one. [default: reject]",
+        "What a new pool does with matches older than its last match. [default: reject]",
     ),
-    public: bool = option(False, "Anybody may read a pool that is made, without a key."),
+    public: bool = option(False, "Let anybody read a new pool without a key."),
     reading: options.Reading,
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """Bring matches into a pool, rated and recorded as if they were posted.
+    """Import matches into a pool, as if they were posted.
 
-    What is there already is left alone, so an import that was cut off is simply run again. Of a
-    file that cannot be read nothing is recorded. Where the pool refuses a record of a log, all
-    records before it are kept.
+    Matches that are already in the pool are skipped, so an interrupted import can be run again. If
+    the file cannot be read, nothing is recorded. If the pool refuses a record of a log, the records
+    before it stay.
     """
     from equipoise.analysis.clock import now as clock
-    from equipoise.cli.report import print_json, say, say_compiled, working
-    from equipoise.cli.service.databases import opened
     from equipoise.pools.exchange.importing import ImportRequest, import_pool
 
-    told = system.settings()
-    history = reading.request(source, told)
-    settings = _settings(system, told, history.statistics, late, public)
+    from_file = system.settings()
+    history = reading.request(source, from_file)
+    settings = _settings(system, from_file, history.statistics, late, public)
     _check_usage(settings, create)
     request = ImportRequest(history=history, create=create, settings=settings)
     with opened(database, create=create) as store, working("importing") as job:
@@ -99,22 +96,22 @@ def import_(
 
 def _settings(
     system: options.System,
-    told: Settings,
+    from_file: Settings,
     statistics: Mapping[str, float],
     late: str | None,
     public: bool,
 ) -> dict[str, object]:
-    """Return what is said of the pool to be made; what is not said is left open."""
+    """Return the settings of a new pool that options and parameter file set."""
     from equipoise.analysis.files.systems import DEFAULT_SYSTEM, assignments
 
     found: dict[str, object] = {}
-    name = system.system or told.system
+    name = system.system or from_file.system
     set_here: dict[str, object] = dict(assignments(system.set_ or [], "--set"))
-    if name is not None or told.parameters or set_here:
+    if name is not None or from_file.parameters or set_here:
         chosen = name or DEFAULT_SYSTEM
-        same = chosen == (told.system or chosen)
+        same = chosen == (from_file.system or chosen)
         found["system"] = chosen
-        found["parameters"] = {**(told.parameters if same else {}), **set_here}
+        found["parameters"] = {**(from_file.parameters if same else {}), **set_here}
     if statistics:
         found["statistics"] = dict(statistics)
     if late is not None:
@@ -125,24 +122,23 @@ def _settings(
 
 
 def _check_usage(settings: dict[str, object], create: bool) -> None:
-    """Refuse to say how a pool is set that is not made. Raises : InvalidParameterError."""
+    """Refuse settings without --create. Raises : InvalidParameterError."""
     from equipoise.errors import InvalidParameterError
 
     if settings and not create:
         raise InvalidParameterError(
-            "--system, --set, --parameters, --stat, --late and --public say how a pool is made: "
-            "they need --create"
+            "--system, --set, --parameters, --stat, --late and --public are settings of a new "
+            "pool: they need --create"
         )
 
 
 def _lines(done: ImportMessage) -> list[str]:
-    """Return what was recorded, and what was not."""
-    from equipoise.cli.options import reading_lines
+    """Return lines on what was recorded and what was not."""
     from equipoise.wording import counted
 
-    made = ", which was made" if done.created else ""
+    created = ", which was created" if done.created else ""
     matches = counted(done.matches, "match", "matches")
-    lines = [f"{matches} recorded in pool {done.pool}{made} ({done.seconds:.2f} s)"]
+    lines = [f"{matches} recorded in pool {done.pool}{created} ({done.seconds:.2f} s)"]
     counts = (
         (done.amendments, "amendment recorded", "amendments recorded"),
         (done.known_matches, "match was already there", "matches were already there"),
@@ -150,5 +146,5 @@ def _lines(done: ImportMessage) -> list[str]:
     )
     lines += [counted(count, *what) for count, *what in counts if count]
     if done.pending:
-        lines.append("ratings await a replay that the service is at")
+        lines.append("the service is replaying the pool; ratings change when it is done")
     return lines if done.history is None else [*lines, *reading_lines(done.history)]

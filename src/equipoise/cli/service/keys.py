@@ -1,4 +1,4 @@
-"""equipoise keys: who may use the service."""
+"""equipoise keys: create, list and revoke keys of the service."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import typer
 
 from equipoise.cli import options
 from equipoise.cli.declaring import add_command, argument, option
+from equipoise.cli.report import print_json, print_lines, print_table, say
+from equipoise.cli.service.databases import opened
+from equipoise.cli.tables import table
 
 if TYPE_CHECKING:
     from equipoise.messages.access import KeyMessage
@@ -23,7 +26,7 @@ Example:
   equipoise keys revoke 1"""
 
 application = typer.Typer(
-    help="Make, list and revoke keys of the service.",
+    help="Create, list and revoke keys of the service.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -34,25 +37,26 @@ _UNITS = {"h": 3_600_000_000, "d": 86_400_000_000, "w": 604_800_000_000}
 
 def create(
     *,
-    name: str = option(..., "For people: who or what uses it."),
+    name: str = option(..., "Name that tells people who uses the key."),
     role: Literal["reader", "writer", "admin"] = option(
         "reader",
-        "Each may do what the one before may: read; post matches; amend, make pools and keys.",
+        "Rights of the key. reader: read. writer: also post matches. admin: also amend, and create "
+        "pools and keys.",
     ),
-    pool: str | None = option(None, "The only pool it is for. [default: all pools]"),
+    pool: str | None = option(None, "The only pool that the key opens. [default: all pools]"),
     expires: str | None = option(
-        None, "After hours (h), days (d) or weeks (w), or at a time.", "30d|TIME"
+        None,
+        "When the key expires: after hours (h), days (d) or weeks (w), or at a time.",
+        "30d|TIME",
     ),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """Make a key and print its secret, which is shown this once and kept nowhere.
+    """Create a key and print its secret, which is shown only once and not stored.
 
-    It goes into the header `Authorization: Bearer SECRET` of every request.
+    Send it with every request in the header `Authorization: Bearer SECRET`.
     """
     from equipoise.analysis.clock import now as clock
-    from equipoise.cli.report import print_json, print_lines, say
-    from equipoise.cli.service.databases import opened
     from equipoise.messages.access import KeyRequest
     from equipoise.pools.pool.access import make_key
 
@@ -78,9 +82,6 @@ def list_(
 ) -> None:
     """List all keys, newest first, without their secrets."""
     from equipoise.analysis.clock import now as clock
-    from equipoise.cli.report import print_json, print_table
-    from equipoise.cli.service.databases import opened
-    from equipoise.cli.tables import table
     from equipoise.pools.pool.access import all_keys
 
     with opened(database) as store:
@@ -106,10 +107,8 @@ def revoke(
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """Revoke a key for good. A service that runs notices it within a second."""
+    """Revoke a key permanently. A running service refuses it within a second."""
     from equipoise.analysis.clock import now as clock
-    from equipoise.cli.report import print_json, say
-    from equipoise.cli.service.databases import opened
     from equipoise.pools.pool.access import end_key
 
     with opened(database) as store:
@@ -117,11 +116,11 @@ def revoke(
     if as_json:
         print_json(ended)
     else:
-        say(f"Key {ended.key} ({ended.name}) is revoked.")
+        say(f"Revoked key {ended.key} ({ended.name}).")
 
 
 def _expiry(text: str | None, now: int) -> int | str | None:
-    """Return what `--expires` says, as keys take it; a span counts from now."""
+    """Return the value of `--expires` as keys take it; a span counts from now."""
     if text is None:
         return None
     count, unit = text[:-1], text[-1:]

@@ -1,4 +1,4 @@
-"""equipoise serve: the service."""
+"""equipoise serve: run the service, optionally with a demo pool."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from equipoise.cli.declaring import option
+from equipoise.cli.report import compiling, say
+from equipoise.cli.service.databases import check_installed, opened
 
 if TYPE_CHECKING:
     from equipoise.web.settings import ServiceSettings
@@ -20,39 +22,41 @@ def serve(
     *,
     database: str | None = option(
         None,
-        "sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME, upgraded if need be; "
-        "without the option what EQUIPOISE_DATABASE says. [default: sqlite:///equipoise.db]",
+        "The database: sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME. An old "
+        "schema is upgraded. The environment variable EQUIPOISE_DATABASE also sets it. [default: "
+        "sqlite:///equipoise.db]",
         "URL",
         envvar="EQUIPOISE_DATABASE",
         show_envvar=False,
     ),
     host: str = option("127.0.0.1", "Address to listen on."),
-    port: int = option(8000, "Port to listen on; 0 takes a free one.", min=0, max=65535),
-    workers: int = option(1, "Processes; more than one is for PostgreSQL.", min=1, max=64),
+    port: int = option(8000, "Port to listen on; 0 chooses a free port.", min=0, max=65535),
+    workers: int = option(1, "Number of processes; more than one needs PostgreSQL.", min=1, max=64),
     set_: list[str] | None = option(
         None,
-        "A setting of the service, as EQUIPOISE_NAME in the environment; repeatable.",
+        "Change a setting of the service, as the environment variable EQUIPOISE_NAME does. "
+        "Repeatable.",
         "NAME=VALUE",
     ),
     demo: bool = option(
         False,
-        "With a public pool `demo` of the sample, in a database that goes with the service unless "
-        "one is named.",
+        "Add a public pool `demo` with the sample season. Without --database, its database is "
+        "deleted when the service stops.",
     ),
 ) -> None:
     """Run the service until it is stopped by SIGINT or SIGTERM.
 
-    Requests under way are then finished, and all that was acknowledged is in the database.
+    The service then finishes the requests it has begun. Whatever it has acknowledged is in the
+    database.
     """
     import contextlib
     import signal
     import tempfile
 
     from equipoise.analysis.files.systems import assignments
-    from equipoise.cli.service.databases import check_installed
 
-    _check_installed()
-    check_installed()
+    check_installed("starlette", "uvicorn", "prometheus_client")
+    check_installed("sqlalchemy", "alembic")
     from equipoise.web.serve import serve as run
 
     chosen = assignments(set_ or [], "--set")
@@ -61,7 +65,7 @@ def serve(
             signal.signal(signal.SIGTERM, _end)
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-demo-"))
             database = f"sqlite:///{folder}/demo.db"
-            # Whoever tries it finds nothing locked; the database goes with the service.
+            # A demo needs no keys for calculations; its database is deleted when the service stops.
             chosen = {"calculations": "open", **chosen}
             _make_demo_key(database)
         settings = _settings(database, chosen)
@@ -71,15 +75,15 @@ def serve(
 
 
 def _end(*_: object) -> None:
-    """End in order: by itself SIGTERM would leave the database of the demo behind.
+    """Exit normally, so that SIGTERM deletes the database of the demo.
 
-    While it serves, the server sees to that.
+    While the server runs, it handles the signal itself.
     """
     raise SystemExit(143)
 
 
 def _settings(database: str | None, chosen: dict[str, str]) -> ServiceSettings:
-    """Return the settings: of the command, and else of the environment."""
+    """Return the settings of the command, and of the environment for the others."""
     from equipoise.web.settings import PREFIX, settings_from_environment
 
     if database is not None:
@@ -90,7 +94,7 @@ def _settings(database: str | None, chosen: dict[str, str]) -> ServiceSettings:
 
 
 def _check_names(chosen: dict[str, str]) -> None:
-    """Refuse settings that there are not. Raises : InvalidParameterError."""
+    """Refuse unknown settings. Raises : InvalidParameterError."""
     import msgspec
 
     from equipoise.errors import InvalidParameterError
@@ -100,15 +104,13 @@ def _check_names(chosen: dict[str, str]) -> None:
     for name in chosen:
         if name not in known:
             raise InvalidParameterError(
-                f"the service has no setting {name!r}: it has {', '.join(known)}"
+                f"the service has no setting {name!r}; its settings are {', '.join(known)}"
             )
 
 
 def _fill_demo(database: str, host: str, port: int) -> None:
-    """Fill the demo pool if it is not there, and say where it is."""
+    """Fill the demo pool if it does not exist, and print its address."""
     from equipoise.analysis.clock import now as clock
-    from equipoise.cli.report import compiling, say
-    from equipoise.cli.service.databases import opened
     from equipoise.pools.exchange.importing import DEMO, fill_demo
 
     with opened(database, create=True) as store, compiling():
@@ -120,28 +122,11 @@ def _fill_demo(database: str, host: str, port: int) -> None:
 
 
 def _make_demo_key(database: str) -> None:
-    """Make a key with which one may do everything in the demo, and say it."""
+    """Make a key with all rights in the demo, and print it."""
     from equipoise.analysis.clock import now as clock
-    from equipoise.cli.report import say
-    from equipoise.cli.service.databases import opened
     from equipoise.messages.access import KeyRequest
     from equipoise.pools.pool.access import make_key
 
     with opened(database, create=True) as store:
         made = make_key(store, KeyRequest(name="demo", role="admin"), clock())
     say(f"Sign in with this key to change things: {made.secret}")
-
-
-def _check_installed() -> None:
-    """Refuse to go on without the libraries of the web. Raises : InvalidParameterError."""
-    from importlib.util import find_spec
-
-    from equipoise.errors import InvalidParameterError
-
-    missing = [
-        name for name in ("starlette", "uvicorn", "prometheus_client") if not find_spec(name)
-    ]
-    if missing:
-        raise InvalidParameterError(
-            f"the service needs {', '.join(missing)}: pip install 'equipoise[service]'"
-        )

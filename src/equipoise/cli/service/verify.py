@@ -1,9 +1,19 @@
-"""equipoise verify: is what is stored what the log gives?"""
+"""equipoise verify: compare stored ratings with a replay of the log."""
 
 from __future__ import annotations
 
 from equipoise.cli import options
 from equipoise.cli.declaring import argument
+from equipoise.cli.report import (
+    compiling,
+    print_json,
+    print_lines,
+    print_table,
+    progress,
+    say_compiled,
+)
+from equipoise.cli.service.databases import opened
+from equipoise.cli.tables import table
 
 EXAMPLE = """\b
 Example:
@@ -13,26 +23,16 @@ Example:
 def verify(
     *,
     pools: list[str] | None = argument(
-        "Pools; all of them where none is named.", "POOL ...", default=None
+        "Names of the pools. [default: all pools]", "POOL ...", default=None
     ),
     database: options.Database,
     as_json: options.Json,
 ) -> int:
-    """Replay pools from the beginning of their logs and compare with what is stored, bit for bit.
+    """Replay pools from the beginning of their logs and compare the result with what is stored.
 
-    Nothing is changed, and a service may run on the database meanwhile. Exit status 1 says that
-    something differs.
+    Values are compared bit for bit. Nothing is changed, and a service may run on the database at
+    the same time. Exit status 1 means that something differs.
     """
-    from equipoise.cli.report import (
-        compiling,
-        print_json,
-        print_lines,
-        print_table,
-        progress,
-        say_compiled,
-    )
-    from equipoise.cli.service.databases import opened
-    from equipoise.cli.tables import table
     from equipoise.messages.pools import VerifyList
     from equipoise.pools.pool.pools import pool_messages
     from equipoise.pools.replay.verifying import verify_pool

@@ -1,20 +1,30 @@
-"""equipoise backtest: which system predicts a history best.
-
-A command as it can be typed again, for what it made to say how it was made.
-"""
+"""equipoise backtest: which system predicts a history best."""
 
 from __future__ import annotations
 
-import shlex
 import sys
-from collections.abc import Collection, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from equipoise.cli import options
-from equipoise.cli.declaring import option
+from equipoise.cli.declaring import command_line, option
+from equipoise.cli.report import (
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    working,
+)
+from equipoise.cli.studies.backtest_tables import (
+    BY_EXPERIENCE,
+    detail_tables,
+    groups_table,
+    main_table,
+    scoring_lines,
+)
 
 if TYPE_CHECKING:
     from equipoise.messages.studies import BacktestMessage
@@ -32,8 +42,8 @@ def backtest(
     systems: options.Systems,
     first: str = option(
         "0%",
-        "Where scoring starts: a share of the matches (10%) or a time; earlier matches are "
-        "learned from.",
+        "Where scoring starts: a share of the matches (10%) or a time. Earlier matches are only "
+        "rated.",
         "SHARE|TIME",
         name="--from",
     ),
@@ -44,42 +54,40 @@ def backtest(
     ),
     min_total: int | None = option(
         None,
-        "Instead of --min-history: score only players with at least this many matches in the "
-        "whole history, later ones included, which is another reading of the Elo-MMR paper.",
+        "Score only players with at least this many matches in the whole history, later ones "
+        "included, which is another reading of the Elo-MMR paper. Replaces --min-history.",
         min=0,
     ),
     ties_as_authors: options.TiesAsAuthors,
     least_difference: options.LeastDifference,
     details: bool = option(
         False,
-        "Also print scores by experience, intervals, differences, slices and calibration on "
-        "standard output; always so on a terminal.",
+        "Print scores by experience, intervals, differences, slices and calibration to standard "
+        "output too. A terminal always shows them.",
     ),
-    resamples: int = option(1000, "Resamples of the matches, for intervals.", min=0),
+    resamples: int = option(1000, "Number of resamples of the matches, for intervals.", min=0),
     confidence: options.Confidence,
-    seed: int = option(0, "Seed of the resamples.", min=0),
-    output: str | None = option(None, "The table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"),
+    seed: int = option(0, "Random seed of the resamples.", min=0),
+    output: str | None = option(
+        None, "Write the table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+    ),
     report: str | None = option(
         None,
-        "A page with charts and tables of everything, which needs nothing beside itself.",
+        "Write an HTML page with all charts and tables. It needs no other files.",
         "FILE.html",
     ),
-    threads: int | None = option(
-        None, "Threads to use; never changes a number. [default: all]", min=1
-    ),
+    threads: options.Threads,
     reading: options.ReadingWhole,
     as_json: options.Json,
 ) -> None:
     """Compare how well rating systems predict a history.
 
-    Each match is predicted from the ratings before it, scored, and only then learned from. The
-    last row shows what is reached without ratings. The first table is about players with five or
-    more earlier matches (--min-history), the second about newcomers, players with few matches, and
-    all; without --details the second goes to standard error.
+    Each match is predicted from the ratings before it, the prediction is scored, and then the match
+    is rated. The last row is a prediction without ratings. The first table is about players with
+    five or more earlier matches (--min-history). The second is about newcomers, players with few
+    matches, and all players; it goes to standard error unless --details is given.
     """
     from equipoise.analysis.studies import backtest as work
-    from equipoise.cli.report import print_json, say, say_compiled, working
-    from equipoise.numeric.workers import available_cores
 
     settings = systems.settings()
     request = work.BacktestRequest(
@@ -95,7 +103,7 @@ def backtest(
         output=output,
         report=report,
         command=command_line(context, ("history", "parameters", "output", "report")),
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)
     with working("backtest") as job:
@@ -111,17 +119,7 @@ def backtest(
 
 
 def _print(answer: BacktestMessage, table: bool, details: bool) -> None:
-    """Print the tables that are wanted, and on standard error what was scored."""
-    from equipoise.cli.options import reading_lines
-    from equipoise.cli.report import print_lines, print_table, say
-    from equipoise.cli.studies.backtest_tables import (
-        BY_EXPERIENCE,
-        detail_tables,
-        groups_table,
-        main_table,
-        scoring_lines,
-    )
-
+    """Print the tables, and what was scored on standard error."""
     by_experience = groups_table(answer)
     if table:
         print_table(main_table(answer))
@@ -133,40 +131,6 @@ def _print(answer: BacktestMessage, table: bool, details: bool) -> None:
             print_table(detail)
     say(*scoring_lines(answer))
     if not details:
-        # Standard output is one table where it goes to another program.
+        # A program that reads standard output gets one table.
         say(f"{BY_EXPERIENCE}:", *by_experience.lines())
     say(*reading_lines(answer.history))
-
-
-def command_line(context: typer.Context, files: Collection[str]) -> str:
-    """Return the command that is running with what was given to it, in the order of its options.
-
-    files : names of the parameters that are paths; of these only the name of the file is kept,
-        as the folders of one machine mean nothing on another
-    """
-    words = context.command_path.split()
-    parameters: list[Any] = list(context.command.params)
-    for parameter in sorted(parameters, key=lambda one: one.param_type_name != "argument"):
-        source = context.get_parameter_source(parameter.name)
-        if source is None or source.name != "COMMANDLINE":
-            continue
-        given = context.params[parameter.name]
-        for value in given if isinstance(given, list | tuple) else [given]:
-            shown = Path(value).name if parameter.name in files and value != "-" else value
-            words += _words(parameter, shown)
-    return shlex.join(words)
-
-
-def _words(parameter: Any, value: object) -> Iterator[str]:
-    """Yield an argument, or an option with its value, as they are typed."""
-    if parameter.param_type_name == "argument":
-        yield str(value)
-        return
-    option = parameter.opts[0]
-    # `--skip-bad` may stand alone, and takes its value behind an equals sign.
-    if str(parameter.metavar).startswith("[="):
-        yield option if value == "matches" else f"{option}={value}"
-        return
-    yield option
-    if not parameter.is_flag:
-        yield str(value)

@@ -1,4 +1,4 @@
-"""The tables of a backtest, as text."""
+"""The tables of a backtest as text; `backtest` and `tune` print them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _DIFFERENCE = {"first": "", "second": "", "metric": "", "difference": ">", **_BO
 
 
 def _shown(answer: BacktestMessage) -> list[str]:
-    """Return the metrics worth a column: those of the top only where matches are larger."""
+    """Return the metrics to show: those of the top 100 only if a match has more players."""
     one = answer.systems[0]
     same = one.pair_inversion_top100 == one.pair_inversion
     return [name for name in METRICS if not (same and name.endswith("top100"))]
 
 
 def main_table(answer: BacktestMessage) -> Table:
-    """Return a row a system: its metrics, calibration error and seconds."""
+    """Return one row for each system: its metrics, calibration error and seconds."""
     names = _shown(answer)
     columns = {"system": "", **dict(METRICS[name] for name in names)}
     rows = (
@@ -54,7 +54,7 @@ def main_table(answer: BacktestMessage) -> Table:
 
 
 def detail_tables(answer: BacktestMessage) -> Iterator[tuple[str, Table]]:
-    """Yield the tables below it, those that have anything to say, each with its title."""
+    """Yield the further tables that are not empty, each with its title."""
     share = (
         f"{100 * answer.scoring.confidence:g} % of {counted(answer.scoring.resamples, 'resample')}"
     )
@@ -74,7 +74,7 @@ def detail_tables(answer: BacktestMessage) -> Iterator[tuple[str, Table]]:
 
 
 def scoring_lines(answer: BacktestMessage) -> list[str]:
-    """Return what was scored, and what was not."""
+    """Return lines on what was scored and what was not."""
     scoring, scored = answer.scoring, answer.systems[0]
     lines = [
         f"scored {scored.matches:,} of {counted(answer.history.matches, 'match', 'matches')}, "
@@ -115,14 +115,14 @@ def _intervals(answer: BacktestMessage) -> Table:
 
 
 def difference_table(answer: BacktestMessage) -> Table:
-    """Return a row for every pair of systems and metric."""
+    """Return one row for each pair of systems and metric."""
     names = _shown(answer)
     rows = (row for one in answer.differences for row in _differences(one, names))
     return table(_DIFFERENCE, rows)
 
 
 def group_differences_table(answer: BacktestMessage) -> Table:
-    """Return a row for every group, pair of systems and metric."""
+    """Return one row for each group, pair of systems and metric."""
     rows = (
         (_span(group), *row)
         for group in answer.groups
@@ -133,7 +133,7 @@ def group_differences_table(answer: BacktestMessage) -> Table:
 
 
 def _differences(one: DifferenceMessage, names: list[str]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for every metric that is known."""
+    """Yield one row for each metric that has a value."""
     for name in names:
         if one.metrics.get(name) is None:
             continue
@@ -146,7 +146,7 @@ def _differences(one: DifferenceMessage, names: list[str]) -> Iterator[tuple[str
 
 
 def groups_table(answer: BacktestMessage) -> Table:
-    """Return a row for every group and system."""
+    """Return one row for each group and system."""
     rows = (
         (_span(group), group.participations, one.label, *_part(one))
         for group in answer.groups
@@ -160,14 +160,14 @@ def _part(one: GroupScoresMessage | SliceMessage) -> tuple[float | None, ...]:
 
 
 def _span(group: GroupMessage) -> str:
-    """Return in few letters how many earlier matches a group had."""
+    """Return how many earlier matches the players of a group had."""
     if group.last is None:
         return f"{group.first} or more" if group.first else "all"
     return str(group.first) if group.first == group.last else f"{group.first} to {group.last}"
 
 
 def _slices(answer: BacktestMessage, by: str) -> Table:
-    """Return a row for every part and system, the systems of a part together."""
+    """Return one row for each slice and system, the systems of a slice together."""
     parts = [(part, one.label) for one in answer.systems for part in one.slices if part.by == by]
     rows = (
         (part.first, part.last, part.participations, label, *_part(part))

@@ -1,7 +1,4 @@
-"""equipoise audit drift: whether ratings rise or fall as a whole, and why.
-
-The tables of an audit of drift, as text.
-"""
+"""equipoise audit drift: whether ratings rise or fall as a whole, and why."""
 
 from __future__ import annotations
 
@@ -9,6 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.report import (
+    print_chart,
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    sheet,
+    working,
+)
 from equipoise.cli.tables import Table, cell, minutes, table
 from equipoise.wording import counted
 
@@ -28,41 +36,43 @@ def drift(
     systems: options.Systems,
     active_days: float | None = option(
         None,
-        "Active is who has played in so many days. [default: 90, where there are times]",
+        "Number of days for which a player is active after a match. [default: 90, if there are "
+        "times]",
         "DAYS",
     ),
     active_matches: int | None = option(
         None,
-        "Active is who has played in so many matches of the history. [default: a tenth of them, "
-        "where there are no times]",
+        "Number of matches of the history for which a player is active after a match. [default: a "
+        "tenth of the matches, if there are no times]",
         "N",
     ),
     points: int = option(
         25,
-        "Moments to look at, evenly spread in time, or over the matches where these are counted.",
+        "Number of moments to measure at, spread evenly over time, or over the matches if activity "
+        "is counted in matches.",
     ),
     output: str | None = option(
         None,
-        "The table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, .pdf). "
-        "[default: both, in the terminal]",
+        "Write the table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, .pdf). "
+        "[default: print both]",
         "FILE",
     ),
-    details: bool = option(False, "Print every moment of every system, not just the end of each."),
-    no_band: bool = option(False, "Leave the spread of the ratings out of the chart in FILE."),
+    details: bool = option(False, "Print every moment of every system, instead of only the last."),
+    no_band: bool = option(
+        False, "Leave out the band of the standard deviation in the chart of FILE."
+    ),
     title: options.Title,
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
 ) -> None:
-    """Show how the ratings of the active players rise or fall, and what moves them.
+    """Measure how the ratings of active players rise or fall as a whole, and why.
 
-    Beside their mean rating and deviation over time: what changes in matches, newcomers and
-    leavers moved it by, how many points each match created, and what of that comes from scaling
-    changes by performance, where a system does so.
+    Shows their mean rating and deviation over time; how much matches, new players and players who
+    become inactive moved the mean; how many points each match created; and, if the system scales
+    changes by performance, how much of that comes from scaling.
     """
     from equipoise.analysis.studies import drift as work
-    from equipoise.cli.report import print_json, say, say_compiled, working
-    from equipoise.numeric.workers import available_cores
 
     settings = systems.settings()
     request = work.DriftRequest(
@@ -73,7 +83,7 @@ def drift(
         output=output,
         band=not no_band,
         title=title,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)
     with working("rating") as job:
@@ -88,21 +98,19 @@ def drift(
 
 
 def _print(answer: DriftAnswer, title: str | None, details: bool, to_file: bool) -> None:
-    """Print chart and table where no file was asked for, and on standard error the rest."""
+    """Print chart and table unless a file is written, and a summary on standard error."""
     from equipoise.analysis.studies.drift import message_of, text_of
-    from equipoise.cli.options import reading_lines
-    from equipoise.cli.report import print_chart, print_lines, print_table, say, sheet
 
-    told = message_of(answer)
+    message = message_of(answer)
     if not to_file:
         print_chart(text_of(answer, sheet(), title))
         print_lines("")
-        every = details or len(told.systems) == 1
-        print_table(moments_table(told) if every else ends_table(told))
-    say(*drift_lines(told), *reading_lines(told.history))
+        every = details or len(message.systems) == 1
+        print_table(moments_table(message) if every else ends_table(message))
+    say(*drift_lines(message), *reading_lines(message.history))
 
 
-#: Field -> its column, and how it is written. What is 0 but for rounding has no minus sign.
+#: Field -> its column and format. "z" drops the minus sign of a number that rounds to 0.
 _LEVEL = {
     "active": ("active", ",d"),
     "rating": ("rating", "z.1f"),
@@ -123,7 +131,7 @@ _ALL = {"players": ("players", ",d"), "rating_all": ("rating_all", "z.1f")}
 
 
 def moments_table(answer: DriftMessage) -> Table:
-    """Return a row a moment, of one system after the other."""
+    """Return one row for each moment, one system after the other."""
     several = len(answer.systems) > 1
     timed = answer.systems[0].points[0].time is not None
     fields = {**_LEVEL, **_MOVES, **_INFLATION}
@@ -141,14 +149,14 @@ def moments_table(answer: DriftMessage) -> Table:
 
 
 def ends_table(answer: DriftMessage) -> Table:
-    """Return a row a system: the last moment, and what moved its mean rating since the start."""
+    """Return one row for each system: its last moment, and the moves of the mean in all."""
     fields = {**_LEVEL, **_MOVES, **_ALL, **_INFLATION}
     rows = ((one.label, *(_at_end(one, field) for field in fields)) for one in answer.systems)
     return table({"system": "", **dict(fields.values())}, rows)
 
 
 def drift_lines(answer: DriftMessage) -> list[str]:
-    """Return what was looked at, in words."""
+    """Return lines on what was measured and found."""
     from equipoise.data.audits import ActivityWindow
 
     first, last = answer.systems[0].points[0], answer.systems[0].points[-1]
@@ -162,12 +170,12 @@ def drift_lines(answer: DriftMessage) -> list[str]:
     for one in answer.systems:
         name = f"{one.label}: " if len(answer.systems) > 1 else ""
         if one.start is not None and last.rated:
-            lines.append(f"{name}{_told(one, one.points[-1])}")
+            lines.append(f"{name}{_summary(one, one.points[-1])}")
     return lines
 
 
-def _told(one: DriftSystemMessage, last: DriftPointMessage) -> str:
-    """Return in words what a system did to the ratings of all."""
+def _summary(one: DriftSystemMessage, last: DriftPointMessage) -> str:
+    """Return how a system changed the ratings of all players, in words."""
     added = f"matches added {cell(last.added, '+z.1f')} points a player"
     if not one.scales:
         return f"{added}; {one.system} does not scale changes by performance"
@@ -175,7 +183,7 @@ def _told(one: DriftSystemMessage, last: DriftPointMessage) -> str:
 
 
 def _at_end(one: DriftSystemMessage, field: str) -> Any:
-    """Return the last value of a field; of what moved the mean rating, the sum."""
+    """Return the last value of a field, or the sum of a field that moved the mean rating."""
     values = [getattr(point, field) for point in one.points]
     if field not in _MOVES:
         return values[-1]

@@ -1,7 +1,4 @@
-"""equipoise audit incentives: whether players would have ended higher by doing worse.
-
-The tables of an audit of incentives, as text.
-"""
+"""equipoise audit incentives: whether players would have ended higher by coming in worse."""
 
 from __future__ import annotations
 
@@ -10,6 +7,17 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.report import (
+    print_chart,
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    sheet,
+    working,
+)
 from equipoise.cli.tables import Table, minutes, table
 from equipoise.wording import counted
 
@@ -29,47 +37,52 @@ def incentives(
     systems: options.Systems,
     player: list[str] | None = option(
         None,
-        "Whom to look at; repeatable. [default: the two most active, and two of medium activity]",
+        "A player to examine. Repeatable. [default: the two most active players and two of medium "
+        "activity]",
         "ID",
     ),
     others: str = option(
         "frozen",
-        "frozen: before every match the others have the ratings they had there. replayed: "
-        "everything is rated anew with the worse places.",
-        "HOW",
+        "Ratings of the other players. frozen: before every match they are as they were. replayed: "
+        "all matches are rated again with the worse places.",
+        "frozen|replayed",
     ),
-    matches: int = option(40, "Last rated matches of a player in which places may be worse.", "N"),
-    budget: int = option(500, "Plans to try for a player while the others are frozen.", "N"),
-    replays: int = option(20, "Plans to try for a player with everything replayed.", "N"),
-    seed: int = option(0, "Random seed of the plans that are drawn.", "N"),
+    matches: int = option(
+        40, "Number of last rated matches of a player in which the place may be worse.", "N"
+    ),
+    budget: int = option(
+        500, "Largest number of plans for a player while the others are frozen.", "N"
+    ),
+    replays: int = option(
+        20, "Largest number of plans for a player with everything replayed.", "N"
+    ),
+    seed: int = option(0, "Random seed of the plans.", "N"),
     output: str | None = option(
         None,
-        "Table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead of the "
-        "one in the terminal.",
+        "Write a table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead of "
+        "printing one.",
         "FILE",
     ),
     chart: str | None = option(
         None,
-        "Chart of the player who gains most (.svg, .png, .pdf), instead of the one in the "
+        "Draw a chart of the player who gains most (.svg, .png, .pdf), instead of the one in the "
         "terminal.",
         "FILE",
     ),
-    details: bool = option(False, "Print the matches that are thrown as well."),
+    details: bool = option(False, "Print the thrown matches too."),
     title: options.Title,
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
 ) -> None:
-    """Search for players who would have ended higher by doing worse, and how.
+    """Search for players who would have ended higher by coming in worse.
 
-    The last matches of a player are gone through with worse places, never better ones. In a system
-    with aligned incentives no plan gains anything while the others are frozen; systems that count
-    how much results vary can be exploited. What is found is a lower bound of what can be gained.
+    The last matches of a player are rated again with worse places, never with better ones. In a
+    system with aligned incentives no plan gains anything while the others are frozen. Systems that
+    measure how much results vary can be exploited. The gain found is a lower bound.
     """
     from equipoise.analysis.studies import incentives as work
-    from equipoise.cli.report import print_json, say, say_compiled, working
     from equipoise.evaluate.incentives.audit import Effort
-    from equipoise.numeric.workers import available_cores
 
     settings = systems.settings()
     request = work.IncentivesRequest(
@@ -81,7 +94,7 @@ def incentives(
         output=output,
         chart=chart,
         title=title,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)
     with working("trying plans") as job:
@@ -98,26 +111,24 @@ def incentives(
 
 
 def _print(answer: IncentivesAnswer, details: bool) -> None:
-    """Print chart and tables where no file was asked for, and on standard error the rest."""
+    """Print chart and tables unless files are written, and a summary on standard error."""
     from equipoise.analysis.studies.incentives import message_of, text_of
-    from equipoise.cli.options import reading_lines
-    from equipoise.cli.report import print_chart, print_lines, print_table, say, sheet
 
-    told, request = message_of(answer), answer.request
-    gained = any(one.thrown for system in told.systems for one in system.players)
+    message, request = message_of(answer), answer.request
+    gained = any(one.thrown for system in message.systems for one in system.players)
     if request.output is None:
         if gained and request.chart is None:
             print_chart(text_of(answer, sheet()))
             print_lines("")
-        print_table(players_table(told))
+        print_table(players_table(message))
         if details and gained:
             print_lines("")
-            print_table(thrown_table(told))
-    say(*incentives_lines(told), *reading_lines(told.history))
+            print_table(thrown_table(message))
+    say(*incentives_lines(message), *reading_lines(message.history))
 
 
 def players_table(answer: IncentivesMessage) -> Table:
-    """Return a row for every player under every system."""
+    """Return one row for each player and system."""
     several, replayed = len(answer.systems) > 1, answer.others == "replayed"
     names = ["player", "played", "considered", "thrown", "honest", "by_plan", "gain"]
     names += ["gain_frozen"] * replayed + ["plans"]
@@ -134,7 +145,7 @@ def players_table(answer: IncentivesMessage) -> Table:
 
 
 def thrown_table(answer: IncentivesMessage) -> Table:
-    """Return a row for every match that a plan throws."""
+    """Return one row for each match that a plan throws."""
     several = len(answer.systems) > 1
     timed = any(match.time is not None for match in answer.systems[0].players[0].matches)
     names = ["player", "match"] + ["time"] * timed
@@ -155,13 +166,13 @@ def thrown_table(answer: IncentivesMessage) -> Table:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
-    """Return rows of text as a table, with what are no names and no times to the right."""
+    """Return rows of text as a table; all but names and times are aligned to the right."""
     left = ("system", "player", "match", "time")
     return table({name: "" if name in left else ">" for name in names}, rows)
 
 
 def incentives_lines(answer: IncentivesMessage) -> list[str]:
-    """Return in words how far was looked, and what that proves."""
+    """Return lines on what was searched and found."""
     last = f"the last {counted(answer.last_matches, 'rated match', 'rated matches')} of each player"
     tried = f"at most {counted(answer.budget, 'plan')} a player"
     if answer.replays is not None:
@@ -170,20 +181,19 @@ def incentives_lines(answer: IncentivesMessage) -> list[str]:
     for system in answer.systems:
         name = f"{system.label}: " if len(answer.systems) > 1 else ""
         best = max(system.players, key=lambda one: one.gain)
-        lines.append(f"{name}{_told(best)}, found in {system.seconds:.1f} s")
+        lines.append(f"{name}{_summary(best)}, found in {system.seconds:.1f} s")
         failed = sum(one.failed for one in system.players)
         if failed:
             plans = counted(failed, "plan leaves", "plans leave")
             lines.append(f"{name}{plans} the player without a rating by {system.system}")
     if not all(one.complete for system in answer.systems for one in system.players):
         lines.append(
-            "A gain is there to be had, and may be larger: not all plans were tried. "
-            "Finding none proves nothing."
+            "Not all plans were tried: a larger gain may exist, and finding none proves nothing."
         )
     return lines
 
 
-def _told(best: IncentiveMessage) -> str:
+def _summary(best: IncentiveMessage) -> str:
     """Return the largest gain of a system in words."""
     if not best.thrown:
         return "no plan gains anything"
@@ -192,7 +202,7 @@ def _told(best: IncentiveMessage) -> str:
 
 
 def _points(value: float, sign: str = "") -> str:
-    """Return rating points; a rating may have run away, a gain may be small."""
+    """Return rating points; a very large or very small number has more digits."""
     if abs(value) >= 1e6:
         return format(value, f"{sign}.2e")
     small = sign and 0 < abs(value) < 0.05

@@ -8,9 +8,28 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.report import (
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    working,
+)
+from equipoise.cli.studies.backtest_tables import (
+    BY_EXPERIENCE,
+    METRICS,
+    difference_table,
+    groups_table,
+    main_table,
+)
+from equipoise.cli.tables import Table, cell, table
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.studies.tune import TuneAnswer
+    from equipoise.messages.studies import DifferenceMessage, TrialMessage, TuneMessage
 
 EXAMPLE = """\b
 Example:
@@ -24,55 +43,59 @@ def tune(
     system: options.System,
     metric: str = option(
         "pair_inversion",
-        "What is to be best: pair_inversion, rank_deviation, pair_inversion_top100, "
+        "Metric to optimise: pair_inversion, rank_deviation, pair_inversion_top100, "
         "rank_deviation_top100, ndcg, log_loss or brier.",
         "METRIC",
     ),
     first: str = option(
         "10%",
-        "Search on the matches before: a share of them (10%) or a time. The others are kept for "
-        "the comparison.",
+        "Search on the first matches: a share of them (10%), or those before a time. The others "
+        "are held out for the comparison.",
         "SHARE|TIME",
     ),
     grid: list[str] | None = option(
         None,
-        "Values of a parameter to try, each with each of the others; repeatable. [default: the "
-        "usual ones of the system]",
+        "Values of a parameter to try. All combinations are tried. Repeatable. [default: values "
+        "that suit the system]",
         "NAME=V1,V2,...",
     ),
     trials: int | None = option(
-        None, "Draw so many samples from ranges, instead of a grid.", min=1
+        None, "Number of samples to draw from ranges, instead of a grid.", min=1
     ),
     range_: list[str] | None = option(
         None,
-        "Where to draw a parameter from, with --trials; repeatable. [default: the usual ones of "
-        "the system]",
+        "Range from which --trials draws a parameter. Repeatable. [default: ranges that suit the "
+        "system]",
         "NAME=LOW:HIGH[:log]",
     ),
     seed: int = option(0, "Random seed of samples and resamples.", min=0),
     study: str | None = option(
         None,
-        "Keep the trials in a database (sqlite:///file.db, or just a file): the same command then "
-        "goes on where it was stopped.",
+        "Keep the trials in a database: sqlite:///file.db, or a file name. The same command "
+        "continues an earlier search.",
         "URL",
     ),
     study_name: str | None = option(
-        None, "Of the study in the database. [default: system and metric]", "NAME"
+        None, "Name of the study in the database. [default: system and metric]", "NAME"
     ),
-    workers: int = option(1, "Processes that carry out trials.", min=1),
-    min_history: int = option(5, "Score only players with so many earlier matches.", min=0),
+    workers: int = option(1, "Number of processes that run trials.", min=1),
+    min_history: int = option(
+        5, "Score only players with at least this many earlier matches.", min=0
+    ),
     ties_as_authors: options.TiesAsAuthors,
     least_difference: options.LeastDifference,
-    resamples: int = option(1000, "Resamples of the held-out matches, for intervals.", min=1),
-    confidence: options.Confidence,
-    output: str | None = option(None, "The best parameters, for --parameters.", "FILE.toml"),
-    trials_output: str | None = option(
-        None, "All trials: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+    resamples: int = option(
+        1000, "Number of resamples of the held-out matches, for intervals.", min=1
     ),
-    chart: str | None = option(None, "All trials as a chart: .svg, .png or .pdf.", "FILE"),
+    confidence: options.Confidence,
+    output: str | None = option(None, "Write the best parameters, for --parameters.", "FILE.toml"),
+    trials_output: str | None = option(
+        None, "Write a table of all trials: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+    ),
+    chart: str | None = option(None, "Draw a chart of all trials: .svg, .png or .pdf.", "FILE"),
     title: options.Title,
     threads: int | None = option(
-        None, "Threads of a single worker; never changes a number. [default: all]", min=1
+        None, "Threads of a single worker. Results do not depend on it. [default: all cores]", min=1
     ),
     reading: options.ReadingWhole,
     as_json: options.Json,
@@ -80,16 +103,13 @@ def tune(
     """Search for the parameters with which a system predicts best.
 
     Parameters are tried on the first matches of the history. The best ones are then compared with
-    those given, by --set or by default, on the matches that come after.
+    the given ones (--set, or the defaults) on the later matches.
     """
     from equipoise.analysis.files.systems import DEFAULT_SYSTEM
     from equipoise.analysis.studies import tune as work
     from equipoise.analysis.studies.backtest import least_differences
     from equipoise.analysis.studies.tune import choices_of, message_of
-    from equipoise.cli.report import print_json, say, say_compiled, working
-    from equipoise.numeric.workers import available_cores
     from equipoise.rating.registry import make_system
-    from equipoise.wording import counted
 
     settings = system.settings()
     given = system.chosen(settings) or make_system(DEFAULT_SYSTEM)
@@ -112,14 +132,14 @@ def tune(
         chart=chart,
         title=title,
         workers=workers,
-        threads=threads or available_cores(),
+        threads=options.thread_count(threads),
     )
-    with working("trials") as job, _told_how_to_go_on(study):
+    with working("trials") as job, _resume_hint(study):
         answer = work.search(
             given,
             request,
             job.progress,
-            lambda count: say(f"the study has {counted(count, 'trial')} already"),
+            lambda count: say(f"the study already has {counted(count, 'trial')}"),
         )
     if as_json:
         print_json(message_of(answer))
@@ -129,45 +149,173 @@ def tune(
 
 
 @contextmanager
-def _told_how_to_go_on(study: str | None) -> Iterator[None]:
-    """Say what is left of a search that is stopped from the keyboard."""
-    from equipoise.cli.report import say
-
+def _resume_hint(study: str | None) -> Iterator[None]:
+    """Say how to continue a search that is stopped from the keyboard."""
     try:
         yield
     except KeyboardInterrupt:
         if study is None:
-            say("nothing of this search is kept; with --study it could be gone on with")
+            say("nothing of this search was kept; use --study to be able to continue one")
         else:
-            say(f"the trials so far are kept in {study}: the same command goes on from there")
+            say(f"the trials so far are kept in {study}; the same command continues the search")
         raise
 
 
 def _print(answer: TuneAnswer) -> None:
-    """Print the best trials and the comparison, and on standard error what to make of them."""
+    """Print the best trials and the comparison, and conclusions on standard error."""
     from equipoise.analysis.studies import backtest
     from equipoise.analysis.studies.tune import message_of
-    from equipoise.cli.options import reading_lines
-    from equipoise.cli.report import print_lines, print_table, say
-    from equipoise.cli.studies.backtest_tables import (
-        BY_EXPERIENCE,
-        difference_table,
-        groups_table,
-        main_table,
-    )
-    from equipoise.cli.studies.tune_tables import trials_table, tune_lines
-    from equipoise.wording import counted
 
-    told = message_of(answer)
+    message = message_of(answer)
     held_out = backtest.backtest_message(answer.held_out)
-    print_lines(f"On the first {counted(told.search.first, 'match', 'matches')}")
-    print_table(trials_table(told))
+    print_lines(f"On the first {counted(message.search.first, 'match', 'matches')}")
+    print_table(trials_table(message))
     print_lines("", "On the others")
     print_table(main_table(held_out))
     print_lines("", BY_EXPERIENCE)
     print_table(groups_table(held_out))
     print_lines("", f"Tuned less given, for {held_out.scoring.for_whom}")
     print_table(difference_table(held_out))
-    say(*tune_lines(told), *reading_lines(told.history))
+    say(*tune_lines(message), *reading_lines(message.history))
     paths = (answer.request.output, answer.request.trials_output, answer.request.chart)
     say(*(f"wrote {path}" for path in paths if path is not None))
+
+
+#: Trials that are printed, the best first; --trials-output has all.
+_SHOWN = 10
+
+
+def trials_table(message: TuneMessage) -> Table:
+    """Return one row for each of the best trials, and one for the given parameters."""
+    names = [choice.parameter for choice in message.search.choices]
+    metric = message.search.metric
+    done = [trial for trial in message.trials if trial.value is not None]
+    sign = -1 if message.search.higher_is_better else 1
+    done.sort(key=lambda trial: (sign * (trial.value or 0.0), trial.number))
+    rows = (
+        (
+            "given" if trial.number is None else trial.number,
+            *(_written(trial.parameters[name]) for name in names),
+            trial.value,
+        )
+        for trial in (*done[:_SHOWN], message.given)
+    )
+    return table({"trial": "", **dict.fromkeys(names, ">"), metric: METRICS[metric][1]}, rows)
+
+
+def tune_lines(message: TuneMessage) -> list[str]:
+    """Return lines on what was tried, what was found, and how certain that is."""
+    lines = [*_counts(message), _found(message)]
+    edges = [choice.parameter for choice in message.search.choices if choice.at_edge]
+    if edges and message.improved:
+        lines.append(
+            f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
+        )
+    return [*lines, *_held_out(message)]
+
+
+def _counts(message: TuneMessage) -> list[str]:
+    search, trials = message.search, message.trials
+    lines = [
+        f"{counted(len(trials), 'trial')} in {search.seconds:.1f} s, each scored on "
+        f"{search.matches:,} of the first {counted(search.first, 'match', 'matches')}"
+    ]
+    if search.recorded:
+        recorded = counted(search.recorded, "trial was", "trials were")
+        lines.append(f"{recorded} in the study already")
+    for status, word in (("refused", "refused by the system"), ("failed", "failed")):
+        some = [trial for trial in trials if trial.status == status]
+        if some:
+            several = counted(len(some), "trial was", "trials were")
+            lines.append(f"{several} {word}; the first: {some[0].reason}")
+    return lines
+
+
+def _found(message: TuneMessage) -> str:
+    """Return the best parameters on the matches of the search."""
+    metric = message.search.metric
+    best, given = _value(message.best, metric), _value(message.given, metric)
+    if not message.improved:
+        return f"no trial beats the parameters given, whose {metric} is {given} (best trial {best})"
+    settings = ", ".join(f"{name}={_written(one)}" for name, one in message.best.parameters.items())
+    return f"found {settings}: {metric} {best}, with the parameters given {given}"
+
+
+def _held_out(message: TuneMessage) -> list[str]:
+    """Return what the held-out matches show, and for which players."""
+    from equipoise.data.backtest import players_with
+
+    metric, scored = message.search.metric, message.held_out.systems[0].matches
+    verdict = message.held_out.verdict
+    if verdict == "same":
+        return ["there is nothing to compare on the other matches"]
+    found = message.held_out
+    if found.difference.metrics[metric] is None:
+        return [f"on the other matches {metric} cannot be computed"]
+    lines = [
+        f"on {counted(scored, 'other match', 'other matches')} {metric} changes by "
+        f"{_change(message, found.difference)}: {_judged(message, verdict, found.difference)}",
+        f"this holds for {found.scoring.for_whom}",
+    ]
+    for group, of_group in zip(found.groups, found.verdicts, strict=True):
+        name = players_with(group.first, group.last)
+        if of_group is None or name == found.scoring.for_whom:
+            continue
+        difference = group.differences[0]
+        lines.append(f"for {name}: {_change(message, difference)}: {_SHORT[of_group]}")
+    return lines
+
+
+#: Verdicts on groups of players that the search did not score.
+_SHORT = {
+    "better": "better",
+    "worse": "worse",
+    "open": "which may be chance",
+    "no difference that matters": "no difference that matters",
+}
+
+
+def _judged(message: TuneMessage, verdict: str, difference: DifferenceMessage) -> str:
+    """Return a verdict in words."""
+    if verdict != "no difference that matters":
+        return {
+            "better": "better, and hardly by chance",
+            "worse": "worse, and hardly by chance: the first matches misled. Keep those given, or "
+            "search on more",
+            "open": "which may be chance",
+        }[verdict]
+    least = message.held_out.scoring.least_differences[message.search.metric]
+    bounds = [abs(one) for one in difference.intervals[message.search.metric] if one is not None]
+    wide = any(one >= least for one in bounds)
+    more = ", though the interval does not rule out a larger one" if wide else ""
+    return f"no difference that matters (less than {least:g}){more}"
+
+
+def _change(message: TuneMessage, difference: DifferenceMessage) -> str:
+    """Return a change of the metric with its interval; a change that rounds to 0 has no sign."""
+    metric = message.search.metric
+    form = METRICS[metric][1]
+    share = 100 * message.held_out.scoring.confidence
+
+    def signed(value: float | None) -> str:
+        if value is None:
+            return "unknown"
+        text = cell(value, f"+z{form}")
+        return text if float(text) else text.removeprefix("+")
+
+    lower, upper = difference.intervals[metric]
+    change = signed(difference.metrics[metric])
+    return f"{change} ({share:g} %: {signed(lower)} to {signed(upper)})"
+
+
+def _value(trial: TrialMessage, metric: str) -> str:
+    return cell(trial.value, METRICS[metric][1])
+
+
+def _written(value: object) -> str:
+    """Return the value of a parameter; None means that the system chooses it."""
+    if value is None:
+        return "default"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -29,9 +29,10 @@ from equipoise.tournament.equilibrium.solving import against_equals, check_scale
 from equipoise.tournament.equilibrium.uncertainty import Uncertainty, player_rows
 from equipoise.tournament.pairs import Pairs, gather_pairs, with_prior
 
-#: "document": reached from equal ratings; "mean": of a given plain mean; "initial": reached from
-#: the ratings before the tournament.
-Select: TypeAlias = Literal["document", "mean", "initial"]
+#: Which of the equilibria, which differ by a constant. "equal": the one that x <- f(x) reaches from
+#: equal ratings; "mean": the one with a given plain mean; "initial": the one that x <- f(x) reaches
+#: from the ratings before the tournament. "document" is an earlier name of "equal".
+Select: TypeAlias = Literal["equal", "mean", "initial", "document"]
 Advantage: TypeAlias = float | Literal["estimate"]
 Draws: TypeAlias = Literal["ignore", "davidson"]
 
@@ -97,7 +98,7 @@ def performance_equilibrium(
     *,
     curve: CurveName | Curve | Callable[[Floats], Floats] = "elo",
     scale: float = 1.0,
-    select: Select = "document",
+    select: Select = "equal",
     anchor: float | None = None,
     anchors: Mapping[Any, float] | None = None,
     prior: float = 0.0,
@@ -330,7 +331,7 @@ def average_rating(
 
 def check_select(select: str) -> None:
     """Refuse an unknown choice. Raises : InvalidParameterError."""
-    require(select in get_args(Select), "select", "document, mean or initial", select)
+    require(select in get_args(Select), "select", "equal, mean or initial", select)
 
 
 def select_equilibrium(
@@ -341,7 +342,7 @@ def select_equilibrium(
     curve: Curve,
     scale: float = 1.0,
     advantage: float = 0.0,
-    select: Select = "document",
+    select: Select = "equal",
     average: Floats,
     initial: Floats,
     threads: int = 1,

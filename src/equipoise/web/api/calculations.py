@@ -21,6 +21,7 @@ from equipoise.analysis.files.systems import assignments
 from equipoise.data.rebalancing import MOST_MEGABYTES
 from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.teams import RebalanceMessage, rebalance_message
+from equipoise.tournament.equilibrium.equilibrium import Select
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.errors import MalformedError, TooLargeError
 from equipoise.web.http.reading import compression_of, read_body
@@ -46,7 +47,7 @@ class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     anchor: Annotated[
         _TEXTS, Meta(description="Average rating, or PLAYER=RATING to hold a player there.")
     ] = ()
-    select: Literal["document", "mean", "initial"] = "document"
+    select: Select = "equal"
     confidence: Annotated[float, Meta(gt=0, lt=1, description="Of error bars and bounds.")] = 0.95
     scale: Annotated[float, Meta(gt=0, le=100, description="Spread of the curve, 1 is Elo's.")] = (
         1.0
