@@ -152,7 +152,7 @@ def test_more_systems_than_colours_are_refused() -> None:
 
 
 def test_a_system_that_rates_nothing_is_named() -> None:
-    with pytest.raises(NotFoundError, match="no match that none rates"):
+    with pytest.raises(NotFoundError, match="none rates no match"):
         drawn({"none": replace(by_hand(), rated=np.zeros(12, np.int64))})
 
 

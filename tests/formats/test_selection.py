@@ -134,7 +134,7 @@ def test_columns_are_found_by_other_names():
     reading = scan_history(table, columns={"match": "id", "player": "handle", "rank": "place"})
     assert reading.history.player_ids.tolist() == ["a", "b"]
     assert list(reading.history.attributes) == []
-    assert reading.notes == ("column 'player' of the file is hidden by the renamed one",)
+    assert reading.notes == ("column 'player' of the file is replaced by the renamed one",)
 
 
 def test_columns_can_be_swapped():

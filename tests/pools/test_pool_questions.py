@@ -279,7 +279,11 @@ def test_who_is_not_known_counts_as_a_newcomer_or_as_told(store: Store) -> None:
         (BalanceRequest(players=list(range(201))), InvalidParameterError, "at most 200"),
         (BalanceRequest(players=[7, 8], objective="best"), InvalidParameterError, "'mean' or"),
         (BalanceRequest(players=[7, 8], size=0), InvalidParameterError, "size"),
-        (BalanceRequest(players=[7, 8], size=1, teams=2), InvalidParameterError, "one of them"),
+        (
+            BalanceRequest(players=[7, 8], size=1, teams=2),
+            InvalidParameterError,
+            "size cannot be combined with teams",
+        ),
         (BalanceRequest(players=[7, 8], teams=3), InvalidParameterError, "at most 2"),
         (BalanceRequest(players=[7, 8], alternatives=101), InvalidParameterError, "100"),
         (BalanceRequest(players=[7, 8], at=5), InvalidParameterError, "no times"),

@@ -236,10 +236,10 @@ def _teams(request: SplitRequest, lobby: Lobby) -> int:
     if request.size is None:
         return 2 if request.teams is None else request.teams
     if request.teams is not None:
-        raise InvalidParameterError("--size cannot be combined with --teams")
+        raise InvalidParameterError("size cannot be combined with teams")
     teams = math.ceil(lobby.players / request.size)
     if teams < 2:
         raise InvalidParameterError(
-            f"--size must leave two teams or more of {lobby.players} players; got {request.size}"
+            f"size must leave two teams or more of {lobby.players} players; got {request.size}"
         )
     return teams
