@@ -100,7 +100,7 @@ def check_fields(instance: Any, *names: str) -> None:
 def check_values(
     hints: Mapping[str, Any], values: Mapping[str, object], own: Collection[str] = ()
 ) -> None:
-    """Check named values against their annotations; for names in `own` only the kind.
+    """Check named values against their annotations; for names in `own`, only the kind.
 
     Raises : InvalidParameterError
     """

@@ -150,7 +150,7 @@ def distribution_figure(
         lines = 3.2 + len(found.places)
         _make_room(axes, found, min(lines * _LINE / height, 0.6))
         _draw_marks(axes, found, width, _LINE / height)
-        # The outermost stands highest: then its words run across nobody else's line.
+        # The player furthest from the middle gets the highest label, so no label crosses a line.
         middle = sum(axes.get_xlim()) / 2
         order = np.argsort([-abs(place.rating - middle) for place in found.places], kind="stable")
         for row, number in enumerate(order.tolist()):

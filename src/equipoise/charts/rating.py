@@ -39,7 +39,7 @@ _PAUSE_SHARE = 0.05
 _LEAST_RANGE = 100.0
 #: Performances this close to ratings and bands are always in sight, as a share of their range.
 _NEAR = 0.15
-#: Of those further away so many per cent may lie out of sight at either end ...
+#: Of those further away, up to this percentage may be out of sight at either end ...
 _UNUSUAL = 2.0
 #: ... and the rest widens the range by at most this share.
 _WIDEN = 0.5

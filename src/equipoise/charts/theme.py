@@ -112,7 +112,7 @@ def file_kind(path: str) -> str:
 
 
 def check_file(path: str) -> None:
-    """Refuse a path at which no chart can be drawn.
+    """Refuse a path to which no chart can be written.
 
     Raises : InvalidParameterError; EquipoiseError where matplotlib is absent
     """

@@ -99,7 +99,7 @@ def to_the_minute(time: object) -> str:
 
 
 def table_kind(time: Ints, kind: TimeKind) -> TimeKind:
-    """Return how a table writes times in microseconds, so that reading it gives the same times.
+    """Return how a table should write times in microseconds, so that a reader gets them back.
 
     Seconds that a reader would refuse or misread are written as in ISO 8601.
     """

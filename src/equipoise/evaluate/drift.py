@@ -100,7 +100,7 @@ def _settle(pool: Pool, part: int) -> None:
 
 @inner_kernel
 def _retire(pool: Pool, played: Played, first: int, now: int) -> int:
-    """Deactivate the players whose last match is too far before a place.
+    """Deactivate the players whose last match is too long ago at place `now`.
 
     first : first match that may have such players; returns the next such match
     """

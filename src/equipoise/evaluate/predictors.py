@@ -1,4 +1,4 @@
-"""What predicts the matches of a backtest, piece after piece: a rating system, or a baseline.
+"""What predicts the matches of a backtest, piece by piece: a rating system, or a baseline.
 
 `SystemPredictor` replays a history with a system. `ConstantRate` predicts without ratings, from a
 constant rate that is learned as the history goes on. No player is stronger than another, so every

@@ -52,7 +52,7 @@ _LETTERS = {
     "oe": "o",
     "ue": "u",
 }
-#: Accents and the like, once a letter is taken apart; marks of other scripts are letters.
+#: Accents and similar marks of decomposed letters; marks of other scripts count as letters.
 _MARKS = r"[\x{300}-\x{36f}]"
 #: What stands between words; plus, number sign and asterisk are parts of names (C++, C#).
 _BETWEEN = r"[^\p{L}\p{M}\p{Nd}+#*]+"

@@ -130,7 +130,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _resolved(entries: Iterable[_Entry], file: str, field: str) -> dict[str, str]:
-    """Return where every name leads, or raise with what forbids it."""
+    """Return the name that each name finally stands for, or raise with the problems."""
     step: dict[str, _Entry] = {}
     problems = []
     for entry in entries:

@@ -14,7 +14,7 @@ from equipoise.messages.pools import LatePolicy, PoolTimes
 Reset: TypeAlias = Literal["hard", "soft"]
 #: The centre of a soft reset: the mean rating of the season, or that of a new player.
 Centre: TypeAlias = Literal["mean", "initial"]
-#: Whether players who are disqualified at the end stay so, or return.
+#: Whether players who are disqualified at the end remain disqualified, or return.
 Disqualified: TypeAlias = Literal["stay", "return"]
 
 

@@ -228,7 +228,7 @@ class TuneMessage(msgspec.Struct, frozen=True):
 
 
 class WindowMessage(msgspec.Struct, frozen=True):
-    """A player is active with a rated match in the last `length` days (or matches)."""
+    """A player is active if they had a rated match in the last `length` days (or matches)."""
 
     unit: str
     length: float

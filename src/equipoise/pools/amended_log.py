@@ -107,7 +107,7 @@ class Eligibility:
         return records[-1] if records and records[-1].disqualifies else None
 
     def flags(self, players: Iterable[str]) -> list[bool]:
-        """Return whether each of some players is disqualified from matches to come."""
+        """Return, for each player, whether they are disqualified from future matches."""
         return [self.disqualification_of(player) is not None for player in players]
 
     def rated_part(self, match: LoggedMatch) -> LoggedMatch | None:

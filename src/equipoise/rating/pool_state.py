@@ -44,7 +44,7 @@ _READ = (1, 2)
 #: Names in `requires` that this reader knows.
 _KNOWN: frozenset[str] = frozenset()
 
-#: Unknown players named in an error; the others are counted.
+#: How many unknown players an error names; the others are only counted.
 _NAMED = 20
 
 #: A whole number as text.

@@ -225,7 +225,7 @@ def ratings_after(
 
 
 def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[list[RatingRow]]:
-    """Give all ratings by id, some thousands at a time."""
+    """Yield all ratings in order of id, a few thousand at a time."""
     after, limit = "", sizes_of(connection).ratings
     while True:
         rows = ratings_after(connection, pool, generation, after, limit)

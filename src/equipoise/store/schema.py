@@ -58,7 +58,7 @@ pools = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Name, nullable=False, unique=True),
-    # JSON of messages.pools.PoolRequest: the current settings. Changes of them are in the log.
+    # JSON of messages.pools.PoolRequest: the current settings. Changes to them are in the log.
     Column("settings", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     # Version of the code that rated what is stored.

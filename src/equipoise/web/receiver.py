@@ -189,7 +189,7 @@ def _read_head(head: bytes) -> tuple[int, bool, dict[str, str]]:
     pairs = (line.partition(":") for line in lines if ":" in line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     stays_open = found[1] == b"1" and headers.get("connection", "").lower() != "close"
-    # A body in chunks is not read, so the connection cannot be used again.
+    # A chunked body is not read, so the connection cannot be reused.
     return int(found[2]), stays_open and "transfer-encoding" not in headers, headers
 
 

@@ -224,7 +224,7 @@ def _day(state: PoolState, request: BalanceRequest) -> float | None:
 
 
 def _shown_at(state: PoolState, at: str | None) -> int | str | None:
-    """Return the time for which ratings were read, as text or as the history has it."""
+    """Return the time for which ratings were read, as text or in seconds as in the history."""
     if at is not None or state.last_time is None:
         return at
     shown = as_written(np.array([state.last_time]), state.time_kind)[0]

@@ -114,7 +114,7 @@ def _column(ids: list[Any]) -> pl.Series:
 
 
 def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
-    """Return the teams of every method, and for two teams those of `balance`.
+    """Return the teams of every method; for two teams, also those of `balance`.
 
     Gaps are measured from the proved bound. A method that was replaced by another one has no teams.
     """

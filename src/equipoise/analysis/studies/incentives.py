@@ -155,9 +155,9 @@ def table_of(answer: IncentivesAnswer) -> pl.DataFrame:
 
 
 def shown(answer: IncentivesAnswer) -> dict[str, Incentive]:
-    """Return the player of the chart for every system: who gains most with any of them.
+    """Return the incentives of one player, by system: the player with the largest gain in any.
 
-    Systems can be compared only by the same player.
+    Systems can be compared only on the same player.
     """
     gains = [
         max(one.gain for one in of_player) for of_player in zip(*answer.found.values(), strict=True)

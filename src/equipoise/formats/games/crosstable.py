@@ -168,7 +168,7 @@ class Grid:
         self.heading_problems.append(Problem(self.table.name, None, heading, rule, got))
 
     def text(self, row: int, opponent: int) -> str:
-        """Return what a cell holds, as it stands in a problem."""
+        """Return the text of a cell, as a problem shows it."""
         return shown(self.table.frame[self.headings[opponent]][row])
 
     def line(self, row: int) -> int | None:

@@ -100,7 +100,7 @@ class Pairings(NamedTuple):
     of_row : the pairing of each, from 0
     ahead : whether the player of each is the one who appears first in the table
     first, opposite : of each pairing the first row (a place in `rows`) of the direction that
-        comes first, and of the other one (-1: told from one side)
+        comes first, and of the other one (-1: listed from one side)
     """
 
     rows: Ints
@@ -111,11 +111,11 @@ class Pairings(NamedTuple):
 
     @property
     def mirrored(self) -> bool:
-        """Whether any pairing is told from both sides."""
+        """Whether any pairing is listed from both sides."""
         return bool(np.any(self.opposite >= 0))
 
     def leading(self, bad: Flags | None = None) -> Ints:
-        """Return the rows in whose direction their pairing is told first, but for bad pairings."""
+        """Return the rows in the direction listed first for their pairing, without bad pairings."""
         chosen = self.ahead == self.ahead[self.first][self.of_row]
         rows: Ints = self.rows[chosen if bad is None else chosen & ~bad[self.of_row]]
         return rows
@@ -198,7 +198,7 @@ def _pair(players: Players, row: int) -> str:
 
 
 def _told(players: Players, totals: Totals, row: int) -> str:
-    """Return what a row tells: 'ann' against 'bob' 2.5 of 4."""
+    """Return what a row says: 'ann' against 'bob' 2.5 of 4."""
     score = f"{totals.points[row]:g} of {totals.games[row]:g}"
     if totals.draws is not None:
         score += f" with {totals.draws[row]:g} drawn"

@@ -82,7 +82,7 @@ class GameRows:
         return self.frame[self.columns[meaning]]
 
     def add(self, meaning: str, *faults: Fault) -> None:
-        """Record faults of the column of a meaning."""
+        """Record faults in the column with this meaning."""
         if faults:
             self.findings.add_faults(self.columns[meaning], faults, self.column(meaning))
 
@@ -375,7 +375,7 @@ def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
     together = points + _SHARES[other]
     if together > 1:
         return np.nan, _FAULTY
-    # 1/2-0: an arbiter's word, not a result of play.
+    # 1/2-0: decided by an arbiter, not by play.
     return (points, 0) if together == 1 else (np.nan, _ADJUDGED)
 
 

@@ -72,7 +72,7 @@ def check_settings(
 
 
 def _parameter_problem(request: PoolRequest, message: str) -> Problem:
-    """Return the problem of the parameter that a message of the registry begins with."""
+    """Return a message of the registry, which begins with a parameter, as a problem."""
     named = message.split(" ", 1)[0].removeprefix(f"{request.system}.")
     rule, _, got = message.partition("; got ")
     if named not in request.parameters:

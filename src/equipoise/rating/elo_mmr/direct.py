@@ -193,7 +193,7 @@ def solve_nearest(
     place = np.empty(n, np.int64)
     for g in range(len(places) - 1):
         place[places[g] : places[g + 1]] = g
-    # Players are ordered by place and the sort is stable: equals in both are neighbours.
+    # Players are ordered by place and the sort is stable, so players equal in both are adjacent.
     by_rating = np.argsort(rating, kind="mergesort")
     room = _room_for(n)
     ties = _ties(split_ties, gaussian)

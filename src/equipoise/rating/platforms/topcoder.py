@@ -69,7 +69,7 @@ from equipoise.rating.draws import count_match
 from equipoise.rating.platforms.contest import is_rated, mean_places, rate_in_turn
 from equipoise.rating.system import Capabilities, check_newcomer
 
-#: The platform's own weights of a performance [TC]_, which its caps belong to: 0.18 in the limit,
+#: The platform's own weights of a performance [TC]_, which go with its caps: 0.18 in the limit,
 #: and 0.42 more in the first contest.
 _PLATFORM_LIMIT, _PLATFORM_EXTRA = 0.18, 0.42
 

@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 
 
 def good_start(placing: Placing, most_pairs: int) -> tuple[int, ...] | None:
-    """Return teams that are as even as simple means make them; None where none were found.
+    """Return teams made even by a simple heuristic, or None if no teams were found.
 
     most_pairs : pairs of teams between which exchanges are tried
     """

@@ -204,7 +204,7 @@ class Matched:
         )
 
     def teams(self, team_of: tuple[int, ...], order: tuple[int, ...], count: int) -> PartyTeams:
-        """Return the parties of every team: those of the session, then as they were placed."""
+        """Return the parties of every team: those of the session, then the others in `order`."""
         found: list[list[PartyIds]] = [[] for _ in range(count)]
         for team, parties in enumerate(self.session[:count]):
             found[team] += [party.ids for party in parties]

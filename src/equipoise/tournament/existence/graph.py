@@ -112,7 +112,7 @@ class Existence:
         """Return whether a chain of sweeps leads from one class to another, in one pass."""
         between = (self.above >= upper) & (self.below <= lower)
         reached = {upper}
-        # In this order all sweeps of a class come before those by it.
+        # In this order, the sweeps that a class lost come before those that it won.
         rows = zip(self.above[between].tolist(), self.below[between].tolist(), strict=True)
         for above, below in rows:
             if above in reached:

@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Let pools that are there count from their next record on, and new ones from the first."""
+    """Count draws from the next record in existing pools, and from the first in new ones."""
     column = sa.Column("draws_from", sa.BigInteger(), nullable=False, server_default="1")
     op.add_column("pools", column)
     op.execute("UPDATE pools SET draws_from = last_seq + 1")
