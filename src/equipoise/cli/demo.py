@@ -38,7 +38,7 @@ def demo(
         print_json(tour(run, keep=keep))
         return
     print_styled(
-        f"A tour of Equipoise in {len(STEPS)} steps, some seconds in all. If this is the first run "
+        f"A tour of Equipoise in {len(STEPS)} steps, which takes a few seconds. On the first run "
         "on this machine, the numerical kernels are compiled first, which takes up to a minute."
     )
     done = tour(run, keep=keep, announce=_announce, show=_show)

@@ -48,7 +48,7 @@ Database: TypeAlias = Annotated[
     ),
 ]
 Json: TypeAlias = Annotated[
-    bool, option(False, "Print the answer as JSON, and errors too.", name="--json")
+    bool, option(False, "Print the answer and any errors as JSON.", name="--json")
 ]
 Column: TypeAlias = Annotated[
     list[str] | None, option(None, "Rename a column: read OLD as NEW. Repeatable.", "NEW=OLD")
@@ -90,8 +90,8 @@ TeamsTable: TypeAlias = Annotated[
     ),
 ]
 _OPPONENTS = (
-    "Set opponents of elo-mmr and elo-mmx only to reproduce published figures: with it, a worse "
-    "place can earn a higher rating."
+    "Set the parameter `opponents` of elo-mmr and elo-mmx only to reproduce published figures: "
+    "it can give a worse place a higher rating."
 )
 _Parameters: TypeAlias = Annotated[
     str | None,
@@ -174,7 +174,7 @@ class Reading:
     lower_score_is_better: bool = option(False, "Rank the lowest value of the column score first.")
     skip_bad: str | None = option(
         None,
-        "Skip matches with problems, or with =rows only the bad rows. The problems are listed.",
+        "Skip matches with problems; =rows skips only the bad rows. The problems are listed.",
         "[=rows]",
     )
     since: str | None = option(None, "Use only matches from this time on.", "TIME", name="--from")

@@ -87,7 +87,7 @@ def metrics_table(found: Backtest) -> Markup:
         rows.append([*row, CALIBRATION.number(one.calibration.error)])
     columns = ["system", *(metric.heading for metric in metrics), CALIBRATION.name]
     numbers = frozenset(range(1, len(columns)))
-    caption = "Metrics; the best of the systems is bold" if any(best.values()) else "Metrics"
+    caption = "Metrics; the best system is in bold" if any(best.values()) else "Metrics"
     return table("metrics-table", caption, columns, rows, numbers)
 
 

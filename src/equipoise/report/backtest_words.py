@@ -375,7 +375,7 @@ def scoring(found: Backtest, seed: int) -> Iterator[str]:
             "loss, Brier score and calibration only."
         )
     yield (
-        "The baseline predicts without ratings: it takes all players to be equally strong. Where "
+        "The baseline predicts without ratings: it assumes that all players are equally strong. If "
         "one of two is at home, it expects the mean score at home so far."
     )
     yield _noise(found, seed)

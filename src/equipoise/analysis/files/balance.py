@@ -178,7 +178,7 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
         )
     if request.at is not None and request.state is None:
         raise InvalidParameterError(
-            "--at needs --state: a table of ratings is as of the time for which it was written"
+            "--at needs --state: a table of ratings already belongs to one time"
         )
     if request.lobby is not None:
         return split_lobby(read_lobby(request.lobby, format=request.format), request)

@@ -256,7 +256,7 @@ def _precision(found: TournamentPerformance) -> list[str]:
         return [
             f"Regularised: every player was given {found.prior:g} drawn "
             f"{'game' if found.prior == 1 else 'games'} against an average player, so the ratings "
-            "are pulled together and predict no score exactly."
+            "are closer together and do not reproduce the scores exactly."
         ]
     rated = sorted(_known(one.ppr))
     if not rated:

@@ -92,7 +92,7 @@ class Model:
     )
     statistics_scale: float | None = option(
         None,
-        "Teams: how much better a performance must be for e times the kills, in rating points. "
+        "Teams: rise in performance that multiplies the kills by e, in rating points. "
         "[default: 600]",
     )
     first_time: str | None = option(None, "Time of the first match. [default: 2020-01-01]", "TIME")

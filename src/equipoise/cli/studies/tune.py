@@ -88,7 +88,9 @@ def tune(
         1000, "Number of resamples of the held-out matches, for intervals.", min=1
     ),
     confidence: options.Confidence,
-    output: str | None = option(None, "Write the best parameters, for --parameters.", "FILE.toml"),
+    output: str | None = option(
+        None, "Write the best parameters to this file, for use with --parameters.", "FILE.toml"
+    ),
     trials_output: str | None = option(
         None, "Write a table of all trials: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     ),
@@ -174,7 +176,7 @@ def _print(answer: TuneAnswer) -> None:
     print_table(main_table(held_out))
     print_lines("", BY_EXPERIENCE)
     print_table(groups_table(held_out))
-    print_lines("", f"Tuned less given, for {held_out.scoring.for_whom}")
+    print_lines("", f"Tuned minus given, for {held_out.scoring.for_whom}")
     print_table(difference_table(held_out))
     say(*tune_lines(message), *reading_lines(message.history))
     paths = (answer.request.output, answer.request.trials_output, answer.request.chart)
@@ -222,7 +224,7 @@ def _counts(message: TuneMessage) -> list[str]:
     ]
     if search.recorded:
         recorded = counted(search.recorded, "trial was", "trials were")
-        lines.append(f"{recorded} in the study already")
+        lines.append(f"{recorded} already in the study")
     for status, word in (("refused", "refused by the system"), ("failed", "failed")):
         some = [trial for trial in trials if trial.status == status]
         if some:

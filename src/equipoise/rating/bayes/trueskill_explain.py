@@ -129,7 +129,7 @@ def _quantities(found: Inferred, teams: Teams, own: int, variance: float) -> lis
                 name="performance",
                 value=weighted / precision,
                 unit="points",
-                meaning="the team's performance by this match",
+                meaning="the team's performance as shown by this match",
             )
         )
     return quantities

@@ -135,7 +135,7 @@ def _with_draws(question: Question, advantage: float | Literal["estimate"]) -> F
     real, pairs = question.real, question.pairs
     drawn, games = float(np.sum(pairs.draws[real])), float(np.sum(pairs.weight[real]))
     if math.isnan(drawn):
-        raise _refused("draws", DRAWN, "games of which it is not known")
+        raise _refused("draws", DRAWN, "games for which it is not known")
     if drawn >= games and games > 0:
         raise _refused("draws", DECIDED, "draws only")
     if drawn == 0:
