@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.data.missing import nullable, or_nan, or_none
+from equipoise.data.missing import nullable, or_nan
+from equipoise.messages.conversion import json_value
 
 
 @pytest.mark.parametrize("values", [[], [1.5, -0.0], [None, None], [None, 2.0, None, math.inf]])
@@ -15,4 +16,4 @@ def test_none_and_nan_stand_for_one_another(values: list[float | None]) -> None:
     """Through an array and back; infinity is a number that is known."""
     array = or_nan(values)
     assert array.dtype == np.float64
-    assert nullable(array) == [or_none(value) for value in array.tolist()] == values
+    assert nullable(array) == [json_value(value) for value in array.tolist()] == values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import NamedTuple
 
 from equipoise.wording import printable
@@ -62,13 +62,9 @@ def cell(value: object, form: str) -> str:
 
 def minutes(time: int | date | datetime | None) -> str | None:
     """Return a time to the minute, a day, or the number in an order without dates."""
-    from equipoise.data.times import LAST_ORDER
+    from equipoise.data.times import to_the_minute
 
-    if isinstance(time, int) and time > LAST_ORDER:
-        time = datetime.fromtimestamp(time, UTC)
-    if isinstance(time, datetime):
-        return f"{time:%Y-%m-%d %H:%M}"
-    return None if time is None else str(time)
+    return None if time is None else to_the_minute(time)
 
 
 def cut(text: str, letters: int) -> str:

@@ -10,11 +10,6 @@ import numpy as np
 from equipoise.arrays import Floats
 
 
-def or_none(value: float) -> float | None:
-    """Return a number, None for NaN."""
-    return None if math.isnan(value) else value
-
-
 def or_nan(values: Iterable[float | None]) -> Floats:
     """Return numbers as an array, NaN for None."""
     return np.array([math.nan if value is None else value for value in values], np.float64)

@@ -22,7 +22,7 @@ from equipoise.errors import EquipoiseError, InvalidParameterError
 from equipoise.formats.rebalance_request import read_rebalance_request
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
-from equipoise.messages.teams import ComparedMessage, ComparisonMessage
+from equipoise.messages.teams import ComparedMessage
 from equipoise.teams.lobby.lobby_split import balance
 from equipoise.teams.parties.placing import Matched
 from equipoise.teams.parties.rebalance import MAX_SEQUENCES, chosen_method, rebalance
@@ -251,8 +251,3 @@ def _as_candidate(matched: Matched, teams: tuple[tuple[Id, ...], ...]) -> Candid
         member_count_difference=evenness.difference,
         distance=evenness.distance,
     )
-
-
-def comparison_message(rows: list[ComparedMessage]) -> ComparisonMessage:
-    """Return the JSON message."""
-    return ComparisonMessage(rows)

@@ -61,10 +61,9 @@ def rebalance(
     from equipoise.analysis.files.rebalance import (
         RebalanceOrder,
         compare_methods,
-        comparison_message,
         rebalance_request,
     )
-    from equipoise.messages.teams import rebalance_message
+    from equipoise.messages.teams import ComparisonMessage, rebalance_message
 
     order = RebalanceOrder(
         source=options.given_file(request),
@@ -78,7 +77,7 @@ def rebalance(
     if compare:
         rows = compare_methods(order)
         if as_json:
-            print_json(comparison_message(rows))
+            print_json(ComparisonMessage(rows))
         else:
             _print_comparison(rows)
         return

@@ -79,7 +79,6 @@ def rebalanced(
     from equipoise.analysis.files.rebalance import (
         RebalanceOrder,
         compare_methods,
-        comparison_message,
         rebalance_request,
     )
 
@@ -88,7 +87,7 @@ def rebalanced(
     if not compare:
         return found, []
     plain = RebalanceOrder(source=content, time_limit=_SECONDS)
-    return found, comparison_message(compare_methods(plain)).methods
+    return found, compare_methods(plain)
 
 
 def _values_of(text: str) -> dict[str, str]:
