@@ -319,3 +319,24 @@ def test_a_database_of_schema_0003_counts_draws_from_its_upgrade_on(
     assert _draws(store, "duels") == stored
     assert verify_pool(store, "duels").identical
     store.close()
+
+
+def test_a_database_of_schema_0005_goes_on(database_url: str, tmp_path: Path) -> None:
+    """Every pool of it verifies, as it is and after a replay of the whole log."""
+    restore(database_url, "0005", tmp_path)
+    store = open_store(database_url)
+    pools = [one.pool for one in pool_messages(store)]
+    expected = ["contests", "duels", "far", "season", "season.one", "shown", "teams"]
+    assert pools == [*expected, "untimed", "waiting"]
+    for name in pools:
+        found = verify_pool(store, name)
+        assert found.identical, found.differences
+    board = leaderboard(store, "shown", provisional=True).players
+    assert len(board) == 4
+    for name in pools:
+        rerate(store, name)
+        maintain_pool(store, name, owner="tester", stop=lambda: False)
+        found = verify_pool(store, name)
+        assert found.identical, found.differences
+    assert leaderboard(store, "shown", provisional=True).players == board
+    store.close()
