@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ import pytest
 
 from equipoise.pools.pool.deleting import pools_to_clear
 from equipoise.pools.reading import leaderboard
+from equipoise.web.settings import ServiceSettings
 from web.conftest import Serve, Served, duel
 
 ODD_IDS = ["a/b", "..", ".", "é", "a b", "%2F", "<script>", "'; DROP TABLE log; --", "?x=1#y"]
@@ -417,13 +419,21 @@ def test_only_short_pages_of_the_board_are_read_without_a_thread(
 
 
 def test_few_pools_are_exported_at_a_time(served: Served) -> None:
-    """Each holds a moment of the database, so more are told to come back."""
+    """By one key two, by all keys as many as the settings say; more are told to come back."""
     pool = served.pool()
-    service = served.app.state.service
-    with service.exporting(), service.exporting():
+    exports = served.app.state.service.exports
+    own = 1  # The number of the first key, the administrator's.
+    with exports.admitted(own), exports.admitted(own):
         answer = served.get(f"/v1/pools/{pool}/export")
-    assert answer.status_code == 503
-    assert "retry-after" in answer.headers
+        assert answer.status_code == 429
+        assert "retry-after" in answer.headers
+        assert served.get(f"/v1/pools/{pool}/export", served.key("reader")).status_code == 200
+    with ExitStack() as stack:
+        for number in range(ServiceSettings().exports):
+            stack.enter_context(exports.admitted(f"10.0.0.{number}"))
+        answer = served.get(f"/v1/pools/{pool}/export")
+        assert answer.status_code == 503
+        assert "retry-after" in answer.headers
     assert served.get(f"/v1/pools/{pool}/export").status_code == 200
 
 

@@ -9,7 +9,7 @@ because of late matches and amendments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -189,6 +189,8 @@ class Amendments:
 
     def match(self, record: LogRecord) -> LoggedMatch:
         """Return a match as corrected, with all its players."""
+        if record.match not in self.corrections:
+            return LoggedMatch(record.seq, record.time, logged_match(record.content))
         return LoggedMatch(record.seq, self.time(record), self.request(record))
 
     def time_played(self, match: str, posted: int | None) -> int | None:
@@ -237,24 +239,34 @@ def counted_matches(
 
 
 def counted_piece(
-    connection: Connection, pool: PoolRecord, amendments: Amendments, after: Position
+    connection: Connection,
+    pool: PoolRecord,
+    amendments: Amendments,
+    after: Position,
+    *,
+    posted: int = log.LAST,
 ) -> Piece:
     """Return the next matches that are rated after a position, in the order of rating.
 
     Late matches that were posted after `amendments.through` wait for the next replay.
+    posted : only matches whose records have a number up to this one; None for all
     """
-    records, last = log.matches_after(connection, pool.id, after)
+    records, last = log.matches_after(connection, pool.id, after, posted=posted)
     end = _END if last else records[-1].position
-    placed = _moved(connection, pool, amendments, after, end)
-    placed += [
-        (record.position, record)
-        for record in records
-        if amendments.position(record) == record.position
-    ]
-    placed.sort(key=lambda one: one[0])
-    reached = max([after, *(place for place, _ in placed), *(r.position for r in records[-1:])])
-    counted = [_counted(record, amendments) for _, record in placed]
-    return Piece([one for one in counted if one is not None], reached if last else end, last)
+    moved = _moved(connection, pool, amendments, after, end)
+    if amendments.corrections:
+        placed = [
+            (record.position, record)
+            for record in records
+            if amendments.position(record) == record.position
+        ]
+        placed = sorted(placed + moved, key=lambda one: one[0])
+        reached = max([after, *(place for place, _ in placed), *(r.position for r in records[-1:])])
+        records = [record for _, record in placed]
+    else:
+        reached = records[-1].position if records else after
+    counted = _counted(records, amendments)
+    return Piece(counted, reached if last else end, last)
 
 
 def _moved(
@@ -272,14 +284,19 @@ def _moved(
     return [(place, one) for place, one in places if place != one.position and after < place <= end]
 
 
-def _counted(record: LogRecord, amendments: Amendments) -> LoggedMatch | None:
-    """Return a match without disqualified players, None if it is not rated."""
-    if record.match in amendments.void:
-        return None
-    if record.needs_replay and record.seq > amendments.through:
-        return None
-    match = amendments.match(record)
-    return amendments.eligibility.rated_part(match) if match.request.rated else None
+def _counted(records: Sequence[LogRecord], amendments: Amendments) -> list[LoggedMatch]:
+    """Return the matches that are rated, without disqualified players."""
+    void, through = amendments.void, amendments.through
+    matches = [
+        amendments.match(record)
+        for record in records
+        if record.match not in void and not (record.needs_replay and record.seq > through)
+    ]
+    rated = [match for match in matches if match.request.rated]
+    if not amendments.eligibility:
+        return rated
+    parts = map(amendments.eligibility.rated_part, rated)
+    return [part for part in parts if part is not None]
 
 
 def first_position(record: LogRecord, match: LogRecord | None, before: Amendments) -> Position:

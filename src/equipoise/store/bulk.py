@@ -6,8 +6,9 @@ SQLite takes rows as groups of parameters, PostgreSQL as one array for each colu
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import chain
@@ -37,18 +38,34 @@ from equipoise.store.schema import is_name
 
 
 @contextmanager
-def driver_cursor(connection: Connection) -> Iterator[Any]:
+def driver_cursor(connection: Connection, *name: str) -> Iterator[Any]:
     """Give a cursor of the driver, in the transaction of a connection.
 
+    name : of a cursor that PostgreSQL keeps
     Errors of the driver are raised as SQLAlchemy raises them, which callers expect.
     """
     dialect = connection.dialect
     base = dialect.loaded_dbapi.Error
     try:
-        with closing(connection.connection.cursor()) as cursor:
+        with closing(connection.connection.cursor(*name)) as cursor:
             yield cursor
     except base as error:
         raise DBAPIError.instance(None, None, error, base, dialect=dialect) from error
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause Python's search for cycles of objects while very many rows and matches are made.
+
+    They have no cycles, and searching them again and again takes as long as making them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 #: Element types of the arrays in which PostgreSQL takes columns.
@@ -237,13 +254,28 @@ class Prepared:
 
     def rows(self, connection: Connection, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Return the rows for these values of the parameters, all at once."""
-        dialect = connection.dialect
-        statement = self._compiled.get(dialect.name)
-        if statement is None:
-            statement = self._compiled[dialect.name] = _statement(self._query, dialect)
+        statement = self._statement(connection.dialect)
         with driver_cursor(connection) as cursor:
             cursor.execute(statement.text, statement.parameters(values))
             return cast("list[tuple[Any, ...]]", cursor.fetchall())
+
+    def pieces(
+        self, connection: Connection, values: Mapping[str, Any], rows: int
+    ) -> Generator[list[tuple[Any, ...]], None, None]:
+        """Give the rows for these values in pieces, so that not all need be read."""
+        statement = self._statement(connection.dialect)
+        # A cursor with a name is one of the server: others of PostgreSQL get all rows at once.
+        name = () if connection.dialect.name == "sqlite" else ("equipoise_rows",)
+        with driver_cursor(connection, *name) as cursor:
+            cursor.execute(statement.text, statement.parameters(values))
+            while found := cursor.fetchmany(rows):
+                yield found
+
+    def _statement(self, dialect: Dialect) -> _Statement:
+        found = self._compiled.get(dialect.name)
+        if found is None:
+            found = self._compiled[dialect.name] = _statement(self._query, dialect)
+        return found
 
 
 class _Statement(NamedTuple):

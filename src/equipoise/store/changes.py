@@ -19,7 +19,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
-    func,
     literal,
     or_,
     select,
@@ -27,7 +26,7 @@ from sqlalchemy import (
 )
 
 from equipoise.arrays import Floats, Ints
-from equipoise.store.bulk import insert
+from equipoise.store.bulk import Prepared, insert
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import changes, ratings
 
@@ -62,6 +61,8 @@ class ChangeRow(NamedTuple):
 #: The columns of a change, in the order in which `change_row` takes them, and `SHOWN` in queries.
 COLUMNS = ("player", "time", "seq", "previous_time", "previous_seq", "rating", "numbers")
 SHOWN = [changes.c[name] for name in COLUMNS]
+#: The same columns, first those that give the order of the table.
+BY_POSITION = ("time", "seq", "player", "previous_time", "previous_seq", "rating", "numbers")
 
 
 def pack_numbers(rank: Ints, teams: Ints, values: Sequence[Floats]) -> list[bytes]:
@@ -190,10 +191,21 @@ def changes_between(
     return {(row.player, row.seq): row for row in found}
 
 
-def count_of(connection: Connection, pool: PoolRecord) -> int:
-    """Return the number of changes that count."""
-    query = select(func.count()).select_from(changes).where(counts(pool))
-    return int(connection.execute(query).scalar_one())
+def rows_after(
+    connection: Connection, pool: PoolRecord, after: Position, through: Position
+) -> list[tuple[Any, ...]]:
+    """Return the changes after one position up to another as rows of `BY_POSITION`, in order."""
+    values = {
+        "of_pool": pool.id,
+        "of_generation": pool.generation,
+        "begins_time": pool.begins[0],
+        "begins_seq": pool.begins[1],
+        "after_time": after[0],
+        "after_seq": after[1],
+        "through_time": through[0],
+        "through_seq": through[1],
+    }
+    return _ROWS_AFTER.rows(connection, values)
 
 
 def forget_unseen(
@@ -254,3 +266,21 @@ def _position() -> Any:
 
 def _literal(position: Position) -> Any:
     return tuple_(literal(position[0]), literal(position[1]))
+
+
+_ROWS_AFTER = Prepared(
+    select(*(changes.c[name] for name in BY_POSITION))
+    .where(
+        changes.c.pool == bindparam("of_pool"),
+        _position() > tuple_(bindparam("after_time"), bindparam("after_seq")),
+        _position() <= tuple_(bindparam("through_time"), bindparam("through_seq")),
+        or_(
+            changes.c.generation == bindparam("of_generation"),
+            and_(
+                changes.c.generation < bindparam("of_generation"),
+                _position() < tuple_(bindparam("begins_time"), bindparam("begins_seq")),
+            ),
+        ),
+    )
+    .order_by(changes.c.time, changes.c.seq, changes.c.player)
+)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from sqlalchemy import Connection, Row, bindparam, func, literal, literal_column, select, tuple_
+from sqlalchemy import (
+    Connection,
+    Row,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    select,
+    tuple_,
+)
 
 from equipoise.errors import NotFoundError
-from equipoise.store.bulk import among, insert_rows, one_each
+from equipoise.store.bulk import Prepared, among, insert_rows, one_each
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import is_name, log
 from equipoise.store.sizes import sizes_of
@@ -42,6 +52,8 @@ _NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
 #: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
+#: Larger than the number of any record.
+LAST = 2**63 - 1
 
 
 def append(connection: Connection, pool: int, records: Sequence[LogRecord]) -> None:
@@ -124,24 +136,40 @@ def amendments_before(
 
 
 def matches_after(
-    connection: Connection, pool: int, after: Position
+    connection: Connection, pool: int, after: Position, *, posted: int = LAST
 ) -> tuple[list[LogRecord], bool]:
     """Return the next matches by the positions at which they were posted, and whether that is all.
 
     Large matches, contests of thousands, are returned in smaller numbers.
+    posted : only matches with a number up to this one
     """
+    values = {"of_pool": pool, "after_time": after[0], "after_seq": after[1], "through": posted}
+    return _first_rows(connection, _MATCHES_AFTER, values)
+
+
+def records_after(
+    connection: Connection, pool: int, after: int, through: int
+) -> tuple[list[LogRecord], bool]:
+    """Return the next records in the order of receipt, and whether that is all.
+
+    after, through : numbers of records; the one after `after` is the first, `through` the last
+    """
+    values = {"of_pool": pool, "after_seq": after, "through": through}
+    return _first_rows(connection, _RECORDS_AFTER, values)
+
+
+def _first_rows(
+    connection: Connection, query: Prepared, values: dict[str, Any]
+) -> tuple[list[LogRecord], bool]:
+    """Return as many rows as are read at once, and whether that is all."""
     sizes = sizes_of(connection)
-    query = (
-        select(*_COLUMNS)
-        .where(log.c.pool == pool, _MATCH, _position() > _literal(after))
-        .order_by(log.c.time, log.c.seq)
-        .limit(sizes.matches)
-    )
-    found, characters = [], 0
-    with connection.execute(query, execution_options={"yield_per": sizes.fetched}) as rows:
-        for record in _records(rows):
-            found.append(record)
-            characters += len(record.content)
+    found: list[LogRecord] = []
+    characters = 0
+    values["many"] = sizes.matches
+    with closing(query.pieces(connection, values, sizes.fetched)) as pieces:
+        for rows in pieces:
+            found += map(LogRecord._make, rows)
+            characters += sum(len(record.content) for record in found[-len(rows) :])
             if characters >= sizes.characters:
                 return found, False
     return found, len(found) < sizes.matches
@@ -189,19 +217,11 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
 
 def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[LogRecord]:
     """Give all records in the order of receipt."""
-    limit = sizes_of(connection).matches
-    while True:
-        query = (
-            select(*_COLUMNS)
-            .where(log.c.pool == pool, log.c.seq > after)
-            .order_by(log.c.seq)
-            .limit(limit)
-        )
-        piece = list(_records(connection.execute(query)))
+    last = False
+    while not last:
+        piece, last = records_after(connection, pool, after, LAST)
         yield from piece
-        if len(piece) < limit:
-            return
-        after = piece[-1].seq
+        after = piece[-1].seq if piece else after
 
 
 def count_of(connection: Connection, pool: int) -> int:
@@ -229,4 +249,25 @@ def _record(row: Row[Any]) -> LogRecord:
 
 _ONE_MATCH = select(*_COLUMNS).where(
     log.c.pool == bindparam("of_pool"), _MATCH, log.c.match == bindparam("wanted")
+)
+_MATCHES_AFTER = Prepared(
+    select(*_COLUMNS)
+    .where(
+        log.c.pool == bindparam("of_pool"),
+        _MATCH,
+        _position() > tuple_(bindparam("after_time"), bindparam("after_seq")),
+        log.c.seq <= bindparam("through"),
+    )
+    .order_by(log.c.time, log.c.seq)
+    .limit(bindparam("many"))
+)
+_RECORDS_AFTER = Prepared(
+    select(*_COLUMNS)
+    .where(
+        log.c.pool == bindparam("of_pool"),
+        log.c.seq > bindparam("after_seq"),
+        log.c.seq <= bindparam("through"),
+    )
+    .order_by(log.c.seq)
+    .limit(bindparam("many"))
 )

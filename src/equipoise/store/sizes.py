@@ -19,6 +19,7 @@ class Sizes:
 
     matches : of the log read at once; fewer if their content has more than `characters`, which is
         checked every `fetched` rows
+    batch : participations that a verification rates at once, roughly
     ratings : players read at once
     board : players of a leaderboard updated in one transaction
     imported : matches or lines that an import posts at once
@@ -37,6 +38,7 @@ class Sizes:
     matches: int = 2_000
     characters: int = 16 * 2**20
     fetched: int = 250
+    batch: int = 20_000
     ratings: int = 5_000
     board: int = 2_500
     imported: int = 2_000

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from equipoise.messages.webhooks import WebhookTestMessage
@@ -14,7 +13,7 @@ from equipoise.web.background import Background
 from equipoise.web.delivery import OutboxSender, send_test
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access
-from equipoise.web.http.errors import OverloadedError
+from equipoise.web.http.exports import Exports
 from equipoise.web.monitoring import Metrics
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
@@ -24,8 +23,6 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
-#: Exports that run at the same time.
-_EXPORTS = 2
 
 
 class Service:
@@ -44,8 +41,7 @@ class Service:
         self._readers: BoundedExecutor
         self._calculators: BoundedExecutor
         self._changes: BoundedExecutor
-        self._exports: BoundedExecutor
-        self._exporting = 0
+        self.exports: Exports
         self._open = False
 
     async def open(self) -> None:
@@ -57,7 +53,7 @@ class Service:
             "calculating", settings.calculators, settings.queued_calculations
         )
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
-        self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
+        self.exports = Exports(settings)
         self.access = Access(self.store, settings, self._readers)
         self.background = Background(self.store, self.metrics)
         self.writer = Writer(
@@ -87,7 +83,7 @@ class Service:
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
-        for executor in (self._exports, self._changes, self._calculators, self._readers):
+        for executor in (self.exports, self._changes, self._calculators, self._readers):
             await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
@@ -119,17 +115,6 @@ class Service:
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function that takes long. It does not delay reads."""
         return await self._calculators.run(function, *args, **kwargs)
-
-    @contextmanager
-    def exporting(self) -> Iterator[BoundedExecutor]:
-        """Yield the executor for one export. Raises : OverloadedError if too many run."""
-        if self._exporting >= _EXPORTS:
-            raise OverloadedError("too many exports are running; try again later", 5.0)
-        self._exporting += 1
-        try:
-            yield self._exports
-        finally:
-            self._exporting -= 1
 
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs

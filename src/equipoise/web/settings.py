@@ -28,6 +28,9 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     list_length : maximum number of matches in one array
     request_seconds : time limit of a request
     idle_seconds : maximum time without data in a stream or an export
+    export_rate : bytes per second that the reader of an export must take, or it is cut off
+    exports : exports that may run at the same time
+    exports_per_key : exports that one key, or one address without a key, may run at the same time
     wait_seconds : maximum value of `?wait=`
     rate_limit : requests per second for one key, or one address without a key; 0 for no limit
     rate_burst : requests that may arrive at once
@@ -58,6 +61,9 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     list_length: _Positive = 10_000
     request_seconds: _Seconds = 30.0
     idle_seconds: _Seconds = 60.0
+    export_rate: _Positive = 64_000
+    exports: _Positive = 16
+    exports_per_key: _Positive = 2
     wait_seconds: _Seconds = 20.0
     rate_limit: Annotated[float, Meta(ge=0)] = 0.0
     rate_burst: _Positive = 100

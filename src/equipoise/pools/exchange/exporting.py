@@ -2,13 +2,21 @@
 
 The log as lines of JSON loses nothing and can be imported. As a table it is a history of the
 matches as they count now, which `equipoise rate` reads. Ratings and changes are the tables that
-`equipoise rate` writes. All is read in one transaction, piece by piece.
+`equipoise rate` writes.
+
+An export is one state of the pool, but no transaction lasts as long as somebody reads it: an old
+transaction that reads makes the write-ahead log of SQLite grow without end. The log only grows, so
+it is read up to its last record of the beginning, each piece in a transaction of its own. Changes
+are read in the same way into a temporary file, from the beginning again if a replay has replaced
+them, and the third time in one transaction. Ratings change with every post: they are read into a
+temporary file in one transaction.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, get_args
 
@@ -19,8 +27,8 @@ from sqlalchemy import Connection
 from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
 from equipoise.data.times import MICROSECONDS
-from equipoise.errors import InvalidParameterError, require
-from equipoise.pools.amended_log import Amendments, amendments_of, counted_matches
+from equipoise.errors import ConflictError, InvalidParameterError, require
+from equipoise.pools.amended_log import amendments_of, counted_piece
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
 from equipoise.pools.pool.rules import PoolRules, rules_of
@@ -33,7 +41,7 @@ from equipoise.rating.replay import TRACE_COLUMNS, ratings_of
 from equipoise.store import changes, log, ratings, replays
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
-from equipoise.store.pools import START, PoolRecord, get_pool
+from equipoise.store.pools import START, PoolRecord, get_pool, pool_by_number
 
 #: What can be exported.
 What: TypeAlias = Literal["log", "ratings", "changes"]
@@ -50,6 +58,8 @@ _Progress: TypeAlias = Callable[[int, int], None]
 
 #: Bytes of one piece, roughly.
 _CHUNK = 2**18
+#: How often an export of changes begins in short transactions.
+_ATTEMPTS = 2
 
 
 def export_file(
@@ -72,14 +82,17 @@ def export_bytes(
 ) -> Iterator[bytes]:
     """Return the bytes that `export_file` writes, in pieces.
 
-    Raises : NotFoundError, InvalidParameterError; at once, not with the first piece
+    A piece is empty while a temporary file is made. No transaction is open between two pieces with
+    bytes.
+    Raises : NotFoundError, InvalidParameterError; at once, not with the first piece. ConflictError
+        with a piece if the pool is deleted meanwhile
     """
     require(what in get_args(What), "what", f"one of {', '.join(get_args(What))}", what)
     formats = get_args(Format)
     require(format in formats, "format", f"one of {', '.join(formats)}", format)
     with store.read() as connection:
-        get_pool(connection, pool)
-    return _in_chunks(_bytes(store, pool, what, format, progress or (lambda done, total: None)))
+        number = get_pool(connection, pool).id
+    return _in_chunks(_bytes(store, number, what, format, progress or (lambda done, total: None)))
 
 
 def format_of(path: str) -> Format:
@@ -92,51 +105,109 @@ def format_of(path: str) -> Format:
     )
 
 
+class _ReplacedError(Exception):
+    """A replay has replaced the changes that are exported."""
+
+
 def _bytes(
-    store: Store, pool: str, what: What, format: Format, progress: _Progress
+    store: Store, pool: int, what: What, format: Format, progress: _Progress
 ) -> Iterator[bytes]:
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        if what == "log" and format == "ndjson":
-            yield from _log_lines(connection, record, progress)
-            return
-        frames = _frames(connection, record, what, progress)
-        if format == "parquet":
-            yield from _parquet(frames)
-        else:
-            for number, frame in enumerate(frames):
-                yield _text(frame, format, head=number == 0)
-
-
-def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:
-    settings = first_settings(connection, pool)
-    yield head_line(pool, settings, seed_of(connection, pool))
-    for record in log.whole_log(connection, pool.id):
-        yield record_line(record)
-        if record.seq % 2_000 == 0:
-            progress(record.seq, pool.last_seq)
-
-
-def _frames(
-    connection: Connection, pool: PoolRecord, what: What, progress: _Progress
-) -> Iterator[pl.DataFrame]:
-    """Give the tables of an export; at least one, so that the columns are always written."""
-    rules, total = rules_of(pool.settings), pool.matches
-    if what == "ratings":
-        found, total = rating_frames(connection, pool, rules), pool.players
-    elif what == "changes":
-        # While a replay is pending, the stored changes are those of the last replay.
-        amendments = amendments_of(connection, pool, replays.rated_through(connection, pool))
-        found = change_frames(connection, pool, rules, amendments)
+    if what == "log" and format == "ndjson":
+        yield from _log_lines(store, pool, progress)
+    elif what == "log":
+        yield from _encoded(_log_frames(store, pool, progress), format)
     else:
-        table = LogTable(connection, pool, rules, amendments_of(connection, pool))
-        yield pl.DataFrame(schema=table.schema)
-        found = table.frames()
+        make = _rating_frames if what == "ratings" else _change_frames
+        yield from _from_file(store, lambda one: _encoded(make(one, pool, progress), format), what)
+
+
+def _from_file(
+    store: Store, make: Callable[[Store], Iterator[bytes]], what: What
+) -> Iterator[bytes]:
+    """Give the bytes of a table from a temporary file that is made first.
+
+    make : of a store, the bytes; raises _ReplacedError if they are of different generations
+    """
+    with tempfile.TemporaryFile(prefix="equipoise-export-") as file:
+        for _ in range(_ATTEMPTS if what == "changes" else 0):
+            with suppress(_ReplacedError):
+                yield from _written(file, make(store))
+                break
+        else:
+            with store.moment() as snapshot:
+                yield from _written(file, make(snapshot))
+        file.seek(0)
+        yield from _chunks_of(file)
+
+
+def _written(file: IO[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Write pieces to a file in place of its content; give an empty piece for each."""
+    file.seek(0)
+    file.truncate()
+    for piece in pieces:
+        file.write(piece)
+        yield b""
+
+
+def _same_pool(connection: Connection, pool: int) -> PoolRecord:
+    """Return a pool by its number; its name may change. Raises : ConflictError."""
+    found = pool_by_number(connection, pool)
+    if found is None:
+        raise ConflictError("the pool was deleted while it was exported")
+    return found
+
+
+def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
+    with store.read() as connection:
+        record = _same_pool(connection, pool)
+        settings, seed = first_settings(connection, record), seed_of(connection, record)
+    yield head_line(record, settings, seed)
+    after, last = 0, False
+    while not last:
+        with store.read() as connection:
+            _same_pool(connection, pool)
+            records, last = log.records_after(connection, pool, after, record.last_seq)
+        if records:
+            yield b"".join(map(record_line, records))
+            after = records[-1].seq
+            progress(after, record.last_seq)
+
+
+def _log_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.DataFrame]:
+    with store.read() as connection:
+        record = _same_pool(connection, pool)
+        amendments = amendments_of(connection, record)
+
+    def pieces() -> Iterator[list[LoggedMatch]]:
+        after, last = START, False
+        while not last:
+            with store.read() as connection:
+                _same_pool(connection, pool)
+                matches, after, last = counted_piece(
+                    connection, record, amendments, after, posted=record.last_seq
+                )
+            yield matches
+
+    table = LogTable(pieces, rules_of(record.settings))
+    yield from _counted(table.frames(), record.matches, progress)
+
+
+def _counted(
+    frames: Iterator[tuple[pl.DataFrame, int]], total: int, progress: _Progress
+) -> Iterator[pl.DataFrame]:
+    """Give tables, and report their numbers of matches or players."""
     done = 0
-    for frame, count in found:
+    for frame, count in frames:
         yield frame
         done += count
         progress(done, total)
+
+
+def _rating_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.DataFrame]:
+    with store.read() as connection:
+        record = _same_pool(connection, pool)
+        frames = rating_frames(connection, record, rules_of(record.settings))
+        yield from _counted(frames, record.players, progress)
 
 
 def rating_frames(
@@ -185,20 +256,33 @@ def _rating_frame(
     return table
 
 
-def change_frames(
-    connection: Connection, pool: PoolRecord, rules: PoolRules, amendments: Amendments
-) -> Iterator[tuple[pl.DataFrame, int]]:
+def _change_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.DataFrame]:
     """Give what every match did to its players, in the order of rating.
 
-    amendments : those that the stored ratings take into account
-    Returns : tables, and the number of matches in each
+    Raises : _ReplacedError if a replay has replaced the changes given so far
     """
+    with store.read() as connection:
+        record = _same_pool(connection, pool)
+        rules = rules_of(record.settings)
+        # While a replay is pending, the stored changes are those of the last replay.
+        through = replays.rated_through(connection, record)
+        amendments = amendments_of(connection, record, through)
+        stamps = pool_stamps(rules, log.span_of_matches(connection, pool))
     names = (*TRACE_COLUMNS, *rules.system.trace_columns)
-    stamps = pool_stamps(rules, log.span_of_matches(connection, pool.id))
     schema = _change_schema(rules, names, stamps)
-    for matches in counted_matches(connection, pool, amendments, START):
-        rows = _change_rows(connection, pool, rules, matches, names, stamps)
-        yield pl.DataFrame(rows, schema=schema, orient="row"), len(matches)
+    done, after, last = 0, START, False
+    yield pl.DataFrame(schema=schema)
+    while not last:
+        with store.read() as connection:
+            if _same_pool(connection, pool).generation != record.generation:
+                raise _ReplacedError
+            matches, after, last = counted_piece(
+                connection, record, amendments, after, posted=record.last_seq
+            )
+            rows = _change_rows(connection, record, rules, matches, names, stamps)
+        yield pl.DataFrame(rows, schema=schema, orient="row")
+        done += len(matches)
+        progress(done, record.matches)
 
 
 def _change_schema(rules: PoolRules, names: tuple[str, ...], stamps: bool) -> dict[str, Any]:
@@ -249,6 +333,15 @@ def _numbers(
     return [extra[name] if name in extra else getattr(change, name) for name in names]
 
 
+def _encoded(frames: Iterator[pl.DataFrame], format: Format) -> Iterator[bytes]:
+    """Give the bytes of one table that is given in pieces."""
+    if format == "parquet":
+        yield from _parquet(frames)
+        return
+    for number, frame in enumerate(frames):
+        yield _text(frame, format, head=number == 0)
+
+
 def _text(frame: pl.DataFrame, format: Format, head: bool) -> bytes:
     if format == "csv":
         return frame.write_csv(include_header=head).encode()
@@ -262,6 +355,7 @@ def _parquet(frames: Iterator[pl.DataFrame]) -> Iterator[bytes]:
         for number, frame in enumerate(frames):
             parts.append(Path(folder) / f"{number}.parquet")
             frame.write_parquet(parts[-1], compression="zstd", compression_level=1)
+            yield b""
         whole = Path(folder) / "whole.parquet"
         pl.scan_parquet(parts).sink_parquet(whole, compression="zstd", compression_level=1)
         with whole.open("rb") as file:
@@ -274,10 +368,13 @@ def _chunks_of(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _in_chunks(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Join small pieces into larger ones."""
+    """Join small pieces into larger ones; give empty ones as they come."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:
+        if not piece:
+            yield piece
+            continue
         held.append(piece)
         size += len(piece)
         if size >= _CHUNK:

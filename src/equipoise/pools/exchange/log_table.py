@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
-from sqlalchemy import Connection
 
 from equipoise.data.times import MICROSECONDS
 from equipoise.formats.options import CANONICAL
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.pools.amended_log import Amendments, counted_matches
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, pool_stamps
-from equipoise.store.pools import START, PoolRecord
 
 #: Whole numbers that fit a column of them.
 _LARGEST_INT = 2**63
@@ -71,16 +68,14 @@ class _Seen:
 class LogTable:
     """The matches of a pool as rows of a table, with the columns that they need.
 
-    The matches are read twice: first to find the columns, then to write the rows.
+    pieces : the matches in the order of rating. They are read twice: first to find the columns,
+        then to write the rows
     """
 
-    def __init__(
-        self, connection: Connection, pool: PoolRecord, rules: PoolRules, amendments: Amendments
-    ) -> None:
-        self._connection, self._pool = connection, pool
-        self._rules, self._amendments = rules, amendments
+    def __init__(self, pieces: Callable[[], Iterator[list[LoggedMatch]]], rules: PoolRules) -> None:
+        self._pieces, self._rules = pieces, rules
         seen = _Seen()
-        for piece in self._pieces():
+        for piece in pieces():
             for match in piece:
                 seen.look(match)
         self._seen = seen
@@ -92,17 +87,13 @@ class LogTable:
         self.schema = self._schema()
 
     def frames(self) -> Iterator[tuple[pl.DataFrame, int]]:
-        """Give the matches as tables of some thousands, with their numbers of matches."""
+        """Give the matches as tables, at least one, with their numbers of matches."""
+        yield pl.DataFrame(schema=self.schema), 0
         for piece in self._pieces():
             rows: list[tuple[Any, ...]] = []
             for match in piece:
                 rows += self._rows(match)
             yield pl.DataFrame(rows, schema=self.schema, orient="row"), len(piece)
-
-    def _pieces(self) -> Iterator[list[LoggedMatch]]:
-        for matches in counted_matches(self._connection, self._pool, self._amendments, START):
-            if matches:
-                yield matches
 
     def _schema(self) -> dict[str, Any]:
         seen = self._seen

@@ -37,12 +37,12 @@ class LoggedMatch(NamedTuple):
 
 def players_of(request: MatchRequest) -> list[str]:
     """Return the ids of a match's players, team after team."""
-    return [_id(one) for team in request.teams for one in team.players]
+    return _ids([one for team in request.teams for one in team.players])
 
 
 def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
     """Return the ids of all players, match after match and team after team."""
-    return [_id(one) for one in _participants(matches)]
+    return _ids(_participants(matches))
 
 
 def _participants(matches: Sequence[LoggedMatch]) -> list[ParticipationRequest | str | int]:
@@ -93,7 +93,7 @@ def history_of(
         match_ids=object_array([match.request.match for match in matches]),
         player_ids=player_ids,
         offsets=first_player[first_team],
-        player=np.array([row_of[_id(one)] for one in participants], np.int64),
+        player=np.array([row_of[player] for player in _ids(participants)], np.int64),
         team=np.repeat(number, in_team),
         rank=np.repeat(rank, in_team),
         **_of_matches(matches, rules),
@@ -143,7 +143,10 @@ def _of_players(
     participants: Sequence[ParticipationRequest | str | int], rules: PoolRules
 ) -> dict[str, Any]:
     """Return the columns of participations."""
-    details = [one if type(one) is ParticipationRequest else None for one in participants]
+    if {*map(type, participants)} <= {str, int}:
+        details: list[ParticipationRequest | None] = [None] * len(participants)
+    else:
+        details = [one if type(one) is ParticipationRequest else None for one in participants]
     parameters = rules.system
     needs_home = getattr(parameters, "home_advantage", 0.0) != 0.0
     needs_role = getattr(parameters, "roles", False)
@@ -179,9 +182,7 @@ def _performances(
 
 def _numbers(values: Sequence[float | None]) -> Floats | None:
     """Return numbers with NaN for None; None if all are None."""
-    if all(value is None for value in values):
-        return None
-    return or_nan(values)
+    return None if values.count(None) == len(values) else or_nan(values)
 
 
 def _at_home(one: ParticipationRequest | None) -> bool:
@@ -190,9 +191,12 @@ def _at_home(one: ParticipationRequest | None) -> bool:
     return one.side == "home" if one.at_home is None else one.at_home
 
 
+def _ids(participants: Sequence[ParticipationRequest | str | int]) -> list[str]:
+    """Return ids as text. Most are text already, for which no function is called."""
+    return [one if type(one) is str else _id(one) for one in participants]
+
+
 def _id(one: ParticipationRequest | str | int) -> str:
-    if type(one) is str:  # the usual case, checked first for speed
-        return one
     return str(one.player) if isinstance(one, ParticipationRequest) else str(one)
 
 

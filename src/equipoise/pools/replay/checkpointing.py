@@ -10,7 +10,7 @@ import logging
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,10 @@ log = logging.getLogger(__name__)
 ZLIB_LEVEL = 1
 
 
+def _no_ids() -> Ids:
+    return np.zeros(0, np.int64)
+
+
 @dataclass(slots=True, eq=False)
 class RunningPool:
     """All players of a pool at a position of its log.
@@ -61,6 +65,7 @@ class RunningPool:
     participations: int = 0
     board_day: int | None = None
     draws_from: int = 1
+    _ids: Ids = field(default_factory=_no_ids)
 
     @classmethod
     def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
@@ -96,19 +101,14 @@ class RunningPool:
         Raises : ConvergenceError, InvalidDataError; the state is then of no further use
         """
         names = names_of(matches)
-        for player in names:
-            if player not in self.row_of:
-                self.row_of[player] = len(self.players)
-                self.players.append(player)
-        self.state.grow(len(self.players))
-        self.last_changes.grow(len(self.players))
+        self._add(names)
         changes, history = rated_changes(
             self.rules,
             self.state,
             self.last_changes,
             matches,
             self.row_of,
-            object_array(self.players),
+            self._ids,
             self.draws_from,
         )
         self.matches += len(matches)
@@ -116,6 +116,18 @@ class RunningPool:
         if matches:
             self.position = matches[-1].position
         return changes, np.unique(history.player)
+
+    def _add(self, names: Sequence[str]) -> None:
+        """Add those of some players who are new. Without any, nothing of the pool is copied."""
+        for player in names:
+            if player not in self.row_of:
+                self.row_of[player] = len(self.players)
+                self.players.append(player)
+        if len(self._ids) < len(self.players):
+            self._ids = object_array(self.players)
+        if self.state.players < len(self.players):
+            self.state.grow(len(self.players))
+            self.last_changes.grow(len(self.players))
 
     def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
         """Return the ratings of the players at these rows as columns of the table."""
@@ -138,10 +150,6 @@ class RunningPool:
         content = zlib.compress(self.pool_state().to_bytes(), ZLIB_LEVEL)
         last_changes = self.last_changes.to_bytes()
         return Checkpoint(self.position, self.participations, code_version(), content, last_changes)
-
-
-def _no_ids() -> Ids:
-    return np.zeros(0, np.int64)
 
 
 def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
@@ -11,20 +13,28 @@ from sqlalchemy import Connection
 from equipoise.analysis.clock import working_time
 from equipoise.data.missing import or_nan
 from equipoise.messages.pools import VerifyMessage
-from equipoise.pools.amended_log import amendments_of, counted_matches
+from equipoise.pools.amended_log import Piece, amendments_of, counted_piece
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.rated_rows import display
 from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
 from equipoise.rating.player_state import pack_players
 from equipoise.store import changes, log, ratings, replays
-from equipoise.store.changes import COLUMNS, ChangeRow, change_row
+from equipoise.store.bulk import without_collection
+from equipoise.store.changes import BY_POSITION
 from equipoise.store.connection import Store
-from equipoise.store.pools import START, PoolRecord, get_pool
+from equipoise.store.pools import START, PoolRecord, Position, get_pool
+from equipoise.store.sizes import sizes_of
 from equipoise.wording import counted
 
 #: Differences that are listed; the others are counted.
 _LISTED = 20
+#: How often a verification begins in short transactions.
+_ATTEMPTS = 2
+#: After all positions.
+_END: Position = (2**62, 2**62)
+#: In rows of `BY_POSITION`: the place of the rating, and how many columns are the key.
+_RATING, _KEY = BY_POSITION.index("rating"), 3
 
 
 @dataclass(slots=True)
@@ -40,40 +50,55 @@ class _Findings:
             self.listed.append(sentence)
 
 
+class _ReplacedError(Exception):
+    """A replay has replaced the ratings that are verified."""
+
+
 def verify_pool(
     store: Store, pool: str, progress: Callable[[int, int], None] | None = None
 ) -> VerifyMessage:
     """Return whether a replay of the whole log gives the stored ratings and changes.
 
-    A pool that waits for a replay is compared with the log as of its last replay.
+    The log is read in short transactions, and followed until its end; the last of them also reads
+    the ratings. If a replay replaces the ratings meanwhile, all begins again, the third time in one
+    transaction. A pool that waits for a replay is compared with the log as of its last replay.
     progress : called with (matches replayed, matches in the log)
     Raises : NotFoundError
     """
-    started, found = working_time(), _Findings()
+    started, show = working_time(), progress or (lambda done, total: None)
+    for _ in range(_ATTEMPTS):
+        with suppress(_ReplacedError):
+            return _verified(store, pool, show, started)
+    with store.moment() as snapshot:
+        return _verified(snapshot, pool, show, started)
+
+
+def _verified(
+    store: Store, pool: str, progress: Callable[[int, int], None], started: float
+) -> VerifyMessage:
+    """Return what `verify_pool` does. Raises : _ReplacedError, NotFoundError."""
+    found = _Findings()
     with store.read() as connection:
-        record = get_pool(connection, pool)
-        through = replays.rated_through(connection, record)
-        amendments = amendments_of(connection, record, through)
-        running = running_from_start(connection, record, rules_of(record.settings))
-        written = 0
-        for matches in counted_matches(connection, record, amendments, START):
-            written += _compare_changes(connection, record, running, matches, found)
-            if progress is not None:
-                progress(running.matches, record.matches)
-        _compare_ratings(connection, record, running, found)
-        _compare_board(connection, record, found)
-        stored = changes.count_of(connection, record)
-        if stored != written:
-            found.add(
-                f"{counted(stored, 'change is', 'changes are')} stored, "
-                f"and the log gives {written:,}"
-            )
-        records = log.count_of(connection, record.id)
-        if records != record.last_seq:
-            found.add(
-                f"the log has {counted(records, 'record')}, "
-                f"and the last one has number {record.last_seq}"
-            )
+        first = get_pool(connection, pool)
+        through = replays.rated_through(connection, first)
+        through = first.last_seq if through is None else through
+        running = running_from_start(connection, first, rules_of(first.settings))
+    written, after, last = 0, START, False
+    while not last:
+        with store.read() as connection, without_collection():
+            record = get_pool(connection, pool)
+            if (record.id, record.generation) != (first.id, first.generation):
+                raise _ReplacedError
+            batch = _next_batch(connection, record, through, after)
+            last, end = batch.last, _END if batch.last else batch.end
+            stored = changes.rows_after(connection, record, after, end)
+            written += _compare_changes(running, batch.matches, stored, found)
+            after = batch.end
+            if last:
+                _compare_ratings(connection, record, running, found)
+                _compare_board(connection, record, found)
+                _compare_numbers(connection, record, found)
+        progress(running.matches, record.matches)
     return VerifyMessage(
         pool=pool,
         identical=found.count == 0,
@@ -86,31 +111,72 @@ def verify_pool(
     )
 
 
+def _next_batch(connection: Connection, pool: PoolRecord, through: int, after: Position) -> Piece:
+    """Return the next matches to rate, as many as are rated at once.
+
+    through : the last record that the ratings of the pool take into account
+    """
+    amendments = amendments_of(connection, pool, through)
+    matches: list[LoggedMatch] = []
+    last, players = False, 0
+    while not last and players < sizes_of(connection).batch:
+        piece = counted_piece(connection, pool, amendments, after)
+        matches += piece.matches
+        after, last = piece.end, piece.last
+        players += sum(len(team.players) for one in piece.matches for team in one.request.teams)
+    return Piece(matches, after, last)
+
+
 def _compare_changes(
-    connection: Connection,
-    pool: PoolRecord,
     running: RunningPool,
     matches: list[LoggedMatch],
+    stored: list[tuple[Any, ...]],
     found: _Findings,
 ) -> int:
     """Rate matches and compare their changes with the stored ones; return their number."""
-    if not matches:
-        return 0
-    rows, _ = running.rate(matches)
-    first, last = matches[0].position, matches[-1].position
-    stored = changes.changes_between(connection, pool, first, last)
-    for row in map(change_row, zip(*(rows[name] for name in COLUMNS), strict=True)):
-        kept = stored.pop((row.player, row.seq), None)
+    replayed: list[tuple[Any, ...]] = []
+    if matches:
+        columns, _ = running.rate(matches)
+        replayed = sorted(zip(*(columns[name] for name in BY_POSITION), strict=True))
+    if not _are_identical(stored, replayed):
+        _find_differences(stored, replayed, found)
+    return len(replayed)
+
+
+def _are_identical(stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]]) -> bool:
+    """Return whether rows of `BY_POSITION` are the same, bit for bit: 0.0 is not -0.0."""
+    ratings_of = [[row[_RATING] for row in rows] for rows in (stored, replayed)]
+    return stored == replayed and np.array(ratings_of[0]).tobytes() == (
+        np.array(ratings_of[1]).tobytes()
+    )
+
+
+def _find_differences(
+    stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]], found: _Findings
+) -> None:
+    """Add the differences between stored and replayed rows of `BY_POSITION`."""
+    kept_rows = {row[:_KEY]: row for row in stored}
+    for row in replayed:
+        kept = kept_rows.pop(row[:_KEY], None)
+        _, seq, player, *_, rating, _ = row
         if kept is None:
-            found.add(f"record {row.seq}, player {row.player}: no change is stored")
-        elif _bits(kept) != _bits(row):
+            found.add(f"record {seq}, player {player}: no change is stored")
+        elif not _are_identical([kept], [row]):
             found.add(
-                f"record {row.seq}, player {row.player}: stored rating {kept.rating!r}, "
-                f"replayed {row.rating!r}"
+                f"record {seq}, player {player}: stored rating {kept[_RATING]!r}, "
+                f"replayed {rating!r}"
             )
-    for player, seq in stored:
+    for _, seq, player in kept_rows:
         found.add(f"record {seq}, player {player}: a change is stored that the log does not give")
-    return len(rows["player"])
+
+
+def _compare_numbers(connection: Connection, pool: PoolRecord, found: _Findings) -> None:
+    """Compare the number of records with the number of the last one."""
+    records = log.count_of(connection, pool.id)
+    if records != pool.last_seq:
+        found.add(
+            f"the log has {counted(records, 'record')}, and the last one has number {pool.last_seq}"
+        )
 
 
 def _compare_ratings(
@@ -163,17 +229,3 @@ def _compare_board(connection: Connection, pool: PoolRecord, found: _Findings) -
                 )
             if ordered and row.ordering != -value:
                 found.add(f"player {row.player}: the leaderboard shows a different rating")
-
-
-def _bits(row: ChangeRow) -> tuple[object, ...]:
-    """Return a change as text and numbers that are equal only if all bits are: 0.0 is not -0.0."""
-    values = (
-        row.rating_before,
-        row.deviation_before,
-        row.rating,
-        row.deviation,
-        row.expected,
-        row.performance,
-    )
-    numbers = tuple(None if value is None else float(value).hex() for value in values)
-    return (row.time, row.rank, row.teams, *numbers, row.extra, row.previous)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import Annotated
 
@@ -18,9 +17,9 @@ from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.pool import deleting, pools, settings
 from equipoise.pools.replay import replaying
 from equipoise.web.background import request_of
-from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
+from equipoise.web.http.exports import caller, send_pieces
 
 _POOL = {
     "system": "elo-mmr",
@@ -258,37 +257,13 @@ class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 async def export(request: ApiRequest) -> None:
-    """Answer with a pool as a file, which is made while it is sent.
-
-    The export keeps a snapshot of the database open. So only a few exports run at a time, and one
-    whose client stops reading is ended.
-    """
-    with request.service.exporting() as executor:
-        await _send_pieces(request, executor)
-
-
-async def _send_pieces(request: ApiRequest, executor: BoundedExecutor) -> None:
+    """Answer with a pool as a file, which is made while it is sent."""
     query: ExportQuery = request.query
-    pieces = await executor.run(
-        export_bytes, request.service.store, request.pool, query.what, query.format
-    )
-    try:
-        # An error before the first piece is still answered as an error.
-        piece = await executor.run(next, pieces, b"")
-        await request.send(_start(request, query))
-        while piece:
-            async with asyncio.timeout(request.service.settings.idle_seconds):
-                await request.send({"type": "http.response.body", "body": piece, "more_body": True})
-            piece = await executor.run(next, pieces, b"")
-        await request.send({"type": "http.response.body", "body": b"", "more_body": False})
-    finally:
-        await executor.run(_close, pieces)
-
-
-def _close(pieces: Iterator[bytes]) -> None:
-    """Release the snapshot of the database, even if not all pieces were fetched."""
-    if isinstance(pieces, Generator):
-        pieces.close()
+    with request.service.exports.admitted(caller(request)) as executor:
+        pieces = await executor.run(
+            export_bytes, request.service.store, request.pool, query.what, query.format
+        )
+        await send_pieces(request, executor, pieces, _start(request, query))
 
 
 def _start(request: ApiRequest, query: ExportQuery) -> Message:
@@ -313,7 +288,8 @@ EXPORT: tuple[Endpoint, ...] = (
         group="Pools",
         summary="A pool as a file",
         description="Of one moment, however long it takes. As csv and parquet the log is the "
-        "history of the matches as they count now, which `equipoise rate` reads.",
+        "history of the matches as they count now, which `equipoise rate` reads. A client that "
+        "reads too slowly is cut off (`export_rate`).",
         handler=export,
         query=ExportQuery,
         media=tuple(_MEDIA.values()),
