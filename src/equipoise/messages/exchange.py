@@ -33,7 +33,7 @@ class LogHead(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: bytes | None = None
 
 
-class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
+class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A record of the log.
 
     content : of a match or correction, the posted content without its time; of changed settings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +72,25 @@ class Store:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Give a connection whose statements are one transaction."""
+    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+        """Give a connection whose statements are one transaction.
+
+        durable : whether the transaction is on the disk when the block ends. Otherwise it is after
+            the next one that is, and a crash before that may undo it: for steps of a work that then
+            begins again
+        """
         if not self.is_sqlite:
             with self._writing.begin() as connection:
+                if not durable:
+                    connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
                 yield connection
             return
-        with self._writer, self._writing.begin() as connection:
+        with (
+            self._writer,
+            self._writing.connect() as connection,
+            _synchronous(connection, durable),
+            connection.begin(),
+        ):
             yield connection
 
     @contextmanager
@@ -108,7 +120,7 @@ class _Snapshot(Store):
         yield self._connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True) -> Iterator[Connection]:
         """Raise an error: reads of this store would not see the rows written."""
         raise RuntimeError("a snapshot of a store cannot be written to")
         yield
@@ -196,6 +208,24 @@ def _set_up_sqlite(connection: Any, record: object) -> None:
     for pragma in _SQLITE_PRAGMAS:
         cursor.execute(pragma)
     cursor.close()
+
+
+@contextmanager
+def _synchronous(connection: Connection, durable: bool) -> Iterator[None]:
+    """Let commits of a connection of SQLite return before they are on the disk.
+
+    The WAL keeps their order: none can be on the disk without those before it.
+    """
+    if durable:
+        yield
+        return
+    # Not through SQLAlchemy, which would begin a transaction.
+    with closing(connection.connection.cursor()) as cursor:
+        cursor.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            cursor.execute("PRAGMA synchronous = FULL")
 
 
 def _begin_sqlite(connection: Connection) -> None:

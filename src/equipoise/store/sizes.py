@@ -22,7 +22,8 @@ class Sizes:
     batch : participations that a verification rates at once, roughly
     ratings : players read at once
     board : players of a leaderboard updated in one transaction
-    imported : matches or lines that an import posts at once
+    imported : matches or lines that an import posts at once; fewer if they have more than
+        `characters`
     rows : written or deleted by a replay in one transaction
     players_left : participations left to rate at which a replay locks writers out and finishes
     lease : microseconds for which a process leases a replay. It renews the lease every few rows.
@@ -41,7 +42,7 @@ class Sizes:
     batch: int = 20_000
     ratings: int = 5_000
     board: int = 2_500
-    imported: int = 2_000
+    imported: int = 10_000
     rows: int = 2_500
     players_left: int = 400
     lease: int = 10_000_000

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -61,7 +62,7 @@ from equipoise.pools.pool.settings import (
     import_settings,
 )
 from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import post_matches, read_post
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import write_seed_ratings
@@ -69,9 +70,11 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
+from equipoise.store.bulk import without_collection
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import Seed, change_pool, find_pool, get_pool
+from equipoise.store.sizes import Sizes
 from equipoise.wording import counted
 
 
@@ -304,14 +307,24 @@ def _import_log(done: _Import, path: Path) -> None:
     _write_seed(done.store, done.pool, head.seed)
     amendments = LoggedAmendments(done.store, done.pool)
     count = 0
-    for kind, piece in _runs(path, done.store.sizes.imported):
-        if kind == "match":
-            _post_lines(done, path, piece)
-        else:
-            for number, line in piece:
-                _amend(done, path, amendments, number, line)
-        count += len(piece)
-        done.show(count, head.entries)
+    pieces = _pieces(done, path)
+    # While SQLite writes one piece, the next is read.
+    with ThreadPoolExecutor(1, "equipoise-import") as reader:
+        coming = reader.submit(next, pieces, None)
+        while True:
+            with without_collection():
+                piece = coming.result()
+                if piece is None:
+                    return
+                coming = reader.submit(next, pieces, None)
+                if isinstance(piece, Post):
+                    _post(done, piece, lambda problem: replace(problem, file=str(path)))
+                    count += len(piece.matches)
+                else:
+                    for number, line in piece:
+                        _amend(done, path, amendments, number, line)
+                    count += len(piece)
+            done.show(count, head.entries)
 
 
 def _check_no_options(request: HistoryRequest) -> None:
@@ -334,27 +347,34 @@ def _check_no_options(request: HistoryRequest) -> None:
         )
 
 
-def _runs(path: Path, most: int) -> Iterator[tuple[str, list[tuple[int, LogLine]]]]:
-    """Give runs of lines: up to `most` matches, or up to `most` amendments."""
+def _runs(path: Path, sizes: Sizes) -> Iterator[tuple[str, list[tuple[int, LogLine]]]]:
+    """Give runs of lines: matches, or amendments, as many as are imported at once."""
     held: list[tuple[int, LogLine]] = []
+    size = 0
     for number, line in log_records(path):
-        is_match = line.kind == "match"
-        if held and ((held[0][1].kind == "match") != is_match or len(held) >= most):
+        changes_kind = held and (held[0][1].kind == "match") != (line.kind == "match")
+        if changes_kind or len(held) >= sizes.imported or size >= sizes.characters:
             yield held[0][1].kind, held
-            held = []
+            held, size = [], 0
         held.append((number, line))
+        size += len(memoryview(line.content))
     if held:
         yield held[0][1].kind, held
 
 
-def _post_lines(done: _Import, path: Path, lines: Sequence[tuple[int, LogLine]]) -> None:
-    post = Post(
-        [match_of(line) for _, line in lines],
-        detailed=False,
-        first_line=lines[0][0],
-        received=[moment(line.received, "received") for _, line in lines],
-    )
-    _post(done, post, lambda problem: replace(problem, file=str(path)))
+def _pieces(done: _Import, path: Path) -> Iterator[Post | list[tuple[int, LogLine]]]:
+    """Give the matches of a log as posts, checked by the rules of the pool, and its amendments."""
+    for kind, lines in _runs(path, done.store.sizes):
+        if kind != "match":
+            yield lines
+            continue
+        post = Post(
+            [match_of(line) for _, line in lines],
+            detailed=False,
+            first_line=lines[0][0],
+            received=[moment(line.received, "received") for _, line in lines],
+        )
+        yield read_post(done.store, done.pool, post)
 
 
 def _amend(

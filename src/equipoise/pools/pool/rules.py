@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 
 import msgspec
@@ -32,6 +33,7 @@ _NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
 
 #: Seconds since 1970 at the year 1: no earlier time can be written as a date.
 _EARLIEST = -62_135_596_800
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _decoder = msgspec.json.Decoder(PoolRequest)
 
 
@@ -104,12 +106,23 @@ def moment(value: Moment, name: str = "time") -> int:
     """Return a time in microseconds since 1970. Raises : InvalidParameterError."""
     if type(value) is int and _EARLIEST <= value <= SECONDS_LIMIT:
         return value * 1_000_000
-    found = instant(value, name)
+    found = _utc(value) if type(value) is str and value.endswith("Z") else None
+    if found is None:
+        found = instant(value, name)
     if found < _EARLIEST * 1_000_000:
         raise InvalidParameterError(f"{name} must not be before the year 1; got {value}")
     if abs(found) > SECONDS_LIMIT * 1_000_000:
         raise InvalidParameterError(f"{name} must be within {SECONDS_LIMIT} s of 1970; got {value}")
     return found
+
+
+def _utc(text: str) -> int | None:
+    """Return a time that ends in Z, None if it is not ISO 8601: what logs have, read quickly."""
+    try:
+        since = datetime.fromisoformat(text) - _EPOCH
+    except ValueError:
+        return None
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def days(time: int) -> float:

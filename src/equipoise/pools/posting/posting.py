@@ -246,7 +246,7 @@ class _Undoing(Store):
         self._store = store
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True) -> Iterator[Connection]:
         """Give a connection whose statements are undone at the end."""
         with suppress(_UndoneError), self._store.write() as connection:
             yield connection

@@ -37,7 +37,8 @@ def clear(
     after: tuple[Any, ...] | None = None
     seen: tuple[int, int | None] | None = None
     while not stop():
-        with store.write() as connection:
+        # After a crash the same rows are deleted once more.
+        with store.write(durable=False) as connection:
             record = get_pool(connection, pool, lock=True)
             if leased is not None:
                 extend_lease(connection, record, leased)

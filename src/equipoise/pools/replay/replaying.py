@@ -36,6 +36,7 @@ from equipoise.pools.replay.leases import acquire_lease, check_lease, release_le
 from equipoise.pools.replay.ordering import decay_leaderboard, rewrite_leaderboard
 from equipoise.pools.replay.unratable import void_unratable
 from equipoise.store import audit, changes, log, ratings, replays, webhooks
+from equipoise.store.bulk import without_collection
 from equipoise.store.connection import Store
 from equipoise.store.pools import (
     START,
@@ -198,7 +199,7 @@ def _next_piece(connection: Connection, replay: _Replay) -> Piece:
 def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
     """Rate matches until few are left; return False if the replay was stopped."""
     while True:
-        with replay.store.read() as connection:
+        with replay.store.read() as connection, without_collection():
             piece = _next_piece(connection, replay)
         if piece.last and _players_in(piece) <= replay.store.sizes.players_left:
             return True
@@ -213,7 +214,8 @@ def _players_in(piece: Piece) -> int:
 
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
     """Rate a piece and write the result in small steps; return False if it was stopped."""
-    rows, touched = replay.running.rate(piece.matches)
+    with without_collection():
+        rows, touched = replay.running.rate(piece.matches)
     size = replay.store.sizes.rows
     for low in range(0, len(rows["player"]), size):
         part = {name: values[low : low + size] for name, values in rows.items()}
@@ -248,11 +250,14 @@ def _step(
     put: Callable[[Connection, PoolRecord, int, dict[str, Sequence[Any]]], None],
     rows: dict[str, Sequence[Any]],
 ) -> bool:
-    """Write rows and renew the lease; return False if the replay was stopped."""
+    """Write rows and renew the lease; return False if the replay was stopped.
+
+    The swap makes the rows durable. After a crash before it the replay begins again.
+    """
     if replay.stop():
         release_lease(replay.store, replay.pool)
         return False
-    with replay.store.write() as connection:
+    with replay.store.write(durable=False) as connection:
         put(connection, _locked_pool(connection, replay), replay.generation, rows)
         until = now() + replay.store.sizes.lease
         change_pool(connection, replay.pool.id, replay_until=until)
@@ -288,7 +293,7 @@ def _swap(replay: _Replay) -> None:
     The difference is stored in a second one: see `differences`.
     """
     running = replay.running
-    with replay.store.read() as connection:
+    with replay.store.read() as connection, without_collection():
         before = stored_numbers(connection, replay.pool)
     with replay.store.write() as connection:
         record = _locked_pool(connection, replay)
@@ -339,8 +344,9 @@ def _swap(replay: _Replay) -> None:
             board_from="" if changed else None,
             outbox_last=outbox_last,
         )
-    after = running_numbers(running, np.arange(len(running.players)))
-    found = msgspec.json.encode(difference(before, after, running.matches)).decode()
+    with without_collection():
+        after = running_numbers(running, np.arange(len(running.players)))
+        found = msgspec.json.encode(difference(before, after, running.matches)).decode()
     with replay.store.write() as connection:
         replays.store_difference(connection, replay.pool.id, replay.generation, found)
 
