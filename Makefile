@@ -118,6 +118,7 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/service_crash.py
 	$(BIN)/python benchmarks/service_void.py
+	$(BIN)/python benchmarks/large_logs.py
 	$(BIN)/python benchmarks/request_cost.py
 
 clean:

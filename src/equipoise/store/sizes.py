@@ -39,7 +39,7 @@ class Sizes:
     matches: int = 2_000
     characters: int = 16 * 2**20
     fetched: int = 250
-    batch: int = 20_000
+    batch: int = 50_000
     ratings: int = 5_000
     board: int = 2_500
     imported: int = 10_000

@@ -1,0 +1,199 @@
+"""Exports and verification while others write: one state of the pool, in short transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from equipoise.errors import ConflictError
+from equipoise.pools.exchange import exporting
+from equipoise.pools.exchange.exporting import Format, What, export_bytes
+from equipoise.pools.pool.deleting import clear_deleted, delete_pool
+from equipoise.pools.replay.garbage import collect_garbage
+from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import get_pool
+from equipoise.store.sizes import Sizes
+from pools.pool_trials import NOW, Trial, duel
+
+PLAYERS = ["ana", "bob", "cyd", "dan"]
+#: Every piece of a short log is one of a long log.
+SMALL = Sizes(matches=4, batch=6, ratings=2, rows=3)
+
+
+def filled(store: Store, matches: int = 40) -> Trial:
+    """Return a pool of duels ten seconds apart."""
+    trial = Trial(store, late="replay")
+    trial.post(*(numbered(number) for number in range(matches)))
+    return trial
+
+
+def numbered(number: int) -> Any:
+    """Return duel m0, m1, ..."""
+    first, second = PLAYERS[number % 4], PLAYERS[(number + 1 + number // 4 % 3) % 4]
+    return duel(f"m{number}", first, second, 1_700_000_000 + 10 * number)
+
+
+@pytest.fixture
+def small(database_url: str) -> Iterator[Store]:
+    """Give a new store whose steps are small."""
+    store = open_store(database_url, sizes=SMALL)
+    yield store
+    store.close()
+
+
+def disturbed(store: Store, what: What, format: Format, disturb: Callable[[], None]) -> bytes:
+    """Return an export during which something happens after its third piece."""
+    content = b""
+    for number, piece in enumerate(export_bytes(store, "trial", what, format)):
+        if number == 3:
+            disturb()
+        content += piece
+    return content
+
+
+CASES: list[tuple[What, Format]] = [
+    ("log", "ndjson"),
+    ("log", "csv"),
+    ("log", "parquet"),
+    ("ratings", "csv"),
+    ("changes", "csv"),
+]
+
+
+@pytest.mark.parametrize(("what", "format"), CASES)
+def test_an_export_is_of_one_moment(
+    small: Store, monkeypatch: pytest.MonkeyPatch, what: What, format: Format
+) -> None:
+    """What is posted meanwhile is not in it."""
+    monkeypatch.setattr(exporting, "_CHUNK", 100)
+    trial = filled(small)
+    before = b"".join(export_bytes(small, "trial", what, format))
+    found = disturbed(
+        small, what, format, lambda: trial.post(*(numbered(n) for n in range(40, 60))) and None
+    )
+    assert found == before
+    assert b"".join(export_bytes(small, "trial", what, format)) != before
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_changes_replaced_by_a_replay_are_exported_again(
+    small: Store, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """The table is that of one generation, also if replays go on and on."""
+    monkeypatch.setattr(exporting, "_CHUNK", 100)
+    trial = filled(small)
+    tables = [b"".join(export_bytes(small, "trial", "changes", "csv"))]
+    pieces = export_bytes(small, "trial", "changes", "csv")
+    content, replays = b"", 0
+    for number, piece in enumerate(pieces):
+        if number % 4 == 3 and replays < times and not content:
+            trial.void(f"m{replays}")
+            assert trial.replay()
+            collect_garbage(small, "trial")
+            replays += 1
+            tables.append(b"".join(export_bytes(small, "trial", "changes", "csv")))
+        content += piece
+    assert replays > 1 or times == 1
+    assert content in tables
+    assert content != tables[0]
+
+
+@pytest.mark.parametrize(("what", "format"), CASES)
+def test_no_transaction_waits_for_a_reader(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, what: What, format: Format
+) -> None:
+    """After each piece with bytes SQLite can write its whole WAL into the database."""
+    monkeypatch.setattr(exporting, "_CHUNK", 100)
+    store = open_store(sqlite_url, sizes=SMALL)
+    trial = filled(store)
+    checked = 0
+    for number, piece in enumerate(export_bytes(store, "trial", what, format)):
+        if piece and checked < 5:
+            trial.post(numbered(100 + number))
+            with store.engine.connect() as connection:
+                connection.detach()
+                cursor = connection.connection.cursor()
+                busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                cursor.close()
+            assert not busy
+            checked += 1
+    assert checked
+    store.close()
+
+
+def test_an_export_of_a_pool_that_is_deleted_ends_with_an_error(
+    small: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "_CHUNK", 100)
+    filled(small)
+    with small.read() as connection:
+        number = get_pool(connection, "trial").id
+
+    def delete() -> None:
+        delete_pool(small, "trial", "trial", key=None, now=NOW)
+        clear_deleted(small, number)
+
+    with pytest.raises(ConflictError, match="deleted"):
+        disturbed(small, "log", "ndjson", delete)
+
+
+def test_a_pool_is_verified_while_matches_are_posted(small: Store) -> None:
+    """The log is followed until its end: late matches, voids and replays included."""
+    trial = filled(small)
+    steps = iter(range(1000))
+
+    def progress(done: int, total: int) -> None:
+        step = next(steps)
+        if step < 3:
+            trial.post(numbered(40 + step))
+        elif step == 3:
+            trial.post(duel("late", "ana", "dan", 1_700_000_005))
+            trial.void("m7")
+        elif step == 5:
+            assert trial.replay()
+            collect_garbage(small, "trial")
+
+    verified = verify_pool(small, "trial", progress)
+    assert verified.identical, verified.differences
+    assert verified.matches == 43
+    assert next(steps) > 6
+
+
+def test_a_difference_is_still_found(small: Store) -> None:
+    """A changed rating, a missing and an additional change, each with its record and player."""
+    filled(small)
+    with small.write() as connection:
+        connection.exec_driver_sql("UPDATE changes SET rating = 1.5 WHERE seq = 5")
+        connection.exec_driver_sql("DELETE FROM changes WHERE seq = 9")
+        connection.exec_driver_sql("UPDATE changes SET seq = 1000 WHERE seq = 40")
+    verified = verify_pool(small, "trial")
+    assert not verified.identical
+    text = " ".join(verified.differences)
+    assert verified.different == 8, text
+    for words in ("record 5, player", "stored rating 1.5", "record 9, player", "record 1000"):
+        assert words in text
+
+
+def test_a_step_that_is_not_durable_is_written(small: Store) -> None:
+    """Others see it at once, and SQLite is durable again afterwards."""
+    filled(small)
+    with small.write(durable=False) as connection:
+        connection.exec_driver_sql("UPDATE pools SET code = 'other'")
+    with small.read() as connection:
+        assert get_pool(connection, "trial").code == "other"
+    if small.is_sqlite:
+        with small.write() as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+
+
+def test_tables_read_in_pieces_are_whole(small: Store) -> None:
+    """Parquet and CSV have the same rows."""
+    filled(small)
+    csv = pl.read_csv(b"".join(export_bytes(small, "trial", "changes", "csv")))
+    parquet = pl.read_parquet(b"".join(export_bytes(small, "trial", "changes", "parquet")))
+    assert csv["match"].to_list() == parquet["match"].to_list()
+    assert len(csv) == 80
