@@ -32,6 +32,7 @@ from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools.amending import correct_match, disqualify, restore_match, void_match
 from equipoise.pools.exchange import exporting
 from equipoise.pools.exchange.exporting import export_bytes, export_file
+from equipoise.pools.exchange.history_requests import pieces_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.posting.planning import Post
@@ -587,3 +588,21 @@ def test_a_disqualification_from_one_match_is_carried_over(store: Store, tmp_pat
     assert (again.amendments, again.known_amendments) == (0, 1)
     there = leaderboard(store, "other").players
     assert {row.player: row.rating for row in there} == pool.ratings()
+
+
+def test_a_history_is_imported_in_slices_of_bounded_size() -> None:
+    """At most so many matches, and of large ones fewer, but each once and in order."""
+    sizes = [2, 2, 2, 30, 3, 9, 1, 1, 1, 1]
+    history = eq.read_history(
+        pl.DataFrame(
+            [
+                (match, match, f"p{player}", player)
+                for match, size in enumerate(sizes, 1)
+                for player in range(size)
+            ],
+            schema=["match", "time", "player", "rank"],
+            orient="row",
+        )
+    )
+    slices = list(pieces_of(history, 3))
+    assert slices == [(0, 3), (3, 4), (4, 6), (6, 9), (9, 10)]

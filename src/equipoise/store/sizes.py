@@ -23,7 +23,8 @@ class Sizes:
     ratings : players read at once
     board : players of a leaderboard updated in one transaction
     imported : matches or lines that an import posts at once; fewer if they have more than
-        `characters`
+        `characters`. Each time all players in them are written, so few large steps are faster;
+        others who write wait for a step, a second or two
     rows : written or deleted by a replay in one transaction
     players_left : participations left to rate at which a replay locks writers out and finishes
     lease : microseconds for which a process leases a replay. It renews the lease every few rows.
@@ -42,7 +43,7 @@ class Sizes:
     batch: int = 50_000
     ratings: int = 5_000
     board: int = 2_500
-    imported: int = 10_000
+    imported: int = 50_000
     rows: int = 2_500
     players_left: int = 400
     lease: int = 10_000_000

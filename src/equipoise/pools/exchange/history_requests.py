@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+import numpy as np
+
 from equipoise.arrays import Ids
 from equipoise.data.history import AT_HOME, History, TimeKind
 from equipoise.data.times import iso
@@ -149,6 +151,13 @@ def _absent(value: Any) -> bool:
 
 
 def pieces_of(history: History, matches: int) -> Iterator[tuple[int, int]]:
-    """Give slices of a history, each with at most `matches` matches."""
-    for start in range(0, history.matches, matches):
-        yield start, min(start + matches, history.matches)
+    """Give slices of a history, each with at most `matches` matches.
+
+    Slices with large matches have fewer: four participations for each of `matches`, or one match.
+    """
+    ends, start = history.offsets, 0
+    while start < history.matches:
+        within = int(np.searchsorted(ends, ends[start] + 4 * matches, "right")) - 1
+        stop = max(start + 1, min(start + matches, within))
+        yield start, stop
+        start = stop

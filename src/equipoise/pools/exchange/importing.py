@@ -232,12 +232,13 @@ def _import_history(done: _Import) -> None:
             )
         raise InvalidParameterError(f"the pool has {has}")
     for start, stop in pieces_of(history, done.store.sizes.imported):
-        matches = requests_of(history, start, stop)
-        _post(
-            done,
-            Post(matches, detailed=False, first_line=start + 1),
-            _by_match(done, matches, start),
-        )
+        with without_collection():
+            matches = requests_of(history, start, stop)
+            _post(
+                done,
+                Post(matches, detailed=False, first_line=start + 1),
+                _by_match(done, matches, start),
+            )
         done.show(stop, history.matches)
 
 

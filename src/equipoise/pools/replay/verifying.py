@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,7 +92,8 @@ def _verified(
             batch = _next_batch(connection, record, through, after)
             last, end = batch.last, _END if batch.last else batch.end
             stored = changes.rows_after(connection, record, after, end)
-            written += _compare_changes(running, batch.matches, stored, found)
+            rows = running.rate(batch.matches)[0] if batch.matches else {}
+            written += _compare_changes(rows, stored, found)
             after = batch.end
             if last:
                 _compare_ratings(connection, record, running, found)
@@ -128,16 +129,13 @@ def _next_batch(connection: Connection, pool: PoolRecord, through: int, after: P
 
 
 def _compare_changes(
-    running: RunningPool,
-    matches: list[LoggedMatch],
-    stored: list[tuple[Any, ...]],
-    found: _Findings,
+    rows: dict[str, Sequence[Any]], stored: list[tuple[Any, ...]], found: _Findings
 ) -> int:
-    """Rate matches and compare their changes with the stored ones; return their number."""
-    replayed: list[tuple[Any, ...]] = []
-    if matches:
-        columns, _ = running.rate(matches)
-        replayed = sorted(zip(*(columns[name] for name in BY_POSITION), strict=True))
+    """Compare the changes of rated matches with the stored ones; return their number.
+
+    rows : the changes as columns; none without matches
+    """
+    replayed = sorted(zip(*(rows[name] for name in BY_POSITION if rows), strict=True))
     if not _are_identical(stored, replayed):
         _find_differences(stored, replayed, found)
     return len(replayed)
