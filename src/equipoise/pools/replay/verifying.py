@@ -124,7 +124,7 @@ def _next_batch(connection: Connection, pool: PoolRecord, through: int, after: P
         piece = counted_piece(connection, pool, amendments, after)
         matches += piece.matches
         after, last = piece.end, piece.last
-        players += sum(len(team.players) for one in piece.matches for team in one.request.teams)
+        players += sum([len(t.players) for one in piece.matches for t in one.request.teams])
     return Piece(matches, after, last)
 
 
@@ -143,10 +143,12 @@ def _compare_changes(
 
 def _are_identical(stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]]) -> bool:
     """Return whether rows of `BY_POSITION` are the same, bit for bit: 0.0 is not -0.0."""
-    ratings_of = [[row[_RATING] for row in rows] for rows in (stored, replayed)]
-    return stored == replayed and np.array(ratings_of[0]).tobytes() == (
-        np.array(ratings_of[1]).tobytes()
-    )
+    if stored != replayed:
+        return False
+    if 0.0 not in [row[_RATING] for row in replayed]:
+        return True  # Equal numbers other than 0 have equal bits.
+    shown = [[row[_RATING].hex() for row in rows] for rows in (stored, replayed)]
+    return shown[0] == shown[1]
 
 
 def _find_differences(
