@@ -118,6 +118,7 @@ def voids(database: Path, pool: str, folder: Path) -> list[tuple[str, ...]]:
     store = open_store(f"sqlite:///{folder}/void.db")
     costs: dict[float, Cost] = {}
     # The first one compiles.
+    # The first one, near the end, compiles.
     for share in (0.999, 0.9, 0.01):
         with store.read() as connection:
             record = get_pool(connection, pool)
