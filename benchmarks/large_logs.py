@@ -3,11 +3,12 @@
 Import and verify: a log of duels (glicko2; a fifteenth as many players as participations), imported
 into an empty SQLite database and then verified, by an earlier commit and by this one, in turn on
 the same file; `--earlier` names the source folder of that commit. Void: in a copy of a filled
-database (`--pools`), a match at 90 % and one at 1 % of the log; the time is that of the replay until
-its ratings are in place, and of deleting the rows that the void before has replaced.
+database (`--pools`), a match at 90 % and one at 1 % of the log; the time is that of the replay
+until its ratings are in place, and of deleting the rows that the void before has replaced.
 
-Seconds are those of the clock, and in parentheses those of the processor, each with the start of the
-process. On a machine that others use, only the latter can be compared. Memory is the largest resident size of the process.
+Seconds are those of the clock, and in parentheses those of the processor, each with the start of
+the process. On a machine that others use, only the latter can be compared. Memory is the largest
+resident size of the process.
 """
 
 from __future__ import annotations
