@@ -5,8 +5,8 @@ when a record before it is changed, removed or exchanged.
 
 - The first digest covers what was posted, when it counts, and when it was received. An export
   carries it, so a pool that is moved has the same head.
-- The second one also covers the key that posted, whether the record waited for a replay, and when
-  the pool was created. It belongs to one database.
+- The second one also covers the key that posted, whether the record waited for a replay, the name
+  of the pool and when it was created. It belongs to one database.
 
 What a record says is its leaf: SHA-256 of a random salt and the fields. Whoever has a head and all
 other fields cannot find out a name by trying names, once name and salt are gone. Where a name was
@@ -57,13 +57,16 @@ class Seal(NamedTuple):
     leaf: bytes | None = None
 
 
-def first_heads(settings: str, created: int) -> Heads:
+def first_heads(settings: str, name: str, created: int, chained_from: int) -> Heads:
     """Return the heads of an empty log.
 
-    settings : JSON of the first settings of the pool; created : microseconds since 1970
+    settings : JSON of the first settings of the pool
+    name : with which the pool was created; created : when, microseconds since 1970
+    chained_from : the first record that is chained when it is recorded
     """
     shared = sha256(f"equipoise log 1;{settings}".encode()).digest()
-    return Heads(shared, sha256(shared + str(created).encode()).digest())
+    own = json.dumps([name, created, chained_from]).encode()
+    return Heads(shared, sha256(shared + own).digest())
 
 
 def salts(count: int) -> list[bytes]:

@@ -49,19 +49,19 @@ _UNFINISHED = pools.c.chained_through.is_not(None) & pools.c.deleted.is_(None)
 
 def _chain_log(connection: Connection, piece: int) -> bool:
     """Chain the next records of the first pool that has any; return whether there was a pool."""
-    shown = (pools.c.id, pools.c.created, pools.c.settings, pools.c.head, pools.c.local_head)
-    query = select(*shown, pools.c.chained_through).where(_UNFINISHED).order_by(pools.c.id)
-    found = connection.execute(query.limit(1).with_for_update()).first()
+    query = select(pools).where(_UNFINISHED).order_by(pools.c.id).limit(1).with_for_update()
+    found = connection.execute(query).first()
     if found is None:
-        # On PostgreSQL the pool may just have been finished by another process.
+        # On PostgreSQL another process may just have finished the pool.
         return connection.execute(select(func.count()).where(_UNFINISHED)).scalar_one() > 0
-    pool, created, settings, shared, local, through = found
-    columns: dict[str, Any] = {}
-    if shared is None:
-        columns["first_settings"] = _first_settings(connection, pool, settings)
-        heads = first_heads(columns["first_settings"], created)
+    pool, through, columns = found.id, found.chained_through, dict[str, Any]()
+    if found.head is None:
+        first = _first_settings(connection, pool, found.settings)
+        columns["first_settings"] = first
+        name = found.name if found.archive_of is None else found.archive_of
+        heads = first_heads(first, name, found.created, found.chained_from)
     else:
-        heads = Heads(bytes(shared), bytes(local))
+        heads = Heads(bytes(found.head), bytes(found.local_head))
     fields = [log.c[name] for name in LogRecord._fields]
     rows = select(*fields).where(log.c.pool == pool, log.c.seq > through)
     records = [

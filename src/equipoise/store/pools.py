@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Connection,
     Row,
     Table,
+    Update,
     bindparam,
     delete,
     insert,
@@ -148,7 +150,7 @@ def add_pool(
     first_settings : `settings` as an imported log has them, which its hash chain begins with
     """
     first = settings if first_settings is None else first_settings
-    heads = first_heads(first, now)
+    heads = first_heads(first, name, now, chained_from=1)
     insert_into = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     made = (
         insert_into(pools)
@@ -267,7 +269,15 @@ def change_pool(connection: Connection, pool: int, **columns: Any) -> None:
     if "dirty" in columns:
         dirty = columns.pop("dirty")
         columns["dirty_time"], columns["dirty_seq"] = (None, None) if dirty is None else dirty
-    connection.execute(update(pools).where(pools.c.id == pool).values(**columns))
+    values = {f"new_{name}": value for name, value in columns.items()}
+    connection.execute(_change(tuple(columns)), {"the_pool": pool, **values})
+
+
+@lru_cache(maxsize=64)
+def _change(names: tuple[str, ...]) -> Update:
+    """Return the statement that sets these columns; making it takes longer than running it."""
+    values = {name: bindparam(f"new_{name}", type_=pools.c[name].type) for name in names}
+    return update(pools).where(pools.c.id == bindparam("the_pool")).values(values)
 
 
 def _record(row: Row[Any]) -> PoolRecord:
@@ -340,6 +350,12 @@ def content_of(connection: Connection, pool: int) -> bytes | None:
     """Return the packed state of a pool's seed, None for none."""
     found = connection.execute(select(seeds.c.content).where(seeds.c.pool == pool)).scalar()
     return None if found is None else bytes(found)
+
+
+def seed_of(connection: Connection, pool: int) -> Seed | None:
+    """Return the seed of a pool, None for none."""
+    found = connection.execute(select(*_SHOWN).where(seeds.c.pool == pool)).first()
+    return None if found is None else Seed(*found)
 
 
 def seed_after(connection: Connection, archive: int) -> tuple[int, Seed] | None:

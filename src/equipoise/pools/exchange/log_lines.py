@@ -134,7 +134,7 @@ def check_log(path: Path, head: LogHead) -> None:
     From version 3 on, its records must lead to the head of the hash chain that it gives.
     Raises : InvalidDataError
     """
-    count, chain = 0, first_heads(bytes(head.settings).decode(), 0)
+    count, chain = 0, first_heads(bytes(head.settings).decode(), "", 0, 0)
     for number, line in log_records(path):
         count += 1
         try:

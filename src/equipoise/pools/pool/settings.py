@@ -78,7 +78,7 @@ def change_settings(
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
-        wanted = _with(rules_of(record.settings).settings, given)
+        wanted = with_settings(rules_of(record.settings).settings, given)
         check_settings(pool, wanted, "The settings could not be changed")
         found = differing(rules_of(record.settings), PoolRules(wanted))
         fixed = {name: pair for name, pair in found.items() if is_fixed(name, pair)}
@@ -103,7 +103,7 @@ def import_settings(store: Store, pool: str, content: SettingsContent, logged: L
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
-        wanted = _with(rules_of(record.settings).settings, content.settings)
+        wanted = with_settings(rules_of(record.settings).settings, content.settings)
         check_settings(pool, wanted, "The settings could not be changed")
         found = differing(rules_of(record.settings), PoolRules(wanted))
         if any(is_fixed(name, pair) for name, pair in found.items()):
@@ -119,7 +119,7 @@ def first_settings(pool: PoolRecord) -> PoolRequest:
     return rules_of(pool.first_settings).settings
 
 
-def _with(settings: PoolRequest, given: Mapping[str, Any]) -> PoolRequest:
+def with_settings(settings: PoolRequest, given: Mapping[str, Any]) -> PoolRequest:
     """Return settings with some of them replaced. Raises : InvalidDataError."""
     try:
         return msgspec.convert({**msgspec.to_builtins(settings), **given}, PoolRequest)
@@ -145,7 +145,7 @@ def _record(
     """
     logged = LoggedAs(now) if logged is None else logged
     old = rules_of(pool.settings).settings
-    new = _with(old, changed)
+    new = with_settings(old, changed)
     before = {name: getattr(old, name) for name in changed}
     log_record = LogRecord(
         seq=pool.last_seq + 1,
