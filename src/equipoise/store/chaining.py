@@ -23,6 +23,7 @@ from equipoise.store.chain import (
 )
 from equipoise.store.log import LogRecord
 from equipoise.store.schema import audit, audit_chain, log, pools
+from equipoise.store.sizes import SIZES
 
 #: Rows in one transaction.
 _PIECE = 5_000
@@ -36,12 +37,12 @@ def is_chained(connection: Connection) -> bool:
     return audit_log.chain_of(connection).chained_through is None
 
 
-def chain_existing(engine: Engine, piece: int = _PIECE) -> None:
-    """Chain everything that is not chained yet; piece : rows in one transaction."""
+def chain_existing(engine: Engine) -> None:
+    """Chain everything that is not chained yet, in small transactions."""
     more = True
     while more:
         with engine.begin() as connection:
-            more = _chain_log(connection, piece) or _chain_audit(connection, piece)
+            more = _chain_log(connection, _PIECE) or _chain_audit(connection, _PIECE)
 
 
 _UNFINISHED = pools.c.chained_through.is_not(None) & pools.c.deleted.is_(None)
@@ -62,12 +63,7 @@ def _chain_log(connection: Connection, piece: int) -> bool:
         heads = first_heads(first, name, found.created, found.chained_from)
     else:
         heads = Heads(bytes(found.head), bytes(found.local_head))
-    fields = [log.c[name] for name in LogRecord._fields]
-    rows = select(*fields).where(log.c.pool == pool, log.c.seq > through)
-    records = [
-        LogRecord._make(row)
-        for row in connection.execute(rows.order_by(log.c.seq).limit(piece)).all()
-    ]
+    records, done = _next_records(connection, pool, through, piece)
     new = salts(len(records))
     heads = extended(heads, records, map(leaf_of, records, new))
     if records:
@@ -80,7 +76,6 @@ def _chain_log(connection: Connection, piece: int) -> bool:
                 for record, salt in zip(records, new, strict=True)
             ],
         )
-    done = len(records) < piece
     columns |= {
         "head": heads.shared,
         "local_head": heads.local,
@@ -88,6 +83,23 @@ def _chain_log(connection: Connection, piece: int) -> bool:
     }
     connection.execute(update(pools).where(pools.c.id == pool).values(**columns))
     return True
+
+
+def _next_records(
+    connection: Connection, pool: int, after: int, limit: int
+) -> tuple[list[LogRecord], bool]:
+    """Return the next records, fewer where they are large, and whether these are the last."""
+    fields = [log.c[name] for name in LogRecord._fields]
+    query = select(*fields).where(log.c.pool == pool, log.c.seq > after).order_by(log.c.seq)
+    found, characters = [], 0
+    options = {"yield_per": SIZES.fetched}
+    with connection.execute(query.limit(limit), execution_options=options) as rows:
+        for row in rows:
+            found.append(LogRecord._make(row))
+            characters += len(found[-1].content)
+            if characters >= SIZES.characters:
+                return found, False
+    return found, len(found) < limit
 
 
 def _first_settings(connection: Connection, pool: int, settings: str) -> str:
