@@ -44,8 +44,10 @@ from equipoise.pools.amending import correct_match, disqualify, reinstate, resto
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
+    first_settings_of,
     is_log,
     log_records,
+    logged_as,
     match_of,
     read_head,
     reason_of,
@@ -92,7 +94,10 @@ class ImportRequest:
 
 @dataclass(slots=True)
 class _Import:
-    """A running import, with the numbers of new and known records so far."""
+    """A running import, with the numbers of new and known records so far.
+
+    head : of the hash chain that the log gives, None if it gives none
+    """
 
     store: Store
     pool: str
@@ -104,6 +109,7 @@ class _Import:
     amendments: int = 0
     known_amendments: int = 0
     history: HistoryMessage | None = None
+    head: str | None = None
 
 
 def import_pool(
@@ -152,6 +158,8 @@ def import_pool(
         pending=record.dirty is not None,
         history=done.history,
         seconds=working_time() - started,
+        head=record.head.hex(),
+        same_head=None if done.head is None else record.head.hex() == done.head,
     )
 
 
@@ -163,12 +171,12 @@ def _existing_rules(store: Store, pool: str) -> PoolRules | None:
 
 
 def _pool_rules(
-    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, at_first: bool = False
+    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, first: str | None = None
 ) -> PoolRules:
     """Return the rules of the pool, after creating it if it does not exist.
 
     settings : for fields that the request leaves out
-    at_first : compare with the first settings of an existing pool
+    first : `settings` as a log has them; they are compared with the first ones of an existing pool
     Raises : InvalidDataError; ConflictError if the pool exists with different settings
     """
     request = done.request.settings
@@ -178,13 +186,15 @@ def _pool_rules(
             wanted = msgspec.convert(values, PoolRequest)
         except msgspec.ValidationError as error:
             raise InvalidParameterError(f"the pool could not be created: {error}") from error
-        if rules is not None and at_first:
+        if rules is not None and first is not None:
             with done.store.read() as connection:
-                there = first_settings(connection, get_pool(connection, done.pool))
+                there = first_settings(get_pool(connection, done.pool))
             check_settings(done.pool, wanted, "The log could not be imported")
             check_same(done.pool, PoolRules(there), PoolRules(wanted))
         else:
-            create_pool(done.store, done.pool, wanted, done.now)
+            # With other settings the pool has another hash chain.
+            kept = first if wanted == settings else None
+            create_pool(done.store, done.pool, wanted, done.now, first_settings=kept)
     with done.store.read() as connection:
         return rules_of(get_pool(connection, done.pool).settings)
 
@@ -300,7 +310,13 @@ def _import_log(done: _Import, path: Path) -> None:
     """Check a log completely, then record it in order."""
     head = read_head(path)
     check_log(path, head)
-    _pool_rules(done, _existing_rules(done.store, done.pool), head.settings, at_first=True)
+    done.head = head.head
+    _pool_rules(
+        done,
+        _existing_rules(done.store, done.pool),
+        first_settings_of(head),
+        first=bytes(head.settings).decode(),
+    )
     _write_seed(done.store, done.pool, head.seed)
     amendments = LoggedAmendments(done.store, done.pool)
     count = 0
@@ -352,7 +368,7 @@ def _post_lines(done: _Import, path: Path, lines: Sequence[tuple[int, LogLine]])
         [match_of(line) for _, line in lines],
         detailed=False,
         first_line=lines[0][0],
-        received=[moment(line.received, "received") for _, line in lines],
+        logged=[logged_as(line) for _, line in lines],
     )
     _post(done, post, lambda problem: replace(problem, file=str(path)))
 
@@ -395,12 +411,13 @@ class LoggedAmendments:
             )
         if (line.kind, line.match, line.player, content, since, received) in self._known:
             return False
-        own: dict[str, Any] = {"key": None, "now": received}
+        logged = logged_as(line)
+        own: dict[str, Any] = {"key": None, "now": received, "logged": logged}
         match, player = line.match or "", line.player or ""
         if is_correction:
             correct_match(self._store, self._pool, match, match_of(line), **own)
         elif is_change:
-            import_settings(self._store, self._pool, content_of(line.content), received)
+            import_settings(self._store, self._pool, content_of(line.content), logged)
         elif line.kind in ("void", "restore"):
             amend = void_match if line.kind == "void" else restore_match
             amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)

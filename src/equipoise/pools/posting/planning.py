@@ -27,7 +27,8 @@ from equipoise.pools.pool.rules import PoolRules, written
 from equipoise.pools.posting.posted_matches import PostedMatch, read_matches
 from equipoise.pools.posting.rating import UnratableMatchError
 from equipoise.store import log
-from equipoise.store.log import LogRecord
+from equipoise.store.chain import Seal
+from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import PoolRecord
 
 #: Microseconds after the start of a season for which matches are compared with the season before.
@@ -45,7 +46,7 @@ class Post:
     key : number of the key that posted them
     detailed : answer with every match and its changes, not only with counts
     first_line : number of the first match in what was posted, for problems
-    received : time of each match's receipt, microseconds since 1970; None for now
+    logged : what an imported log has beside each match; None for matches that are posted now
     read : result of an earlier `read_post`
     """
 
@@ -53,7 +54,7 @@ class Post:
     key: int | None = None
     detailed: bool = True
     first_line: int = 1
-    received: Sequence[int] | None = None
+    logged: Sequence[LoggedAs] | None = None
     read: ReadPost | None = None
 
 
@@ -110,11 +111,15 @@ def _repeated(
         return set()
     wanted = {match.id: match for match in matches}
     there = log.matches_by_id(connection, pool.follows, wanted)
-    return {name for name, record in there.items() if _is_same(record, wanted[name])}
+    return {
+        name
+        for name, record in there.items()
+        if _is_same(record, wanted[name].content, wanted[name].time)
+    }
 
 
-def _is_same(record: LogRecord, match: PostedMatch) -> bool:
-    return record.content == match.content and record.posted_time == match.time
+def _is_same(record: LogRecord, content: str, time: int | None) -> bool:
+    return record.content == content and record.posted_time == time
 
 
 @dataclass(slots=True)
@@ -125,6 +130,7 @@ class PostingPlan:
     refused : index of a post -> why it is refused
     records : new log records; `requests` has their content, `owners` the indices of their posts
     known : index of a post -> how many of its matches were recorded before
+    seals : of imported records, by number
     """
 
     last_time: int | None
@@ -133,6 +139,7 @@ class PostingPlan:
     requests: list[MatchRequest] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
+    seals: dict[int, Seal] = field(default_factory=dict)
 
 
 def plan_posts(
@@ -167,20 +174,24 @@ def _plan_post(
 ) -> None:
     """Add a post to a plan and to the recorded matches, or add why it is refused."""
     new: dict[str, LogRecord] = {}
+    seals: dict[int, Seal] = {}
     requests: list[MatchRequest] = []
     problems: list[Problem] = []
     conflicts: list[str] = []
     last, seq = plan.last_time, pool.last_seq + len(plan.records)
+    logged = LoggedAs(now)
     for number, match in enumerate(read.matches):
+        if post.logged is not None:
+            logged = post.logged[number]
+        content = match.content if logged.content is None else logged.content
         there = recorded.log.get(match.id) or new.get(match.id)
         if there is not None:
-            if not _is_same(there, match):
+            if not _is_same(there, content, match.time):
                 conflicts.append(match.id)
             continue
         if match.id in recorded.season_before:
             continue
-        received = now if post.received is None else post.received[number]
-        time, waits, rejected = timing_of(match, read.rules, last, received)
+        time, waits, rejected = timing_of(match, read.rules, last, logged)
         if rejected:
             rule = f"must not be before the last match of the pool, {written(last, read.rules)}"
             got = str(written(match.time, read.rules))
@@ -192,13 +203,15 @@ def _plan_post(
             kind="match",
             match=match.id,
             player=None,
-            content=match.content,
+            content=content,
             posted_time=match.time,
             time=time,
             needs_replay=waits,
-            received=received,
+            received=logged.received,
             key=post.key,
         )
+        if logged.seal is not None:
+            seals[seq] = logged.seal
         requests.append(match.request)
         last = time if last is None else max(last, time)
     if conflicts or problems:
@@ -206,6 +219,7 @@ def _plan_post(
         return
     plan.last_time = last
     plan.records += new.values()
+    plan.seals |= seals
     plan.requests += requests
     plan.owners += [index] * len(new)
     plan.known[index] = len(read.matches) - len(new)
@@ -225,15 +239,19 @@ class Timing(NamedTuple):
     rejected: bool = False
 
 
-def timing_of(match: PostedMatch, rules: PoolRules, last: int | None, received: int) -> Timing:
+def timing_of(match: PostedMatch, rules: PoolRules, last: int | None, logged: LoggedAs) -> Timing:
     """Return when a match counts: the policy for late matches.
 
     last : time of the pool's last match
+    logged : its time of receipt; and of a match of an imported log, the time at which it counts
     """
+    if logged.time is not None:
+        late = rules.timed and last is not None and logged.time < last
+        return Timing(logged.time, waits=late and match.request.rated)
     if not rules.timed:
         return Timing(0)
     if match.time is None:
-        return Timing(received if last is None else max(received, last))
+        return Timing(logged.received if last is None else max(logged.received, last))
     if last is None or match.time >= last:
         return Timing(match.time)
     policy = rules.settings.late

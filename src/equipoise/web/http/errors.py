@@ -13,6 +13,7 @@ from starlette.responses import Response
 from equipoise.errors import (
     ConflictError,
     ConvergenceError,
+    DamagedError,
     EquipoiseError,
     InvalidDataError,
     InvalidParameterError,
@@ -127,6 +128,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     ConvergenceError: 422,
     TooManyRequestsError: 429,
     InternalError: 500,
+    DamagedError: 503,
     OverloadedError: 503,
     UnavailableError: 503,
     TimedOutError: 504,
