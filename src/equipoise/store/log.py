@@ -124,11 +124,12 @@ def amendments_before(
 
 
 def matches_after(
-    connection: Connection, pool: int, after: Position
+    connection: Connection, pool: int, after: Position, until: int | None = None
 ) -> tuple[list[LogRecord], bool]:
     """Return the next matches by the positions at which they were posted, and whether that is all.
 
     Large matches, contests of thousands, are returned in smaller numbers.
+    until : time of the last matches; None for no limit
     """
     sizes = sizes_of(connection)
     query = (
@@ -137,6 +138,8 @@ def matches_after(
         .order_by(log.c.time, log.c.seq)
         .limit(sizes.matches)
     )
+    if until is not None:
+        query = query.where(log.c.time <= until)
     found, characters = [], 0
     with connection.execute(query, execution_options={"yield_per": sizes.fetched}) as rows:
         for record in _records(rows):

@@ -67,7 +67,7 @@ pools = Table(
     Column("matches", BigInteger, nullable=False),
     Column("amendments", BigInteger, nullable=False),
     Column("players", BigInteger, nullable=False),
-    # No match counts at a later time than this one.
+    # Time of the latest match that counts.
     Column("last_time", BigInteger),
     # State that belongs to no single player: JSON.
     Column("shared", Text, nullable=False),
@@ -106,6 +106,9 @@ pools = Table(
     Column("board_from", Name),
     # Number of the first record whose match counts for the draw probability: rating.draws.
     Column("draws_from", BigInteger, nullable=False, server_default="1"),
+    # No match is rated at a later time than this one, neither in the ratings that readers see nor
+    # in a running replay. It is after `last_time` while amendments wait for a replay.
+    Column("rated_to", BigInteger),
 )
 
 log = Table(

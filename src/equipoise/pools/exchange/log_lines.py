@@ -6,7 +6,7 @@ of its season. Each further line is one record, in the order of the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -80,9 +80,10 @@ def read_head(path: Path) -> LogHead:
     return head
 
 
-def check_log(path: Path, head: LogHead) -> None:
+def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]) -> None:
     """Read a log to its end, so that nothing is recorded of one that is damaged or cut short.
 
+    time_fault : returns the rule that the time of a match breaks, or None
     Raises : InvalidDataError
     """
     count = 0
@@ -97,6 +98,10 @@ def check_log(path: Path, head: LogHead) -> None:
         if line.seq != count:
             rule = f"must be {count}: records are numbered consecutively"
             raise _broken(path, number, rule, str(line.seq), "seq")
+        if line.kind in ("match", "correct") and line.time is not None:
+            fault = time_fault(moment(line.time))
+            if fault is not None:
+                raise _broken(path, number, fault, str(line.time), "time")
     if count != head.entries:
         rule = f"must have {head.entries} records, as its first line says"
         raise _broken(path, None, rule, str(count))

@@ -11,6 +11,12 @@ what happens to it; `timing_of` applies it:
 - "append": it is rated at once, at the time of the last match.
 - "replay": it is recorded at its own time with status "pending". It waits for a replay from its
   position on (`pools.amended_log.waiting_from`, `pools.replay.replaying`), which rates it there.
+
+The last match of a pool is the latest one that counts. If it is voided, earlier matches are taken
+at once, but the stored ratings still contain it until the pool is replayed. So a match before
+`PoolRecord.rated_to` waits for a replay, whatever the setting says.
+
+A match too far ahead of the clock is refused: it would make every match after it late.
 """
 
 from __future__ import annotations
@@ -23,7 +29,9 @@ from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchRequest
-from equipoise.pools.pool.rules import PoolRules, written
+from equipoise.pools.amended_log import Eligibility, latest_of
+from equipoise.pools.pool.rules import PoolRules, iso, written
+from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.posted_matches import PostedMatch, read_matches
 from equipoise.pools.posting.rating import UnratableMatchError
 from equipoise.store import log
@@ -36,6 +44,9 @@ _REPEATED_WITHIN = 86_400_000_000
 
 #: Conflicting matches that an error lists.
 _LISTED = 5
+
+#: Seconds that the time of a match may be ahead of the clock.
+FUTURE_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +135,7 @@ class PostingPlan:
     last_time : of the pool, after the new records
     refused : index of a post -> why it is refused
     records : new log records; `requests` has their content, `owners` the indices of their posts
+    to_rate : the matches that are rated now, without disqualified players
     known : index of a post -> how many of its matches were recorded before
     """
 
@@ -132,6 +144,7 @@ class PostingPlan:
     records: list[LogRecord] = field(default_factory=list)
     requests: list[MatchRequest] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
+    to_rate: list[LoggedMatch] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
 
 
@@ -141,18 +154,19 @@ def plan_posts(
     read: Sequence[ReadPost],
     recorded: RecordedMatches,
     refused: Mapping[int, EquipoiseError],
-    now: int,
+    eligible: Eligibility,
+    clock: Clock,
 ) -> PostingPlan:
     """Return what is recorded of posts.
 
     refused : index of a post -> why it is refused for other reasons
-    now : time of receipt, microseconds since 1970
+    eligible : which of the players may be rated
     """
     plan = PostingPlan(pool.last_time, dict(refused))
     recorded = recorded._replace(log=dict(recorded.log))
     for index, (post, checked) in enumerate(zip(posts, read, strict=True)):
         if index not in refused:
-            _plan_post(plan, index, pool, post, checked, recorded, now)
+            _plan_post(plan, index, pool, post, checked, recorded, eligible, clock)
     return plan
 
 
@@ -163,11 +177,13 @@ def _plan_post(
     post: Post,
     read: ReadPost,
     recorded: RecordedMatches,
-    now: int,
+    eligible: Eligibility,
+    clock: Clock,
 ) -> None:
     """Add a post to a plan and to the recorded matches, or add why it is refused."""
     new: dict[str, LogRecord] = {}
     requests: list[MatchRequest] = []
+    to_rate: list[LoggedMatch] = []
     problems: list[Problem] = []
     conflicts: list[str] = []
     last, seq = plan.last_time, pool.last_seq + len(plan.records)
@@ -179,8 +195,13 @@ def _plan_post(
             continue
         if match.id in recorded.season_before:
             continue
-        received = now if post.received is None else post.received[number]
-        time, waits, rejected = timing_of(match, read.rules, last, received)
+        too_late = clock.fault(match.time)
+        if too_late is not None:
+            got = str(written(match.time, read.rules))
+            problems.append(Problem("", post.first_line + number, "time", too_late, got))
+            continue
+        received = clock.now if post.received is None else post.received[number]
+        time, waits, rejected = timing_of(match, read.rules, last, pool.rated_to, received)
         if rejected:
             rule = f"must not be before the last match of the pool, {written(last, read.rules)}"
             got = str(written(match.time, read.rules))
@@ -200,16 +221,45 @@ def _plan_post(
             key=post.key,
         )
         requests.append(match.request)
-        last = time if last is None else max(last, time)
+        logged = LoggedMatch(seq, time, match.request)
+        counted = eligible.rated_part(logged) if match.request.rated else None
+        if counted is not None:
+            last = latest_of(last, time)
+            if not waits:
+                to_rate.append(counted)
     if conflicts or problems:
         plan.refused[index] = _refusal(conflicts, problems)
         return
     plan.last_time = last
     plan.records += new.values()
     plan.requests += requests
+    plan.to_rate += to_rate
     plan.owners += [index] * len(new)
     plan.known[index] = len(read.matches) - len(new)
     recorded.log.update(new)
+
+
+class Clock(NamedTuple):
+    """The clock of the service, and how far ahead of it a match may be.
+
+    now : time of receipt, microseconds since 1970
+    future_seconds : seconds that a match may be ahead; None for no limit
+    """
+
+    now: int
+    future_seconds: float | None = FUTURE_SECONDS
+
+    def fault(self, time: int | None) -> str | None:
+        """Return the rule that a time breaks, or None; time : microseconds since 1970."""
+        if time is None or self.future_seconds is None:
+            return None
+        ahead = (time - self.now) / 1_000_000
+        if ahead <= self.future_seconds:
+            return None
+        return (
+            f"must not be more than {self.future_seconds:,.0f} s ahead of the clock of the "
+            f"service, {iso(self.now - self.now % 1_000_000)}"
+        )
 
 
 class Timing(NamedTuple):
@@ -225,23 +275,25 @@ class Timing(NamedTuple):
     rejected: bool = False
 
 
-def timing_of(match: PostedMatch, rules: PoolRules, last: int | None, received: int) -> Timing:
+def timing_of(
+    match: PostedMatch, rules: PoolRules, last: int | None, rated_to: int | None, received: int
+) -> Timing:
     """Return when a match counts: the policy for late matches.
 
     last : time of the pool's last match
+    rated_to : time of the last match in the ratings; later than `last` if that was voided since
     """
     if not rules.timed:
         return Timing(0)
-    if match.time is None:
-        return Timing(received if last is None else max(received, last))
-    if last is None or match.time >= last:
-        return Timing(match.time)
-    policy = rules.settings.late
-    if policy == "append":
-        return Timing(last)
-    if policy == "replay":
-        return Timing(match.time, waits=match.request.rated)
-    return Timing(match.time, rejected=True)
+    time = received if match.time is None else match.time
+    if last is not None and time < last:
+        policy = rules.settings.late
+        if policy == "reject" and match.time is not None:
+            return Timing(time, rejected=True)
+        if policy == "append" or match.time is None:
+            time = last
+    waits = rated_to is not None and time < rated_to
+    return Timing(time, waits=waits and match.request.rated)
 
 
 def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:

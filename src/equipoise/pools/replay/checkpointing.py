@@ -122,6 +122,11 @@ class RunningPool:
         names = [self.players[row] for row in rows]
         return rating_rows(self.rules, self.state, rows, names, self.last_changes, self.board_day)
 
+    @property
+    def last_time(self) -> int | None:
+        """Time of the last rated match; None for none, and in pools without times."""
+        return self.position[0] if self.rules.timed and self.position != START else None
+
     def pool_state(self) -> PoolState:
         """Return the state as a PoolState."""
         return PoolState(
@@ -129,7 +134,7 @@ class RunningPool:
             player_ids=object_array(self.players),
             state=self.state,
             rated=_no_ids(),
-            last_time=self.position[0] if self.rules.timed and self.position != START else None,
+            last_time=self.last_time,
             time_kind=time_kind(self.rules),
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -153,7 +154,10 @@ async def restore_match(request: ApiRequest) -> AmendmentMessage:
 async def correct_match(request: ApiRequest) -> AmendmentMessage:
     """Replace the content of a match."""
     try:
-        return await _amend(request, amending.correct_match, "match")
+        correct = partial(
+            amending.correct_match, future_seconds=request.service.settings.future_seconds
+        )
+        return await _amend(request, correct, "match")
     except InvalidDataError as error:
         raise without_lines(error) from None
 
