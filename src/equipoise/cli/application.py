@@ -18,7 +18,7 @@ from equipoise.cli.files import (
     rebalance,
     simulate,
 )
-from equipoise.cli.service import exchange, keys, serve, verify
+from equipoise.cli.service import erase, exchange, keys, serve, verify
 from equipoise.cli.studies import backtest, drift, incentives, tune
 
 application = typer.Typer(
@@ -66,6 +66,7 @@ application.add_typer(audit, name="audit")
 add_command(application, "backtest", backtest.backtest, backtest.EXAMPLE)
 add_command(application, "balance", balance.balance, balance.EXAMPLE)
 add_command(application, "demo", demo.demo, demo.EXAMPLE)
+add_command(application, "erase", erase.erase, erase.EXAMPLE)
 add_command(application, "explain", explain.explain, explain.EXAMPLE)
 add_command(application, "export", exchange.export, exchange.EXAMPLE)
 add_command(application, "import", exchange.import_, exchange.IMPORT_EXAMPLE)

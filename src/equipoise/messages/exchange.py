@@ -11,12 +11,12 @@ from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest
 
 LogKind: TypeAlias = Literal[
-    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
+    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings", "erase"
 ]
 
 #: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
-#: disqualifications from one match.
-LOG_VERSION = 2
+#: disqualifications from one match, version 3 erasures.
+LOG_VERSION = 3
 OLDEST_LOG_VERSION = 1
 
 

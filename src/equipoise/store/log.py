@@ -1,4 +1,7 @@
-"""The log of a pool: its matches and amendments, in the order of receipt. It only grows."""
+"""The log of a pool: its matches and amendments, in the order of receipt.
+
+It only grows. Only the erasure of a player's name changes what is in it (`store.erasing`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from equipoise.store.schema import is_name, log
 from equipoise.store.sizes import sizes_of
 
 Kind: TypeAlias = Literal[
-    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
+    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings", "erase"
 ]
 
 

@@ -70,6 +70,7 @@ class PoolRecord:
     last_time : the latest time at which a match counts; None for no matches
     rated_to : no match is rated at a later time, neither in the ratings that readers see nor in a
         running replay; after last_time while amendments wait for a replay
+    erased : number of the last log record that erased a player's name; 0 for none
     shared : state that belongs to no single player
     begins : position from which only changes of this generation count
     dirty : position from which the pool needs a replay, None for none
@@ -115,6 +116,7 @@ class PoolRecord:
     board_from: str | None = None
     draws_from: int = 1
     rated_to: int | None = None
+    erased: int = 0
 
     def checkpoint_every(self, sizes: Sizes) -> int:
         """Return the number of participations between two checkpoints."""

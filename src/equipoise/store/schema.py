@@ -109,6 +109,8 @@ pools = Table(
     # No match is rated at a later time than this one, neither in the ratings that readers see nor
     # in a running replay. It is after `last_time` while amendments wait for a replay.
     Column("rated_to", BigInteger),
+    # Number of the last record that erased a player's name; 0 for none.
+    Column("erased", BigInteger, nullable=False, server_default="0"),
 )
 
 log = Table(
@@ -116,7 +118,8 @@ log = Table(
     metadata,
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
-    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings".
+    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings",
+    # "erase". Only the erasure of a player's name changes records: store.erasing.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),

@@ -41,6 +41,7 @@ from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
+from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
@@ -423,6 +424,8 @@ class LoggedAmendments:
             correct_match(self._store, self._pool, match, fixed, future_seconds=None, **own)
         elif is_change:
             import_settings(self._store, self._pool, content_of(line.content), received)
+        elif line.kind == "erase":
+            import_erasure(self._store, self._pool, player, reason_of(line), received)
         elif line.kind in ("void", "restore"):
             amend = void_match if line.kind == "void" else restore_match
             amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)

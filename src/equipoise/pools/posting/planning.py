@@ -21,10 +21,12 @@ A match too far ahead of the clock is refused: it would make every match after i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, Problem
@@ -35,6 +37,7 @@ from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.posted_matches import PostedMatch, read_matches
 from equipoise.pools.posting.rating import UnratableMatchError
 from equipoise.store import log
+from equipoise.store.erasing import erased_players
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord
 
@@ -95,10 +98,12 @@ class RecordedMatches(NamedTuple):
 
     log : those in the log of the pool, by id
     season_before : ids of those in the season before, with the same content
+    erased : pseudonyms of players whose names were erased from the pool
     """
 
     log: dict[str, LogRecord]
     season_before: set[str]
+    erased: frozenset[str] = frozenset()
 
 
 def recorded_matches(
@@ -106,7 +111,11 @@ def recorded_matches(
 ) -> RecordedMatches:
     """Return which of some posted matches are recorded already."""
     there = log.matches_by_id(connection, pool.id, {match.id for match in matches})
-    return RecordedMatches(there, _repeated(connection, pool, matches, now))
+    differ = pool.erased and any(
+        match.id in there and there[match.id].content != match.content for match in matches
+    )
+    erased = erased_players(connection, pool.id) if differ else frozenset()
+    return RecordedMatches(there, _repeated(connection, pool, matches, now), erased)
 
 
 def _repeated(
@@ -121,11 +130,42 @@ def _repeated(
         return set()
     wanted = {match.id: match for match in matches}
     there = log.matches_by_id(connection, pool.follows, wanted)
-    return {name for name, record in there.items() if _is_same(record, wanted[name])}
+    if not there:
+        return set()
+    erased = erased_players(connection, pool.follows)
+    return {name for name, record in there.items() if _is_same(record, wanted[name], erased)}
 
 
-def _is_same(record: LogRecord, match: PostedMatch) -> bool:
-    return record.content == match.content and record.posted_time == match.time
+def _is_same(record: LogRecord, match: PostedMatch, erased: frozenset[str]) -> bool:
+    """Return whether a posted match has the same content as a recorded one.
+
+    erased : pseudonyms. In their places any name is the same, because the erased one is not known
+    """
+    if record.posted_time != match.time:
+        return False
+    if record.content == match.content:
+        return True
+    if not any(pseudonym in record.content for pseudonym in erased):
+        return False
+    stored, posted = msgspec.json.decode(record.content), msgspec.json.decode(match.content)
+    return _matches(stored, posted, erased)
+
+
+def _matches(stored: Any, posted: Any, erased: frozenset[str]) -> bool:
+    """Return whether posted JSON is the stored one with names in place of pseudonyms."""
+    if isinstance(stored, dict) and isinstance(posted, dict):
+        return stored.keys() == posted.keys() and all(
+            _matches(value, posted[name], erased) for name, value in stored.items()
+        )
+    if isinstance(stored, list) and isinstance(posted, list):
+        return len(stored) == len(posted) and all(
+            _matches(one, other, erased) for one, other in zip(stored, posted, strict=True)
+        )
+    if isinstance(stored, str) and isinstance(posted, str) and stored != posted:
+        parts = re.split("|".join(map(re.escape, erased)), stored)
+        pattern = ".+".join(map(re.escape, parts))
+        return len(parts) > 1 and re.fullmatch(pattern, posted, re.DOTALL) is not None
+    return bool(stored == posted)
 
 
 @dataclass(slots=True)
@@ -190,7 +230,7 @@ def _plan_post(
     for number, match in enumerate(read.matches):
         there = recorded.log.get(match.id) or new.get(match.id)
         if there is not None:
-            if not _is_same(there, match):
+            if not _is_same(there, match, recorded.erased):
                 conflicts.append(match.id)
             continue
         if match.id in recorded.season_before:

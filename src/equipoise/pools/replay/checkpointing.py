@@ -225,7 +225,8 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
     with store.write() as connection:
         now = get_pool(connection, pool, lock=True)
         changed = now.id != record.id or now.generation != record.generation
-        if changed or now.dirty is not None:
+        # The state that was read may have a name that was erased in the meantime.
+        if changed or now.dirty is not None or now.erased != record.erased:
             return False
         replays.add_checkpoint(connection, record.id, saved)
         interval = now.checkpoint_interval

@@ -351,6 +351,10 @@ def _swap(replay: _Replay) -> None:
     after = running_numbers(running, np.arange(len(running.players)))
     found = msgspec.json.encode(difference(before, after, running.matches)).decode()
     with replay.store.write() as connection:
+        record = get_pool(connection, replay.pool.name, lock=True)
+        if record.id == replay.pool.id and record.erased != replay.pool.erased:
+            # The difference may have a name that was erased in the meantime.
+            found = msgspec.json.encode(difference({}, {}, running.matches)).decode()
         replays.store_difference(connection, replay.pool.id, replay.generation, found)
 
 
@@ -383,6 +387,9 @@ def _store_checkpoints(replay: _Replay) -> None:
         with replay.store.write() as connection:
             record = get_pool(connection, replay.pool.name, lock=True)
             if record.id != replay.pool.id or record.generation != replay.generation:
+                return
+            if record.erased != replay.pool.erased:
+                # The checkpoint has a name that was erased in the meantime.
                 return
             replays.add_checkpoint(connection, record.id, one)
             if left == 0:

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 
 from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.messages.erasing import ErasureMessage
 from equipoise.messages.matches import (
     AmendmentMessage,
     AmendmentPage,
@@ -25,7 +26,7 @@ from equipoise.messages.matches import (
     PostedMessage,
     ReasonRequest,
 )
-from equipoise.pools import amending
+from equipoise.pools import amending, erasing
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.reading import matches
 from equipoise.web.http.endpoints import JSON, NDJSON, ApiRequest, Body, Endpoint, PageQuery
@@ -214,6 +215,26 @@ async def show_amendment(request: ApiRequest) -> AmendmentMessage:
     return await request.service.read(amending.amendment, request.pool, seq)
 
 
+class EraseQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Whether an erasure is only previewed."""
+
+    preview: Annotated[
+        bool, Meta(description="Only count what would be rewritten; nothing is changed.")
+    ] = False
+
+
+async def erase_player(request: ApiRequest) -> ErasureMessage:
+    """Replace a player's name by a pseudonym."""
+    service, subject = request.service, (request.pool, request.path["player"], request.body)
+    given: dict[str, Any] = {"key": request.key_number, "now": now()}
+    if request.query.preview:
+        shown: ErasureMessage = await service.calculate(
+            erasing.erase_player, service.store, *subject, preview=True, **given
+        )
+        return shown
+    return await service.change(erasing.erase_player, *subject, **given)
+
+
 def _endpoint(
     method: Any, path: str, name: str, summary: str, handler: Any, body: Body, more: str = ""
 ) -> Endpoint:
@@ -278,6 +299,22 @@ AMENDMENTS = (
         "Rate a player again from a time on, or in one match",
         reinstate,
         _SINCE,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/players/{player}/erase",
+        name="erasePlayer",
+        group="Amendments",
+        summary="Replace a player's name by a pseudonym everywhere",
+        description="In the pool and the archives of its seasons: log, ratings, checkpoints, "
+        "replays and audit log. Ratings stay as they are. It cannot be undone: nothing that leads "
+        "to the name is kept. Backups and messages that were delivered are out of reach.",
+        handler=erase_player,
+        right="admin",
+        query=EraseQuery,
+        body=_REASON,
+        shape=ErasureMessage,
+        errors=(409,),
     ),
     Endpoint(
         method="GET",

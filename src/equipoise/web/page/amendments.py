@@ -45,6 +45,7 @@ KINDS = {
     "disqualify": "disqualified",
     "reinstate": "reinstated",
     "settings": "changed",
+    "erase": "name erased",
 }
 
 
