@@ -17,7 +17,6 @@ from sqlalchemy import MetaData, select
 
 from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.errors import ConflictError, NotFoundError
-from equipoise.messages.erasing import ErasureMessage
 from equipoise.messages.matches import (
     MatchRequest,
     ParticipationRequest,
@@ -25,6 +24,7 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.upkeep import ErasureMessage
 from equipoise.messages.webhooks import WebhookRequest
 from equipoise.pools import amending
 from equipoise.pools.erasing import PREFIX, erase_player

@@ -21,7 +21,6 @@ from equipoise.messages.access import (
     NewKeyMessage,
     Role,
 )
-from equipoise.messages.erasing import ErasureMessage
 from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.matches import (
     AmendmentMessage,
@@ -42,6 +41,7 @@ from equipoise.messages.pools import DeletedPool, PoolChange, PoolList, PoolMess
 from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.messages.teams import BalanceMessage, RebalanceMessage
+from equipoise.messages.upkeep import ErasureMessage
 from equipoise.messages.webhooks import (
     EventKind,
     NewWebhookMessage,

@@ -20,17 +20,18 @@ import msgspec
 from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
-from equipoise.messages.erasing import ErasedPool, ErasureMessage
 from equipoise.messages.matches import ReasonRequest
+from equipoise.messages.upkeep import ErasedPool, ErasureMessage
 from equipoise.pools.pool.checks import check_reason
 from equipoise.pools.pool.rules import id_fault
 from equipoise.pools.posting.match_history import object_array
 from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
 from equipoise.rating.pool_state import PoolState
-from equipoise.store import audit, erasing, log
+from equipoise.store import audit, log
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, archives_of, change_pool, find_pool, get_pool
+from equipoise.store.upkeep import erasing
 
 #: How every pseudonym begins.
 PREFIX = "erased-"

@@ -123,7 +123,7 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
     Raises : InvalidParameterError for any other URL; NotFoundError if the database cannot be
         reached; ConflictError if its schema is newer than this code
     """
-    parsed = _checked(url)
+    parsed = checked_url(url)
     engine = _engine(parsed)
     try:
         if migrate:
@@ -143,7 +143,7 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
     return Store(engine, sizes)
 
 
-def _checked(url: str) -> URL:
+def checked_url(url: str) -> URL:
     """Return the URL in parts. Raises : InvalidParameterError, NotFoundError."""
     rule = (
         "the database must be sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; "

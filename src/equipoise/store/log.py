@@ -1,6 +1,6 @@
 """The log of a pool: its matches and amendments, in the order of receipt.
 
-It only grows. Only the erasure of a player's name changes what is in it (`store.erasing`).
+It only grows. Only the erasure of a player's name changes what is in it (`store.upkeep.erasing`).
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ log = Table(
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
     # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings",
-    # "erase". Only the erasure of a player's name changes records: store.erasing.
+    # "erase". Only the erasure of a player's name changes records: store.upkeep.erasing.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),

@@ -37,9 +37,9 @@ from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.posted_matches import PostedMatch, read_matches
 from equipoise.pools.posting.rating import UnratableMatchError
 from equipoise.store import log
-from equipoise.store.erasing import erased_players
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord
+from equipoise.store.upkeep.erasing import erased_players
 
 #: Microseconds after the start of a season for which matches are compared with the season before.
 #: Nobody repeats a request for longer, and a new season may use ids again.

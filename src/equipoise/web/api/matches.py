@@ -15,7 +15,6 @@ from msgspec import Meta, Struct
 
 from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.messages.erasing import ErasureMessage
 from equipoise.messages.matches import (
     AmendmentMessage,
     AmendmentPage,
@@ -26,6 +25,7 @@ from equipoise.messages.matches import (
     PostedMessage,
     ReasonRequest,
 )
+from equipoise.messages.upkeep import ErasureMessage
 from equipoise.pools import amending, erasing
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.reading import matches
