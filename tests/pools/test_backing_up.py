@@ -24,13 +24,17 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
+from equipoise.messages.matches import ReasonRequest
+from equipoise.messages.upkeep import CheckMessage
 from equipoise.pools.backups import back_up, restore_backup
+from equipoise.pools.checking import check_database
+from equipoise.pools.erasing import erase_player
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import CURRENT, open_store
 from equipoise.store.upkeep import backups
 from equipoise.store.upkeep.checking import checks_of
-from pools.pool_trials import Trial, duel
+from pools.pool_trials import NOW, Trial, duel
 from trials.postgres import Postgres
 from trials.saved_database import restore
 
@@ -215,6 +219,29 @@ def test_checks_find_what_is_wrong(sqlite_url: str, tmp_path: Path) -> None:
     file.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     assert set(statuses(sqlite_url).values()) <= {"failed", "ok"}
     assert statuses(sqlite_url)["file"] == "failed"
+
+
+def test_a_falsified_log_does_not_lead_to_its_head(sqlite_url: str) -> None:
+    """Nor does a falsified audit log. An erased name is no falsification."""
+    filled(sqlite_url)
+    store = open_store(sqlite_url)
+    erase_player(store, "league", "p1", ReasonRequest(), key=None, now=NOW)
+    store.close()
+    found = check_database(sqlite_url)
+    assert found.ok, found.checks
+    assert found.checks[-1] == CheckMessage("hash chain", "ok", "31 records of logs")
+    file = sqlite_url.removeprefix("sqlite:///")
+    for change in (
+        "UPDATE log SET content = replace(content, 'p2', 'p3') WHERE seq = 3",
+        "UPDATE log SET content = replace(content, 'erased', 'praised') WHERE seq = 2",
+        "UPDATE audit SET detail = '{}' WHERE id = 1",
+    ):
+        before = Path(file).read_bytes()
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute(change)
+        assert check_database(sqlite_url).checks[-1].status == "failed", change
+        Path(file).write_bytes(before)
+    assert check_database(sqlite_url).ok
 
 
 def test_free_space_is_compared_with_the_size(

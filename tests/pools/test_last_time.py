@@ -245,3 +245,14 @@ def test_teams_without_anybody_to_rate_do_not_count(store: Store) -> None:
     trial.post(MatchRequest("one", [TeamRequest(["ana"], 0)], time=100))
     assert last_time(trial) == 100
     assert trial.is_sound()
+
+
+def test_a_late_match_waits_for_a_replay_also_in_the_post_that_makes_it_late(store: Store) -> None:
+    """The matches before it in the same transaction count, although they are not committed yet."""
+    trial = Trial(store, late="replay")
+    trial.post(duel("a", "ana", "ben", 50))
+    seen = trial.post(duel("b", "ana", "ben", 100), duel("c", "ben", "ana", 80))
+    assert [one.status for one in seen] == ["rated", "pending"]
+    assert trial.is_sound()
+    trial.settle()
+    assert trial.is_sound()

@@ -134,6 +134,10 @@ class VerifyMessage(msgspec.Struct, frozen=True):
     """Whether a full replay of the log gives what is stored, bit for bit.
 
     differences : sentences, at most 20; `different` counts them all
+    head : of the hash chain over the log, hexadecimal. An exported and imported pool has the same
+    local_head : of the chain that also covers the keys that posted, for this database alone
+    chained_from : the first record that was chained when it was recorded. An upgrade has chained
+        those before it, and the chain does not say what they were before that
     """
 
     pool: str
@@ -144,10 +148,29 @@ class VerifyMessage(msgspec.Struct, frozen=True):
     different: int
     differences: list[str]
     seconds: float
+    head: str
+    local_head: str
+    chained_from: int
+
+
+class AuditVerifyMessage(msgspec.Struct, frozen=True):
+    """Whether the audit log leads to the head of its hash chain.
+
+    head : hexadecimal; chained_from : the first row that was chained when it was written
+    deleted_through : the last row that was deleted because of its age, 0 for none
+    """
+
+    identical: bool
+    rows: int
+    head: str
+    chained_from: int
+    deleted_through: int
+    differences: list[str]
 
 
 class VerifyList(msgspec.Struct, frozen=True):
-    """The answer of `equipoise verify --json`: all pools that were verified."""
+    """The answer of `equipoise verify --json`: all pools that were verified, and the audit log."""
 
     identical: bool
     pools: list[VerifyMessage]
+    audit: AuditVerifyMessage

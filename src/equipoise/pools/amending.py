@@ -56,7 +56,7 @@ from equipoise.pools.replay.differences import (
 )
 from equipoise.store import audit, log, ratings, replays
 from equipoise.store.connection import Store
-from equipoise.store.log import Kind, LogRecord
+from equipoise.store.log import Kind, LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 
 #: Checks that a pool accepts an amendment, after those before it, and returns its record.
@@ -72,13 +72,15 @@ def void_match(
     key: int | None,
     now: int,
     preview: bool = False,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Void a match: it no longer counts.
 
     preview : record nothing, and return what it would change
+    logged : what an imported log has of the record
     Raises : NotFoundError; ConflictError if the match is void already
     """
-    return _about_match(store, pool, "void", match, request, key, now, preview)
+    return _about_match(store, pool, "void", match, request, key, now, preview, logged)
 
 
 def restore_match(
@@ -90,13 +92,15 @@ def restore_match(
     key: int | None,
     now: int,
     preview: bool = False,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Restore a void match: it counts again.
 
     preview : record nothing, and return what it would change
+    logged : what an imported log has of the record
     Raises : NotFoundError; ConflictError if the match is not void
     """
-    return _about_match(store, pool, "restore", match, request, key, now, preview)
+    return _about_match(store, pool, "restore", match, request, key, now, preview, logged)
 
 
 def _about_match(
@@ -108,6 +112,7 @@ def _about_match(
     key: int | None,
     now: int,
     preview: bool,
+    logged: LoggedAs | None,
 ) -> AmendmentMessage:
     content = _reason(request.reason)
 
@@ -131,7 +136,7 @@ def _about_match(
             key=key,
         )
 
-    return _record(store, pool, make_record, now, preview)
+    return _record(store, pool, make_record, now, preview, logged)
 
 
 def correct_match(
@@ -144,11 +149,13 @@ def correct_match(
     now: int,
     preview: bool = False,
     future_seconds: float | None = FUTURE_SECONDS,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Replace the content of a match; without a time it keeps its own.
 
     preview : record nothing, and return what it would change
     future_seconds : seconds that its time may be ahead of `now`; None for no limit
+    logged : what an imported log has of the record
     Raises : NotFoundError, InvalidDataError
     """
     rules = _rules(store, pool)
@@ -183,7 +190,7 @@ def correct_match(
             key=key,
         )
 
-    return _record(store, pool, make_record, now, preview)
+    return _record(store, pool, make_record, now, preview, logged)
 
 
 def disqualify(
@@ -195,15 +202,17 @@ def disqualify(
     key: int | None,
     now: int,
     preview: bool = False,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Disqualify a player: the player is not rated from a time on, or in one match alone.
 
     Matches that were posted before but took place after that time count without the player.
 
     preview : record nothing, and return what it would change
+    logged : what an imported log has of the record
     Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
     """
-    return _about_player(store, pool, "disqualify", player, request, key, now, preview)
+    return _about_player(store, pool, "disqualify", player, request, key, now, preview, logged)
 
 
 def reinstate(
@@ -215,13 +224,15 @@ def reinstate(
     key: int | None,
     now: int,
     preview: bool = False,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Reinstate a player, who is rated again from a time on, or in one match alone.
 
     preview : record nothing, and return what it would change
+    logged : what an imported log has of the record
     Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
     """
-    return _about_player(store, pool, "reinstate", player, request, key, now, preview)
+    return _about_player(store, pool, "reinstate", player, request, key, now, preview, logged)
 
 
 def _about_player(
@@ -233,6 +244,7 @@ def _about_player(
     key: int | None,
     now: int,
     preview: bool,
+    logged: LoggedAs | None,
 ) -> AmendmentMessage:
     rules, content = _rules(store, pool), _reason(request.reason)
     rule = id_fault(player)
@@ -242,7 +254,7 @@ def _about_player(
         if request.since is not None:
             raise InvalidParameterError("since cannot be combined with match")
         of_match = _of_one_match(kind, player, id_text(request.match), content, key, now)
-        return _record(store, pool, of_match, now, preview)
+        return _record(store, pool, of_match, now, preview, logged)
     since = None if request.since is None else moment(request.since, "since")
     if since is not None and not rules.timed:
         raise InvalidParameterError("since must be left out: this pool has no times")
@@ -274,7 +286,7 @@ def _about_player(
             key=key,
         )
 
-    return _record(store, pool, make_record, now, preview)
+    return _record(store, pool, make_record, now, preview, logged)
 
 
 def _of_one_match(
@@ -323,9 +335,15 @@ def _rules(store: Store, pool: str) -> PoolRules:
 
 
 def _record(
-    store: Store, pool: str, make_record: _MakeRecord, now: int, preview: bool
+    store: Store,
+    pool: str,
+    make_record: _MakeRecord,
+    now: int,
+    preview: bool,
+    logged: LoggedAs | None,
 ) -> AmendmentMessage:
     """Record an amendment, or return what it would change."""
+    logged = LoggedAs(now) if logged is None else logged
     if preview:
         with store.read() as connection:
             record = get_pool(connection, pool)
@@ -336,10 +354,9 @@ def _record(
         record = get_pool(connection, pool, lock=True)
         check_open(record)
         before = amendments_of(connection, record)
-        new = make_record(connection, record, before)
-        log.append(connection, record.id, [new])
+        new = logged.applied(make_record(connection, record, before))
         columns: dict[str, Any] = {
-            "last_seq": new.seq,
+            **log.append(connection, record, [new], logged.seals(new.seq)),
             "amendments": record.amendments + 1,
         }
         if new.needs_replay:

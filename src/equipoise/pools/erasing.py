@@ -28,8 +28,9 @@ from equipoise.pools.posting.match_history import object_array
 from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
 from equipoise.rating.pool_state import PoolState
 from equipoise.store import audit, log
+from equipoise.store.chain import Seal
 from equipoise.store.connection import Store
-from equipoise.store.log import LogRecord
+from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import PoolRecord, archives_of, change_pool, find_pool, get_pool
 from equipoise.store.upkeep import erasing
 
@@ -44,7 +45,7 @@ _KEPT = frozenset({"match", "role", "side", "pools", "url"})
 #: Fields with players. Others have text by people, in which a name is replaced as a whole word.
 _PLAYERS = frozenset({"player", "players"})
 #: Fields with settings of pools, which name nobody.
-_SETTINGS = frozenset({"settings", "before", "request"})
+_SETTINGS = frozenset({"settings", "before", "request", "rewritten"})
 
 
 class Rewriter:
@@ -55,6 +56,9 @@ class Rewriter:
         self._word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
         #: Texts that have the name and stay as they are.
         self.kept = 0
+        #: Leaves of what rewritten records of each pool, and rows of the audit log, say now.
+        self.records: dict[int, dict[int, str]] = {}
+        self.audit_rows: dict[int, str] = {}
 
     def text(self, text: str) -> str:
         """Return a text in which the name, as a whole word, is replaced."""
@@ -65,6 +69,14 @@ class Rewriter:
         before = msgspec.json.decode(content)
         after = self._value(before, "")
         return None if after == before else msgspec.json.encode(after).decode()
+
+    def record(self, record: LogRecord) -> LogRecord:
+        """Return a log record without the name."""
+        content = self.json(record.content)
+        return record._replace(
+            player=self.pseudonym if record.player == self.name else record.player,
+            content=record.content if content is None else content,
+        )
 
     def state(self, content: bytes) -> bytes | None:
         """Return a packed state without the name, None if it does not have it.
@@ -146,8 +158,11 @@ def erase_player(
         pools = []
         by_name = {record.name: record for record in records}
         for one in found.pools:
-            seq = _record(connection, by_name[one.pool], rewriter.pseudonym, reason, key, now)
-            pools.append(msgspec.structs.replace(one, seq=seq))
+            record = by_name[one.pool]
+            content = {"reason": reason, "rewritten": rewriter.records.get(record.id, {})}
+            new = _new_record(record, rewriter.pseudonym, content, key, now)
+            _append(connection, record, new, {})
+            pools.append(msgspec.structs.replace(one, seq=new.seq))
         audit.note(
             connection,
             "player.erased",
@@ -157,52 +172,53 @@ def erase_player(
             subject=rewriter.pseudonym,
             reason=reason,
             pools=[one.pool for one in pools],
+            rewritten=rewriter.audit_rows,
         )
     erasing.empty_write_ahead_log(store)
     return msgspec.structs.replace(found, pools=pools)
 
 
-def import_erasure(store: Store, pool: str, pseudonym: str, reason: str, now: int) -> None:
+def import_erasure(store: Store, pool: str, pseudonym: str, logged: LoggedAs) -> None:
     """Record an erasure from an imported log, which has the pseudonym already.
 
     Raises : NotFoundError
     """
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
-        _record(connection, record, pseudonym, reason, None, now)
+        new = logged.applied(_new_record(record, pseudonym, {"reason": ""}, None, logged.received))
+        _append(connection, record, new, logged.seals(new.seq))
 
 
-def _record(
-    connection: Connection,
-    pool: PoolRecord,
-    pseudonym: str,
-    reason: str,
-    key: int | None,
-    now: int,
-) -> int:
-    """Record an erasure in the log of a pool, which is locked; return its number."""
-    seq = pool.last_seq + 1
-    new = LogRecord(
-        seq=seq,
+def _new_record(
+    pool: PoolRecord, pseudonym: str, content: dict[str, Any], key: int | None, now: int
+) -> LogRecord:
+    """Return the record of an erasure."""
+    return LogRecord(
+        seq=pool.last_seq + 1,
         kind="erase",
         match=None,
         player=pseudonym,
-        content=msgspec.json.encode({"reason": reason}).decode(),
+        content=msgspec.json.encode(content).decode(),
         posted_time=None,
         time=now,
         needs_replay=False,
         received=now,
         key=key,
     )
-    log.append(connection, pool.id, [new])
-    columns: dict[str, Any] = {"last_seq": seq, "amendments": pool.amendments + 1, "erased": seq}
+
+
+def _append(
+    connection: Connection, pool: PoolRecord, new: LogRecord, seals: dict[int, Seal]
+) -> None:
+    """Append the record of an erasure to the log of a pool, which is locked."""
+    columns: dict[str, Any] = log.append(connection, pool, [new], seals)
+    columns |= {"amendments": pool.amendments + 1, "erased": new.seq}
     if pool.replay_until is not None:
         # A running replay finds out at its next step, and begins again.
         columns |= {"replay_owner": None, "replay_until": None}
     if pool.board_from is not None:
         columns["board_from"] = ""
     change_pool(connection, pool.id, **columns)
-    return seq
 
 
 def _seasons(connection: Connection, pool: str, *, lock: bool) -> list[PoolRecord]:
@@ -243,9 +259,14 @@ def _erased(
             f"no player {rewriter.name!r} in pool {pool!r}, nor in an archive of its seasons"
         )
     names = [one.name for one in every]
-    rows = erasing.rewrite_audit(connection, names, rewriter.name, rewriter.audit_row, write)
+    rewriter.audit_rows = erasing.rewrite_audit(
+        connection, names, rewriter.name, rewriter.audit_row, write
+    )
     return ErasureMessage(
-        player=rewriter.pseudonym, pools=touched, audit=rows, remaining=rewriter.kept
+        player=rewriter.pseudonym,
+        pools=touched,
+        audit=len(rewriter.audit_rows),
+        remaining=rewriter.kept,
     )
 
 
@@ -256,22 +277,23 @@ def _erase_in(
     name = rewriter.name
     rows = erasing.count_of_player(connection, pool.id, name)
     matches = amendments = 0
+    leaves = rewriter.records.setdefault(pool.id, {})
     for piece in erasing.records_with(connection, pool.id, name):
-        contents = []
-        for record in piece:
-            new = rewriter.json(record.content)
-            if new is None:
+        pairs = []
+        for one in piece:
+            new = rewriter.record(one.record)
+            if new == one.record:
                 continue
-            contents.append((record.seq, new))
-            matches += record.kind in ("match", "correct")
-            amendments += record.kind not in ("match", "correct")
+            pairs.append((one, new))
+            matches += new.kind in ("match", "correct")
+            amendments += new.kind not in ("match", "correct")
         if write:
-            erasing.rewrite_records(connection, pool.id, contents)
+            leaves |= erasing.rewrite_records(connection, pool.id, pairs)
     found = ErasedPool(
         pool=pool.name,
         seq=None,
         matches=matches,
-        amendments=max(amendments, rows["amendments"]),
+        amendments=amendments,
         ratings=rows["ratings"],
         changes=rows["changes"],
         checkpoints=erasing.rewrite_checkpoints(

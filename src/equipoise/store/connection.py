@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError
+from equipoise.store.chaining import chain_existing, is_chained
 from equipoise.store.sizes import OPTION, SIZES, Sizes
 
 #: The database of a service that names none.
@@ -218,20 +219,32 @@ def check_schema(engine: Engine) -> None:
     """Check that the schema is the current one. Raises : ConflictError."""
     with engine.connect() as connection:
         version = schema_version(connection)
-    if version != CURRENT:
-        raise _wrong(version)
+        if version != CURRENT:
+            raise _wrong(version)
+        if not is_chained(connection):
+            raise ConflictError(
+                "the upgrade of the database is not complete: `equipoise serve` continues it"
+            )
 
 
 def migrate_schema(engine: Engine) -> None:
     """Create or upgrade the schema. Raises : ConflictError if it is newer than this code."""
     with engine.connect() as connection:
         version = schema_version(connection)
-    if version == CURRENT:
+        complete = version == CURRENT and is_chained(connection)
+    if complete:
         return
     if version is not None and version > CURRENT:
         raise _wrong(version)
     if engine.dialect.name == "sqlite":
         engine = engine.execution_options(equipoise_writes=True)
+    if version != CURRENT:
+        _migrate(engine)
+    chain_existing(engine)
+
+
+def _migrate(engine: Engine) -> None:
+    """Run the missing migrations in one transaction."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             _work_in_files(connection)

@@ -5,13 +5,16 @@ It only grows. Only the erasure of a player's name changes what is in it (`store
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Connection, Row, bindparam, func, literal, literal_column, select, tuple_
 
 from equipoise.errors import NotFoundError
 from equipoise.store.bulk import among, insert_rows, one_each
+from equipoise.store.chain import Seal, extended, leaf_of, sealed_leaf
+from equipoise.store.chain import salts as new_salts
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import is_name, log
 from equipoise.store.sizes import sizes_of
@@ -41,15 +44,65 @@ class LogRecord(NamedTuple):
         return self.time, self.seq
 
 
+class LoggedAs(NamedTuple):
+    """What an imported log has of a record, beside what was posted.
+
+    received : time of its receipt
+    time, content, seal : as in the log; None for logs of versions 1 and 2, which do not have them
+    """
+
+    received: int
+    time: int | None = None
+    content: str | None = None
+    seal: Seal | None = None
+
+    def applied(self, record: LogRecord) -> LogRecord:
+        """Return a record with the time and the content of the log, if the log has them."""
+        if self.time is None or self.content is None:
+            return record
+        return record._replace(time=self.time, content=self.content)
+
+    def seals(self, seq: int) -> dict[int, Seal]:
+        """Return the seal of a record as `append` takes it."""
+        return {} if self.seal is None else {seq: self.seal}
+
+
 _NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
+_NEW: Mapping[int, Seal] = MappingProxyType({})
 #: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
 
 
-def append(connection: Connection, pool: int, records: Sequence[LogRecord]) -> None:
-    """Append records; their numbers must continue those of the log."""
-    insert_rows(connection, log, ("pool", *_NAMES), [(pool, *record) for record in records])
+def append(
+    connection: Connection,
+    pool: PoolRecord,
+    records: Sequence[LogRecord],
+    seals: Mapping[int, Seal] = _NEW,
+) -> dict[str, Any]:
+    """Append records and chain them. Nothing else may add to the log.
+
+    pool : locked, as it was before
+    records : at least one; their numbers continue those of the log
+    seals : of imported records, by number; other records get a new salt
+    Returns : the columns of the pool that the caller must change by `change_pool`
+    """
+    rows: list[tuple[Any, ...]]
+    names: tuple[str, ...] = ("pool", *_NAMES, "salt")
+    salts = new_salts(len(records))
+    if not seals:
+        leaves = list(map(leaf_of, records, salts))
+        rows = [(pool.id, *record, salt) for record, salt in zip(records, salts, strict=True)]
+    else:
+        found = [
+            seals.get(record.seq, Seal(salt)) for record, salt in zip(records, salts, strict=True)
+        ]
+        leaves = list(map(sealed_leaf, records, found))
+        rows = [(pool.id, *record, *seal) for record, seal in zip(records, found, strict=True)]
+        names = (*names, "leaf")
+    insert_rows(connection, log, names, rows)
+    heads = extended(pool.heads, records, leaves)
+    return {"last_seq": records[-1].seq, "head": heads.shared, "local_head": heads.local}
 
 
 def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, LogRecord]:
@@ -193,21 +246,35 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
     return [int(row[0]) for row in connection.execute(query.order_by(log.c.seq))]
 
 
-def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[LogRecord]:
-    """Give all records in the order of receipt."""
-    limit = sizes_of(connection).matches
+def sealed_log(
+    connection: Connection, pool: int, after: int = 0
+) -> Iterator[tuple[list[LogRecord], list[Seal]]]:
+    """Give all records with their seals in the order of receipt, some thousands at a time.
+
+    A record that is not chained has an empty salt.
+    """
+    sizes = sizes_of(connection)
     while True:
         query = (
-            select(*_COLUMNS)
+            select(*_COLUMNS, log.c.salt, log.c.leaf)
             .where(log.c.pool == pool, log.c.seq > after)
             .order_by(log.c.seq)
-            .limit(limit)
+            .limit(sizes.matches)
         )
-        piece = list(_records(connection.execute(query)))
-        yield from piece
-        if len(piece) < limit:
+        records, seals, characters = [], [], 0
+        with connection.execute(query, execution_options={"yield_per": sizes.fetched}) as rows:
+            for *fields, salt, leaf in rows:
+                record = LogRecord._make(fields)
+                records.append(record)
+                seals.append(Seal(bytes(salt or b""), None if leaf is None else bytes(leaf)))
+                characters += len(record.content)
+                if characters >= sizes.characters:
+                    break
+        if records:
+            yield records, seals
+        if len(records) < sizes.matches and characters < sizes.characters:
             return
-        after = piece[-1].seq
+        after = records[-1].seq
 
 
 def count_of(connection: Connection, pool: int) -> int:

@@ -111,6 +111,15 @@ pools = Table(
     Column("rated_to", BigInteger),
     # Number of the last record that erased a player's name; 0 for none.
     Column("erased", BigInteger, nullable=False, server_default="0"),
+    # JSON of the settings that the pool was created with.
+    Column("first_settings", Text),
+    # The heads of the hash chains over the log, and the first record that was chained when it was
+    # recorded: store.chain. While an upgrade chains the records before it, `chained_through` is the
+    # last one that it has chained, else null.
+    Column("head", LargeBinary),
+    Column("local_head", LargeBinary),
+    Column("chained_from", BigInteger, nullable=False, server_default="1"),
+    Column("chained_through", BigInteger),
 )
 
 log = Table(
@@ -133,6 +142,9 @@ log = Table(
     Column("needs_replay", Boolean, nullable=False),
     Column("received", BigInteger, nullable=False),
     Column("key", Integer),
+    # Random bytes for the hash chain, and the first leaf of a record that was rewritten.
+    Column("salt", LargeBinary),
+    Column("leaf", LargeBinary),
     Index(
         "ix_log_match",
         "pool",
@@ -335,5 +347,25 @@ audit = Table(
     Column("pool", Name),
     Column("subject", Text),
     Column("detail", Text, nullable=False),
+    # As in `log`.
+    Column("salt", LargeBinary),
+    Column("leaf", LargeBinary),
     Index("ix_audit_pool", "pool", "id"),
+)
+
+# The hash chain over the audit log, one row: store.audit.
+audit_chain = Table(
+    "audit_chain",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    # The last row, and the hash of the chain there.
+    Column("last", BigInteger, nullable=False),
+    Column("head", LargeBinary, nullable=False),
+    # The same of the last row that was deleted because of its age; number 0 and the first hash if
+    # none was.
+    Column("cut", BigInteger, nullable=False),
+    Column("cut_head", LargeBinary, nullable=False),
+    # As in `pools`.
+    Column("chained_from", BigInteger, nullable=False),
+    Column("chained_through", BigInteger),
 )

@@ -91,21 +91,19 @@ Example:
 
 
 def check(*, database: options.Database, as_json: options.Json) -> int:
-    """Check a database: its file, schema and indexes, and the room on its disk.
+    """Check a database: its file, schema, indexes and hash chains, and the room on its disk.
 
     Nothing is changed, and a service may run on the database at the same time. Exit status 1 means
     that a check failed. `equipoise verify` compares the ratings with the log.
     """
-    from equipoise.messages.upkeep import CheckList
-    from equipoise.store.upkeep.checking import checks_of
+    from equipoise.pools.checking import check_database
 
     check_installed("sqlalchemy", "alembic")
     check_there(database)
-    found = list(checks_of(database))
-    ok = all(one.status != "failed" for one in found)
+    done = check_database(database)
     if as_json:
-        print_json(CheckList(ok, found))
-        return 0 if ok else 1
-    rows = [(one.check, one.status, one.detail) for one in found]
+        print_json(done)
+        return 0 if done.ok else 1
+    rows = [(one.check, one.status, one.detail) for one in done.checks]
     print_table(table({"check": "", "status": "", "found": ""}, rows))
-    return 0 if ok else 1
+    return 0 if done.ok else 1

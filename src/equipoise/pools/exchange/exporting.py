@@ -24,7 +24,6 @@ from equipoise.pools.amended_log import Amendments, amendments_of, counted_match
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
 from equipoise.pools.pool.rules import PoolRules, rules_of
-from equipoise.pools.pool.settings import first_settings
 from equipoise.pools.posting.match_history import LoggedMatch, object_array, players_of, pool_stamps
 from equipoise.pools.posting.rated_rows import unpack_extra
 from equipoise.rating.player_state import unpack_players
@@ -109,12 +108,11 @@ def _bytes(
 
 
 def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:
-    settings = first_settings(connection, pool)
-    yield head_line(pool, settings, seed_of(connection, pool))
-    for record in log.whole_log(connection, pool.id):
-        yield record_line(record)
-        if record.seq % 2_000 == 0:
-            progress(record.seq, pool.last_seq)
+    yield head_line(pool, seed_of(connection, pool))
+    for records, seals in log.sealed_log(connection, pool.id):
+        for record, seal in zip(records, seals, strict=True):
+            yield record_line(record, seal)
+        progress(records[-1].seq, pool.last_seq)
 
 
 def _frames(

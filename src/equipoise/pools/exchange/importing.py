@@ -45,8 +45,10 @@ from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
+    first_settings_of,
     is_log,
     log_records,
+    logged_as,
     match_of,
     read_head,
     reason_of,
@@ -95,7 +97,10 @@ class ImportRequest:
 
 @dataclass(slots=True)
 class _Import:
-    """A running import, with the numbers of new and known records so far."""
+    """A running import, with the numbers of new and known records so far.
+
+    head : of the hash chain that the log gives, None if it gives none
+    """
 
     store: Store
     pool: str
@@ -107,6 +112,7 @@ class _Import:
     amendments: int = 0
     known_amendments: int = 0
     history: HistoryMessage | None = None
+    head: str | None = None
 
     def time_fault(self, time: int) -> str | None:
         """Return the rule that the time of a match breaks, or None."""
@@ -160,6 +166,8 @@ def import_pool(
         pending=record.dirty is not None,
         history=done.history,
         seconds=working_time() - started,
+        head=record.head.hex(),
+        same_head=None if done.head is None else record.head.hex() == done.head,
     )
 
 
@@ -171,12 +179,12 @@ def _existing_rules(store: Store, pool: str) -> PoolRules | None:
 
 
 def _pool_rules(
-    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, at_first: bool = False
+    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, first: str | None = None
 ) -> PoolRules:
     """Return the rules of the pool, after creating it if it does not exist.
 
     settings : for fields that the request leaves out
-    at_first : compare with the first settings of an existing pool
+    first : `settings` as a log has them; they are compared with the first ones of an existing pool
     Raises : InvalidDataError; ConflictError if the pool exists with different settings
     """
     request = done.request.settings
@@ -186,13 +194,15 @@ def _pool_rules(
             wanted = msgspec.convert(values, PoolRequest)
         except msgspec.ValidationError as error:
             raise InvalidParameterError(f"the pool could not be created: {error}") from error
-        if rules is not None and at_first:
+        if rules is not None and first is not None:
             with done.store.read() as connection:
-                there = first_settings(connection, get_pool(connection, done.pool))
+                there = first_settings(get_pool(connection, done.pool))
             check_settings(done.pool, wanted, "The log could not be imported")
             check_same(done.pool, PoolRules(there), PoolRules(wanted))
         else:
-            create_pool(done.store, done.pool, wanted, done.now)
+            # With other settings the pool has another hash chain.
+            kept = first if wanted == settings else None
+            create_pool(done.store, done.pool, wanted, done.now, first_settings=kept)
     with done.store.read() as connection:
         return rules_of(get_pool(connection, done.pool).settings)
 
@@ -322,7 +332,13 @@ def _import_log(done: _Import, path: Path) -> None:
     """Check a log completely, then record it in order."""
     head = read_head(path)
     check_log(path, head, done.time_fault)
-    _pool_rules(done, _existing_rules(done.store, done.pool), head.settings, at_first=True)
+    done.head = head.head
+    _pool_rules(
+        done,
+        _existing_rules(done.store, done.pool),
+        first_settings_of(head),
+        first=bytes(head.settings).decode(),
+    )
     _write_seed(done.store, done.pool, head.seed)
     amendments = LoggedAmendments(done.store, done.pool)
     count = 0
@@ -374,7 +390,7 @@ def _post_lines(done: _Import, path: Path, lines: Sequence[tuple[int, LogLine]])
         [match_of(line) for _, line in lines],
         detailed=False,
         first_line=lines[0][0],
-        received=[moment(line.received, "received") for _, line in lines],
+        logged=[logged_as(line) for _, line in lines],
     )
     _post(done, post, lambda problem: replace(problem, file=str(path)))
 
@@ -417,15 +433,16 @@ class LoggedAmendments:
             )
         if (line.kind, line.match, line.player, content, since, received) in self._known:
             return False
-        own: dict[str, Any] = {"key": None, "now": received}
+        logged = logged_as(line)
+        own: dict[str, Any] = {"key": None, "now": received, "logged": logged}
         match, player = line.match or "", line.player or ""
         if is_correction:
             fixed = match_of(line)
             correct_match(self._store, self._pool, match, fixed, future_seconds=None, **own)
         elif is_change:
-            import_settings(self._store, self._pool, content_of(line.content), received)
+            import_settings(self._store, self._pool, content_of(line.content), logged)
         elif line.kind == "erase":
-            import_erasure(self._store, self._pool, player, reason_of(line), received)
+            import_erasure(self._store, self._pool, player, logged)
         elif line.kind in ("void", "restore"):
             amend = void_match if line.kind == "void" else restore_match
             amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
@@ -442,6 +459,8 @@ def _identity(record: LogRecord) -> tuple[Any, ...]:
         content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
     elif record.kind == "settings":
         content = _canonical_settings(content_of(record.content))
+    elif record.kind == "erase":
+        content = str(msgspec.json.decode(record.content)["reason"])
     else:
         content = msgspec.json.decode(record.content, type=ReasonRequest).reason
     return (

@@ -37,7 +37,8 @@ from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.posted_matches import PostedMatch, read_matches
 from equipoise.pools.posting.rating import UnratableMatchError
 from equipoise.store import log
-from equipoise.store.log import LogRecord
+from equipoise.store.chain import Seal
+from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import PoolRecord
 from equipoise.store.upkeep.erasing import erased_players
 
@@ -59,7 +60,7 @@ class Post:
     key : number of the key that posted them
     detailed : answer with every match and its changes, not only with counts
     first_line : number of the first match in what was posted, for problems
-    received : time of each match's receipt, microseconds since 1970; None for now
+    logged : what an imported log has beside each match; None for matches that are posted now
     read : result of an earlier `read_post`
     """
 
@@ -67,7 +68,7 @@ class Post:
     key: int | None = None
     detailed: bool = True
     first_line: int = 1
-    received: Sequence[int] | None = None
+    logged: Sequence[LoggedAs] | None = None
     read: ReadPost | None = None
 
 
@@ -133,21 +134,25 @@ def _repeated(
     if not there:
         return set()
     erased = erased_players(connection, pool.follows)
-    return {name for name, record in there.items() if _is_same(record, wanted[name], erased)}
+    return {
+        name
+        for name, record in there.items()
+        if _is_same(record, wanted[name].content, wanted[name].time, erased)
+    }
 
 
-def _is_same(record: LogRecord, match: PostedMatch, erased: frozenset[str]) -> bool:
+def _is_same(record: LogRecord, content: str, time: int | None, erased: frozenset[str]) -> bool:
     """Return whether a posted match has the same content as a recorded one.
 
     erased : pseudonyms. In their places any name is the same, because the erased one is not known
     """
-    if record.posted_time != match.time:
+    if record.posted_time != time:
         return False
-    if record.content == match.content:
+    if record.content == content:
         return True
     if not any(pseudonym in record.content for pseudonym in erased):
         return False
-    stored, posted = msgspec.json.decode(record.content), msgspec.json.decode(match.content)
+    stored, posted = msgspec.json.decode(record.content), msgspec.json.decode(content)
     return _matches(stored, posted, erased)
 
 
@@ -177,6 +182,7 @@ class PostingPlan:
     records : new log records; `requests` has their content, `owners` the indices of their posts
     to_rate : the matches that are rated now, without disqualified players
     known : index of a post -> how many of its matches were recorded before
+    seals : of imported records, by number
     """
 
     last_time: int | None
@@ -186,6 +192,7 @@ class PostingPlan:
     owners: list[int] = field(default_factory=list)
     to_rate: list[LoggedMatch] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
+    seals: dict[int, Seal] = field(default_factory=dict)
 
 
 def plan_posts(
@@ -222,15 +229,20 @@ def _plan_post(
 ) -> None:
     """Add a post to a plan and to the recorded matches, or add why it is refused."""
     new: dict[str, LogRecord] = {}
+    seals: dict[int, Seal] = {}
     requests: list[MatchRequest] = []
     to_rate: list[LoggedMatch] = []
     problems: list[Problem] = []
     conflicts: list[str] = []
     last, seq = plan.last_time, pool.last_seq + len(plan.records)
+    logged = LoggedAs(clock.now)
     for number, match in enumerate(read.matches):
+        if post.logged is not None:
+            logged = post.logged[number]
+        content = match.content if logged.content is None else logged.content
         there = recorded.log.get(match.id) or new.get(match.id)
         if there is not None:
-            if not _is_same(there, match, recorded.erased):
+            if not _is_same(there, content, match.time, recorded.erased):
                 conflicts.append(match.id)
             continue
         if match.id in recorded.season_before:
@@ -240,8 +252,7 @@ def _plan_post(
             got = str(written(match.time, read.rules))
             problems.append(Problem("", post.first_line + number, "time", too_late, got))
             continue
-        received = clock.now if post.received is None else post.received[number]
-        time, waits, rejected = timing_of(match, read.rules, last, pool.rated_to, received)
+        time, waits, rejected = timing_of(match, read.rules, last, pool.rated_to, logged)
         if rejected:
             rule = f"must not be before the last match of the pool, {written(last, read.rules)}"
             got = str(written(match.time, read.rules))
@@ -253,16 +264,18 @@ def _plan_post(
             kind="match",
             match=match.id,
             player=None,
-            content=match.content,
+            content=content,
             posted_time=match.time,
             time=time,
             needs_replay=waits,
-            received=received,
+            received=logged.received,
             key=post.key,
         )
+        if logged.seal is not None:
+            seals[seq] = logged.seal
         requests.append(match.request)
-        logged = LoggedMatch(seq, time, match.request)
-        counted = eligible.rated_part(logged) if match.request.rated else None
+        placed = LoggedMatch(seq, time, match.request)
+        counted = eligible.rated_part(placed) if match.request.rated else None
         if counted is not None:
             last = latest_of(last, time)
             if not waits:
@@ -272,6 +285,7 @@ def _plan_post(
         return
     plan.last_time = last
     plan.records += new.values()
+    plan.seals |= seals
     plan.requests += requests
     plan.to_rate += to_rate
     plan.owners += [index] * len(new)
@@ -316,24 +330,27 @@ class Timing(NamedTuple):
 
 
 def timing_of(
-    match: PostedMatch, rules: PoolRules, last: int | None, rated_to: int | None, received: int
+    match: PostedMatch, rules: PoolRules, last: int | None, rated_to: int | None, logged: LoggedAs
 ) -> Timing:
     """Return when a match counts: the policy for late matches.
 
     last : time of the pool's last match
     rated_to : time of the last match in the ratings; later than `last` if that was voided since
+    logged : its time of receipt; and of a match of an imported log, the time at which it counts
     """
     if not rules.timed:
-        return Timing(0)
-    time = received if match.time is None else match.time
-    if last is not None and time < last:
+        return Timing(0 if logged.time is None else logged.time)
+    time = logged.received if match.time is None else match.time
+    if logged.time is not None:
+        time = logged.time
+    elif last is not None and time < last:
         policy = rules.settings.late
         if policy == "reject" and match.time is not None:
             return Timing(time, rejected=True)
         if policy == "append" or match.time is None:
             time = last
-    waits = rated_to is not None and time < rated_to
-    return Timing(time, waits=waits and match.request.rated)
+    end = latest_of(last, rated_to)
+    return Timing(time, waits=end is not None and time < end and match.request.rated)
 
 
 def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:

@@ -123,10 +123,9 @@ def _write(
     """Write log, changes and ratings; return the pool after that."""
     if not plan.records:
         return pool
-    log.append(connection, pool.id, plan.records)
     late = [record.position for record in plan.records if record.needs_replay]
     columns: dict[str, Any] = {
-        "last_seq": plan.records[-1].seq,
+        **log.append(connection, pool, plan.records, plan.seals),
         "matches": pool.matches + len(plan.records),
         "last_time": plan.last_time,
         "rated_to": latest_of(pool.rated_to, plan.last_time),

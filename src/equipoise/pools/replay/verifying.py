@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import struct
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
 
-import numpy as np
+import msgspec
 from sqlalchemy import Connection
 
 from equipoise.analysis.clock import working_time
-from equipoise.data.missing import or_nan
+from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import VerifyMessage
 from equipoise.pools.amended_log import amendments_of, counted_matches
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.match_history import LoggedMatch
-from equipoise.pools.posting.rated_rows import display
+from equipoise.pools.replay.chain_checks import LogWalk
 from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
-from equipoise.rating.player_state import pack_players
-from equipoise.store import changes, log, ratings, replays
+from equipoise.pools.replay.findings import Findings
+from equipoise.pools.replay.pool_checks import Replayed, compare_pool, settings_versions
+from equipoise.pools.replay.rating_checks import CheckpointChecks, compare_ratings
+from equipoise.store import changes, replays
 from equipoise.store.changes import COLUMNS, ChangeRow, change_row
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, get_pool
-from equipoise.wording import counted
 
-#: Differences that are listed; the others are counted.
-_LISTED = 20
-
-
-@dataclass(slots=True)
-class _Findings:
-    """The differences found."""
-
-    count: int = 0
-    listed: list[str] = field(default_factory=list)
-
-    def add(self, sentence: str) -> None:
-        self.count += 1
-        if len(self.listed) < _LISTED:
-            self.listed.append(sentence)
+#: What is raised where a stored value is not what the code has written.
+_UNREADABLE = (
+    EquipoiseError,
+    msgspec.MsgspecError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
 
 
 def verify_pool(
@@ -49,54 +49,67 @@ def verify_pool(
     progress : called with (matches replayed, matches in the log)
     Raises : NotFoundError
     """
-    started, found = working_time(), _Findings()
+    started, found = working_time(), Findings()
     with store.read() as connection:
         record = get_pool(connection, pool)
         through = replays.rated_through(connection, record)
-        amendments = amendments_of(connection, record, through)
-        running = running_from_start(connection, record, rules_of(record.settings))
-        written = 0
-        for matches in counted_matches(connection, record, amendments, START):
-            written += _compare_changes(connection, record, running, matches, found)
-            if progress is not None:
-                progress(running.matches, record.matches)
-        _compare_ratings(connection, record, running, found)
-        _compare_board(connection, record, found)
-        stored = changes.count_of(connection, record)
-        if stored != written:
-            found.add(
-                f"{counted(stored, 'change is', 'changes are')} stored, "
-                f"and the log gives {written:,}"
-            )
-        records = log.count_of(connection, record.id)
-        if records != record.last_seq:
-            found.add(
-                f"the log has {counted(records, 'record')}, "
-                f"and the last one has number {record.last_seq}"
-            )
+        walk = LogWalk.start(record)
+        walk.advance(connection, record.id, found)
+        walk.compare(record, found)
+        running, written = None, 0
+        try:
+            running = running_from_start(connection, record, rules_of(record.settings))
+            amendments = amendments_of(connection, record, through)
+            checkpoints = CheckpointChecks(connection, record)
+            for matches in counted_matches(connection, record, amendments, START):
+                if matches:
+                    rows = checkpoints.rate(connection, record, running, matches, found)
+                    written += _compare_changes(connection, record, matches, rows, found)
+                if progress is not None:
+                    progress(running.matches, record.matches)
+            checkpoints.finish(connection, record, running, found)
+            _compare_end(connection, record, running, written, found)
+        except _UNREADABLE as error:
+            found.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
     return VerifyMessage(
         pool=pool,
         identical=found.count == 0,
-        matches=running.matches,
-        players=len(running.players),
+        matches=0 if running is None else running.matches,
+        players=0 if running is None else len(running.players),
         changes=written,
         different=found.count,
         differences=found.listed,
         seconds=working_time() - started,
+        head=record.head.hex(),
+        local_head=record.local_head.hex(),
+        chained_from=record.chained_from,
     )
+
+
+def _compare_end(
+    connection: Connection, pool: PoolRecord, running: RunningPool, written: int, found: Findings
+) -> None:
+    """Compare the ratings and the pool at the end of a replay.
+
+    written : changes that it gave
+    """
+    versions = settings_versions(connection, pool, found)
+    compare_ratings(connection, pool, running, versions, found)
+    replayed = Replayed(len(running.players), written)
+    compare_pool(connection, pool, replayed, changes.count_of(connection, pool), found)
 
 
 def _compare_changes(
     connection: Connection,
     pool: PoolRecord,
-    running: RunningPool,
-    matches: list[LoggedMatch],
-    found: _Findings,
+    matches: Sequence[LoggedMatch],
+    rows: dict[str, Sequence[Any]],
+    found: Findings,
 ) -> int:
-    """Rate matches and compare their changes with the stored ones; return their number."""
-    if not matches:
-        return 0
-    rows, _ = running.rate(matches)
+    """Compare the changes of rated matches with the stored ones; return their number.
+
+    rows : the changes as columns
+    """
     first, last = matches[0].position, matches[-1].position
     stored = changes.changes_between(connection, pool, first, last)
     for row in map(change_row, zip(*(rows[name] for name in COLUMNS), strict=True)):
@@ -111,58 +124,6 @@ def _compare_changes(
     for player, seq in stored:
         found.add(f"record {seq}, player {player}: a change is stored that the log does not give")
     return len(rows["player"])
-
-
-def _compare_ratings(
-    connection: Connection, pool: PoolRecord, running: RunningPool, found: _Findings
-) -> None:
-    """Compare the stored state of every player, and the state that they share."""
-    states = pack_players(running.state)
-    last = zip(running.last_changes.time.tolist(), running.last_changes.seq.tolist(), strict=True)
-    expected = dict(zip(running.players, zip(states, last, strict=True), strict=True))
-    for rows in ratings.all_states(connection, pool.id, pool.generation):
-        for player, state, *change in rows:
-            replayed = expected.pop(player, None)
-            if replayed is None:
-                found.add(f"player {player}: a rating is stored that the log does not give")
-            elif replayed[0] != bytes(state):
-                found.add(f"player {player}: the stored state differs from the replayed one")
-            elif replayed[1] != tuple(change):
-                found.add(f"player {player}: the last change is not the one of the log")
-    for player in expected:
-        found.add(f"player {player}: no rating is stored")
-    shared = running.state.shared
-    same = shared.keys() == pool.shared.keys() and all(
-        np.array_equal(shared[name], pool.shared[name], equal_nan=True) for name in shared
-    )
-    if not same:
-        found.add("the state that all players share differs")
-    if pool.players != len(running.players):
-        found.add(
-            f"the pool counts {counted(pool.players, 'player')}, "
-            f"the log has {len(running.players):,}"
-        )
-
-
-def _compare_board(connection: Connection, pool: PoolRecord, found: _Findings) -> None:
-    """Compare the leaderboard with the ratings, the settings and the log."""
-    rules, eligible = rules_of(pool.settings), amendments_of(connection, pool).eligibility
-    # The order may lag behind while ratings shown decay or changed settings are written.
-    ordered = pool.board_day is None and pool.board_from is None
-    for rows in ratings.all_ratings(connection, pool.id, pool.generation):
-        deviation = or_nan(row.deviation for row in rows)
-        shown = display(rules, np.array([row.rating for row in rows]), deviation)
-        for row, value in zip(rows, shown.tolist(), strict=True):
-            if row.disqualified != (eligible.disqualification_of(row.player) is not None):
-                found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
-            if pool.board_from is None and row.provisional != (
-                row.matches < rules.settings.placement_matches
-            ):
-                found.add(
-                    f"player {row.player}: the mark 'provisional' disagrees with the settings"
-                )
-            if ordered and row.ordering != -value:
-                found.add(f"player {row.player}: the leaderboard shows a different rating")
 
 
 def _bits(row: ChangeRow) -> tuple[object, ...]:

@@ -103,7 +103,7 @@ def _indexes(connection: Connection) -> tuple[bool, str]:
     return True, f"{count} indexes"
 
 
-#: Checks that read the database, by name. The check of the hash chain of the log belongs here.
+#: Checks that read the database, by name.
 _CHECKS: dict[str, Callable[[Connection], tuple[bool, str]]] = {
     "schema": _schema,
     "indexes": _indexes,

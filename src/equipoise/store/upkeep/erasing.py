@@ -23,7 +23,10 @@ from sqlalchemy import (
     update,
 )
 
+from equipoise.store.audit import AuditRow
+from equipoise.store.chain import Seal, audit_leaf, leaf_of, salts, sealed_leaf
 from equipoise.store.connection import Store
+from equipoise.store.log import LogRecord
 from equipoise.store.pools import Position
 from equipoise.store.schema import audit, changes, checkpoints, log, ratings, replays, seeds
 from equipoise.store.sizes import sizes_of
@@ -59,9 +62,9 @@ def empty_write_ahead_log(store: Store) -> bool:
 
 
 def count_of_player(connection: Connection, pool: int, player: str) -> dict[str, int]:
-    """Return how many rows of ratings and changes, and amendments in the log, are of a player."""
+    """Return how many rows of ratings and changes are of a player."""
     found = {}
-    for name, table in (("ratings", ratings), ("changes", changes), ("amendments", log)):
+    for name, table in (("ratings", ratings), ("changes", changes)):
         query = select(func.count()).select_from(table)
         query = query.where(table.c.pool == pool, table.c.player == player)
         found[name] = int(connection.execute(query).scalar_one())
@@ -69,51 +72,75 @@ def count_of_player(connection: Connection, pool: int, player: str) -> dict[str,
 
 
 def rename_player(connection: Connection, pool: int, player: str, pseudonym: str) -> None:
-    """Give the rows of ratings and changes, and the amendments of a player, another name."""
-    for table in (ratings, changes, log):
+    """Give the rows of ratings and changes of a player another name."""
+    for table in (ratings, changes):
         mine = (table.c.pool == pool) & (table.c.player == player)
         connection.execute(update(table).where(mine).values(player=pseudonym))
 
 
-class LoggedText(NamedTuple):
-    """The text of a log record."""
-
-    seq: int
-    kind: str
-    match: str | None
-    content: str
+# A literal, not a parameter: databases need it to use the index of amendments.
+_ERASURES = (log.c.kind != literal_column("'match'"), log.c.kind == "erase")
 
 
-def records_with(connection: Connection, pool: int, player: str) -> Iterator[list[LoggedText]]:
-    """Give the log records whose content has a text, piece by piece, in the order of the log.
+class SealedRecord(NamedTuple):
+    """A log record with its seal."""
+
+    record: LogRecord
+    seal: Seal
+
+
+def records_with(connection: Connection, pool: int, player: str) -> Iterator[list[SealedRecord]]:
+    """Give the log records about a player, or whose content has the name, in the order of the log.
 
     A piece may be rewritten before the next one is read.
     """
     sizes, after = sizes_of(connection), 0
-    columns = [log.c[name] for name in LoggedText._fields]
+    columns = [log.c[name] for name in (*LogRecord._fields, *Seal._fields)]
+    about = or_(log.c.player == player, _has(connection, log.c.content, player))
     while True:
-        mine = (log.c.pool == pool) & (log.c.seq > after) & _has(connection, log.c.content, player)
+        mine = (log.c.pool == pool) & (log.c.seq > after) & about
         query = select(*columns).where(mine).order_by(log.c.seq).limit(sizes.matches)
         piece, characters = [], 0
         with connection.execute(query, execution_options={"yield_per": sizes.fetched}) as rows:
-            for row in rows:
-                piece.append(LoggedText._make(row))
-                characters += len(row.content)
+            for *fields, salt, leaf in rows:
+                record = LogRecord._make(fields)
+                piece.append(SealedRecord(record, _seal(salt, leaf)))
+                characters += len(record.content)
                 if characters >= sizes.characters:
                     break
         if not piece:
             return
-        after = piece[-1].seq
+        after = piece[-1].record.seq
         yield piece
 
 
-def rewrite_records(connection: Connection, pool: int, contents: Sequence[tuple[int, str]]) -> None:
-    """Write the contents of log records, by number. No other function changes the log."""
+def _seal(salt: bytes | None, leaf: bytes | None) -> Seal:
+    return Seal(bytes(salt or b""), None if leaf is None else bytes(leaf))
+
+
+def rewrite_records(
+    connection: Connection, pool: int, pairs: Sequence[tuple[SealedRecord, LogRecord]]
+) -> dict[int, str]:
+    """Write log records again; return the leaves of what they say now, in hexadecimal, by number.
+
+    The hash chain stays as it is: a record keeps its first leaf, and loses the salt with which that
+    was made. No other function changes the log.
+
+    pairs : a record as it was read, and as it is from now on
+    """
     mine = (log.c.pool == pool) & (log.c.seq == bindparam("of_seq"))
-    statement = update(log).where(mine).values(content=bindparam("new_content"))
-    rows = [{"of_seq": seq, "new_content": content} for seq, content in contents]
+    names = ("player", "content", "salt", "leaf")
+    statement = update(log).where(mine).values({name: bindparam(f"new_{name}") for name in names})
+    rows, leaves = [], {}
+    for (before, seal), after in pairs:
+        (salt,) = salts(1)
+        leaves[after.seq] = leaf_of(after, salt).hex()
+        values = (after.player, after.content, salt, sealed_leaf(before, seal))
+        new = {f"new_{name}": value for name, value in zip(names, values, strict=True)}
+        rows.append({"of_seq": after.seq, **new})
     if rows:
         connection.execute(statement, rows)
+    return leaves
 
 
 def rewrite_differences(
@@ -144,23 +171,29 @@ def rewrite_audit(
     player: str,
     rewritten: Callable[[str, str | None, str], tuple[str | None, str] | None],
     write: bool,
-) -> int:
-    """Rewrite rows of the audit log; return how many name the player.
+) -> dict[int, str]:
+    """Rewrite rows of the audit log that name the player, as `rewrite_records` does.
 
+    Returns : the leaves of what they say now, in hexadecimal, by number
     rewritten : takes what was done, subject and detail; returns the new subject and detail
     """
     named = or_(audit.c.subject == player, _has(connection, audit.c.detail, player))
-    query = select(audit.c.id, audit.c.what, audit.c.subject, audit.c.detail)
-    rows = connection.execute(query.where(audit.c.pool.in_(pools), named)).all()
-    count = 0
-    for number, what, subject, detail in rows:
-        new = rewritten(what, subject, detail)
-        if new is not None:
-            count += 1
-            if write:
-                values = {"subject": new[0], "detail": new[1]}
-                connection.execute(update(audit).where(audit.c.id == number).values(**values))
-    return count
+    columns = [audit.c[name] for name in (*AuditRow._fields, *Seal._fields)]
+    rows = connection.execute(select(*columns).where(audit.c.pool.in_(pools), named)).all()
+    leaves = {}
+    for *fields, old_salt, old_leaf in rows:
+        before, seal = AuditRow._make(fields), _seal(old_salt, old_leaf)
+        new = rewritten(before.what, before.subject, before.detail)
+        if new is None:
+            continue
+        after = before._replace(subject=new[0], detail=new[1])
+        (salt,) = salts(1)
+        leaves[after.id] = audit_leaf(after, salt).hex()
+        if write:
+            first = audit_leaf(before, seal.salt) if seal.leaf is None else seal.leaf
+            values = {"subject": new[0], "detail": new[1], "salt": salt, "leaf": first}
+            connection.execute(update(audit).where(audit.c.id == after.id).values(**values))
+    return leaves
 
 
 def rewrite_checkpoints(
@@ -214,10 +247,14 @@ def rewrite_seed(
 
 def erased_players(connection: Connection, pool: int) -> frozenset[str]:
     """Return the pseudonyms of players whose names were erased from a pool."""
-    # A literal, not a parameter: databases need it to use the index of amendments.
-    amendment = log.c.kind != literal_column("'match'")
-    query = select(log.c.player).where(log.c.pool == pool, amendment, log.c.kind == "erase")
+    query = select(log.c.player).where(log.c.pool == pool, *_ERASURES)
     return frozenset(connection.execute(query).scalars())
+
+
+def erasure_numbers(connection: Connection, pool: int) -> list[int]:
+    """Return the numbers of the log records of erasures."""
+    query = select(log.c.seq).where(log.c.pool == pool, *_ERASURES).order_by(log.c.seq)
+    return [int(number) for number in connection.execute(query).scalars()]
 
 
 def _has(connection: Connection, column: Column[Any], text: str) -> Any:
