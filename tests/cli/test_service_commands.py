@@ -195,3 +195,37 @@ def test_the_examples_of_the_commands_run(here: Path) -> None:
     for command in commands:
         assert run(shlex.split(command)) == 0, command
     assert {"contests.ndjson", "ratings.csv"} <= set(os.listdir())
+
+
+def test_a_name_is_erased_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A dry run changes nothing; afterwards the stored ratings are still those of the log."""
+    filled()
+    name = "ada"
+    store = open_store()
+    with store.read() as connection:
+        name = connection.execute(text("SELECT min(player) FROM ratings")).scalar_one()
+    store.close()
+    assert run(["erase", name, "--pool", "sample", "--dry-run"]) == 0
+    assert "nothing was changed" in capsys.readouterr().out
+    done = answer(capsys, "erase", name, "--pool", "sample")
+    assert done["player"].startswith("erased-")
+    assert done["pools"][0]["ratings"] == 1
+    assert run(["erase", name, "--pool", "sample"]) == 1
+    assert f"no player '{name}' in pool 'sample'" in capsys.readouterr().err
+    assert run(["verify"]) == 0
+
+
+def test_an_import_of_far_times_needs_an_option(
+    capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    """Nothing is recorded without it."""
+    rows = [
+        f"{match},{player},{rank},{time}"
+        for match, time in (("a", 1), ("b", 99_972_403_200))
+        for player, rank in (("ana", 1), ("ben", 2))
+    ]
+    (here / "far.csv").write_text("\n".join(["match,player,rank,time", *rows]))
+    given = ["import", "far.csv", "--pool", "far", "--create", "--time-format", "s"]
+    assert run(given) == 1
+    assert "match b, time: must not be more than 86,400 s ahead" in capsys.readouterr().err
+    assert run([*given, "--allow-future"]) == 0

@@ -41,6 +41,7 @@ AMENDS: list[tuple[str, Callable[[Client, str], object]]] = [
     ("correct", lambda c, p: c.correct_match(p, "m1", DUEL, preview=True)),
     ("disqualify", lambda c, p: c.disqualify(p, "a", preview=True)),
     ("reinstate", lambda c, p: c.reinstate(p, "a", preview=True)),
+    ("erase", lambda c, p: c.erase_player(p, "a", preview=True)),
     ("replay", lambda c, p: c.replay(p)),
     ("create", lambda c, p: c.create_pool(p, PoolRequest(system="elo"))),
     ("change", lambda c, p: c.change_pool(p, PoolChange(late="reject"))),

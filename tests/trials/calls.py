@@ -27,6 +27,10 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.restore_match("p", "m"), "POST /v1/pools/p/matches/m/restore"),
     (lambda c: c.disqualify("p", "a", 5), "POST /v1/pools/p/players/a/disqualify"),
     (lambda c: c.reinstate("p", "a"), "POST /v1/pools/p/players/a/reinstate"),
+    (
+        lambda c: c.erase_player("p", "a", preview=True),
+        "POST /v1/pools/p/players/a/erase?preview=true",
+    ),
     (lambda c: c.amendment("p", 3), "GET /v1/pools/p/amendments/3"),
     (lambda c: c.amendments("p"), "GET /v1/pools/p/amendments"),
     (lambda c: c.replay("p"), "POST /v1/pools/p/replay"),

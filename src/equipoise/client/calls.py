@@ -41,6 +41,7 @@ from equipoise.messages.pools import DeletedPool, PoolChange, PoolList, PoolMess
 from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.messages.teams import BalanceMessage, RebalanceMessage
+from equipoise.messages.upkeep import ErasureMessage
 from equipoise.messages.webhooks import (
     EventKind,
     NewWebhookMessage,
@@ -187,6 +188,23 @@ def reinstate(
     """Reinstate a player from a time on; match : only in this match, instead."""
     path = in_pool(pool, "players", player, "reinstate")
     return _amend("POST", path, DisqualifyRequest(since, reason, match), preview, wait)
+
+
+def erase_player(
+    pool: str, player: Id, reason: str = "", *, preview: bool = False
+) -> Call[ErasureMessage]:
+    """Replace a player's name by a pseudonym in a pool and the archives of its seasons.
+
+    It cannot be undone. preview : only count what would be rewritten
+    """
+    return json_call(
+        "POST",
+        in_pool(pool, "players", player, "erase"),
+        ErasureMessage,
+        ReasonRequest(reason),
+        query={"preview": preview or None},
+        repeatable=preview,
+    )
 
 
 def amendment(pool: str, seq: int) -> Call[AmendmentMessage]:

@@ -105,6 +105,7 @@ class Endpoints:
     restore_match = Endpoint(calls.restore_match)
     disqualify = Endpoint(calls.disqualify)
     reinstate = Endpoint(calls.reinstate)
+    erase_player = Endpoint(calls.erase_player)
     amendment = Endpoint(calls.amendment)
     amendments = Endpoint(calls.amendments)
     each_amendment = Listing(calls.amendments, lambda page: page.amendments)

@@ -10,11 +10,11 @@ from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import Moment
 
 LogKind: TypeAlias = Literal[
-    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
+    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings", "erase"
 ]
 
 #: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
-#: disqualifications from one match, version 3 the hash chain.
+#: disqualifications from one match, version 3 the hash chain and erasures.
 LOG_VERSION = 3
 OLDEST_LOG_VERSION = 1
 

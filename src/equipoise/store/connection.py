@@ -48,7 +48,7 @@ _SQLITE_PRAGMAS = (
 
 
 #: The schema that this code reads and writes: the last step in `migrations/versions`.
-CURRENT = "0006"
+CURRENT = "0010"
 
 #: Number of the advisory lock under which one process at a time migrates PostgreSQL.
 _LOCK = 4_201_977
@@ -162,7 +162,7 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
     Raises : InvalidParameterError for any other URL; NotFoundError if the database cannot be
         reached; ConflictError if its schema is newer than this code; DamagedError
     """
-    parsed = _checked(url)
+    parsed = checked_url(url)
     engine = _engine(parsed)
     try:
         if migrate:
@@ -207,7 +207,7 @@ def _damaged(error: DBAPIError) -> str:
     return f"the database is damaged ({reason_of(error)}): stop the service and restore a backup"
 
 
-def _checked(url: str) -> URL:
+def checked_url(url: str) -> URL:
     """Return the URL in parts. Raises : InvalidParameterError, NotFoundError."""
     rule = (
         "the database must be sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; "

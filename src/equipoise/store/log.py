@@ -1,4 +1,7 @@
-"""The log of a pool: its matches and amendments, in the order of receipt. It only grows."""
+"""The log of a pool: its matches and amendments, in the order of receipt.
+
+It only grows. Only the erasure of a player's name changes what is in it (`store.upkeep.erasing`).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from equipoise.store.schema import is_name, log
 from equipoise.store.sizes import sizes_of
 
 Kind: TypeAlias = Literal[
-    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
+    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings", "erase"
 ]
 
 
@@ -177,11 +180,12 @@ def amendments_before(
 
 
 def matches_after(
-    connection: Connection, pool: int, after: Position
+    connection: Connection, pool: int, after: Position, until: int | None = None
 ) -> tuple[list[LogRecord], bool]:
     """Return the next matches by the positions at which they were posted, and whether that is all.
 
     Large matches, contests of thousands, are returned in smaller numbers.
+    until : time of the last matches; None for no limit
     """
     sizes = sizes_of(connection)
     query = (
@@ -190,6 +194,8 @@ def matches_after(
         .order_by(log.c.time, log.c.seq)
         .limit(sizes.matches)
     )
+    if until is not None:
+        query = query.where(log.c.time <= until)
     found, characters = [], 0
     with connection.execute(query, execution_options={"yield_per": sizes.fetched}) as rows:
         for record in _records(rows):

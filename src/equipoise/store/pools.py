@@ -71,6 +71,9 @@ class PoolRecord:
     settings : JSON of PoolRequest
     last_seq : number of the last record of the log
     last_time : the latest time at which a match counts; None for no matches
+    rated_to : no match is rated at a later time, neither in the ratings that readers see nor in a
+        running replay; after last_time while amendments wait for a replay
+    erased : number of the last log record that erased a player's name; 0 for none
     shared : state that belongs to no single player
     begins : position from which only changes of this generation count
     dirty : position from which the pool needs a replay, None for none
@@ -119,6 +122,8 @@ class PoolRecord:
     deleted: int | None = None
     board_from: str | None = None
     draws_from: int = 1
+    rated_to: int | None = None
+    erased: int = 0
     first_settings: str = ""
     head: bytes = b""
     local_head: bytes = b""

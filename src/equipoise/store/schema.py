@@ -67,7 +67,7 @@ pools = Table(
     Column("matches", BigInteger, nullable=False),
     Column("amendments", BigInteger, nullable=False),
     Column("players", BigInteger, nullable=False),
-    # No match counts at a later time than this one.
+    # Time of the latest match that counts.
     Column("last_time", BigInteger),
     # State that belongs to no single player: JSON.
     Column("shared", Text, nullable=False),
@@ -106,6 +106,11 @@ pools = Table(
     Column("board_from", Name),
     # Number of the first record whose match counts for the draw probability: rating.draws.
     Column("draws_from", BigInteger, nullable=False, server_default="1"),
+    # No match is rated at a later time than this one, neither in the ratings that readers see nor
+    # in a running replay. It is after `last_time` while amendments wait for a replay.
+    Column("rated_to", BigInteger),
+    # Number of the last record that erased a player's name; 0 for none.
+    Column("erased", BigInteger, nullable=False, server_default="0"),
     # JSON of the settings that the pool was created with.
     Column("first_settings", Text),
     # The heads of the hash chains over the log, and the first record that was chained when it was
@@ -122,7 +127,8 @@ log = Table(
     metadata,
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
-    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings".
+    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings",
+    # "erase". Only the erasure of a player's name changes records: store.upkeep.erasing.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),

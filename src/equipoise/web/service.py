@@ -66,6 +66,7 @@ class Service:
             batch_matches=settings.batch_matches,
             queued_matches=settings.queued_matches,
             queued_posts=settings.queued_posts,
+            future_seconds=settings.future_seconds,
         )
         self.writer.start()
         self.background.start()

@@ -48,6 +48,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     proxies : addresses of proxies whose forwarded client address is trusted; "*" for any
     grace_seconds : time for active requests to finish when the service stops
     log_level : lowest level that is logged: debug, info, warning, error
+    future_seconds : how far ahead of the clock the time of a match may be
     webhook_seconds : time that the receiver of a webhook has to respond
     private_webhooks : whether webhooks may have private addresses
     """
@@ -77,6 +78,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     page: bool = True
     proxies: tuple[str, ...] = ()
     grace_seconds: _Seconds = 20.0
+    future_seconds: Annotated[float, Meta(ge=0, le=1e12)] = 86_400.0
     webhook_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
     private_webhooks: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -15,7 +15,7 @@ from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.pools.posting import posting
-from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import (
@@ -59,12 +59,14 @@ class Writer:
         batch_matches: int,
         queued_matches: int,
         queued_posts: int,
+        future_seconds: float = FUTURE_SECONDS,
     ) -> None:
         self._store = store
         self._metrics = metrics
         self._batch_matches = batch_matches
         self._most_matches = queued_matches
         self._most_posts = queued_posts
+        self._future_seconds = future_seconds
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         # Used only in the thread.
         self._cache = StateCache()
@@ -165,7 +167,14 @@ class Writer:
         """Yield the outcome of each post to one pool."""
         posts = [one.post for one in waiting]
         try:
-            answers = posting.post_matches(self._store, pool, posts, now(), self._cache)
+            answers = posting.post_matches(
+                self._store,
+                pool,
+                posts,
+                now(),
+                self._cache,
+                future_seconds=self._future_seconds,
+            )
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
         except DATABASE_ERRORS:

@@ -36,7 +36,7 @@ def opened(url: str, *, create: bool = False) -> Iterator[Store]:
     from equipoise.store.connection import open_store, reason_of
 
     if not create:
-        _check_there(url)
+        check_there(url)
     store = open_store(url, migrate=create)
     try:
         yield store
@@ -63,7 +63,7 @@ def _unreadable(error: Exception) -> DamagedError:
     )
 
 
-def _check_there(url: str) -> None:
+def check_there(url: str) -> None:
     """Refuse a SQLite file that does not exist: a mistyped name would make an empty database.
 
     Raises : NotFoundError

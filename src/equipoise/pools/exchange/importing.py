@@ -41,6 +41,7 @@ from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
+from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
@@ -55,14 +56,14 @@ from equipoise.pools.exchange.log_lines import (
 )
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.pool.rules import PoolRules, id_text, moment, rules_of
+from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, rules_of
 from equipoise.pools.pool.settings import (
     SettingsContent,
     content_of,
     first_settings,
     import_settings,
 )
-from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock, Post
 from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import maintain_pool
@@ -85,11 +86,13 @@ class ImportRequest:
     create : create the pool if it does not exist
     settings : fields of PoolRequest. Other fields come from the head of a log; for a history,
         `times` comes from its times
+    future_seconds : seconds that a match may be ahead of the clock; None for no limit
     """
 
     history: HistoryRequest
     create: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
+    future_seconds: float | None = FUTURE_SECONDS
 
 
 @dataclass(slots=True)
@@ -110,6 +113,11 @@ class _Import:
     known_amendments: int = 0
     history: HistoryMessage | None = None
     head: str | None = None
+
+    def time_fault(self, time: int) -> str | None:
+        """Return the rule that the time of a match breaks, or None."""
+        fault = Clock(self.now, self.request.future_seconds).fault(time)
+        return None if fault is None else f"{fault}; --allow-future records it nevertheless"
 
 
 def import_pool(
@@ -204,7 +212,7 @@ def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> N
 
     Raises : ConflictError, InvalidDataError if the pool refuses them
     """
-    (answer,) = post_matches(done.store, done.pool, [post], done.now)
+    (answer,) = post_matches(done.store, done.pool, [post], done.now, future_seconds=None)
     if isinstance(answer, InvalidDataError):
         raise InvalidDataError(
             [located(problem) for problem in answer.problems],
@@ -238,6 +246,7 @@ def _import_history(done: _Import) -> None:
                 "them as seconds since 1970"
             )
         raise InvalidParameterError(f"the pool has {has}")
+    _check_future(done, history)
     for start, stop in pieces_of(history, done.store.sizes.imported):
         matches = requests_of(history, start, stop)
         _post(
@@ -290,6 +299,19 @@ def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> 
     return history
 
 
+def _check_future(done: _Import, history: History) -> None:
+    """Check that no match is too far ahead of the clock. Raises : InvalidDataError."""
+    if history.time is None or history.matches == 0:
+        return
+    latest = int(history.time.argmax())
+    fault = done.time_fault(int(history.time[latest]))
+    if fault is not None:
+        got = iso(int(history.time[latest]))
+        problem = Problem("", None, "time", fault, got)
+        (match,) = requests_of(history, latest, latest + 1)
+        raise InvalidDataError([_by_match(done, [match], 0)(replace(problem, line=1))])
+
+
 def _by_match(
     done: _Import, matches: Sequence[MatchRequest], start: int
 ) -> Callable[[Problem], Problem]:
@@ -309,7 +331,7 @@ def _by_match(
 def _import_log(done: _Import, path: Path) -> None:
     """Check a log completely, then record it in order."""
     head = read_head(path)
-    check_log(path, head)
+    check_log(path, head, done.time_fault)
     done.head = head.head
     _pool_rules(
         done,
@@ -415,9 +437,12 @@ class LoggedAmendments:
         own: dict[str, Any] = {"key": None, "now": received, "logged": logged}
         match, player = line.match or "", line.player or ""
         if is_correction:
-            correct_match(self._store, self._pool, match, match_of(line), **own)
+            fixed = match_of(line)
+            correct_match(self._store, self._pool, match, fixed, future_seconds=None, **own)
         elif is_change:
             import_settings(self._store, self._pool, content_of(line.content), logged)
+        elif line.kind == "erase":
+            import_erasure(self._store, self._pool, player, logged)
         elif line.kind in ("void", "restore"):
             amend = void_match if line.kind == "void" else restore_match
             amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
@@ -434,6 +459,8 @@ def _identity(record: LogRecord) -> tuple[Any, ...]:
         content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
     elif record.kind == "settings":
         content = _canonical_settings(content_of(record.content))
+    elif record.kind == "erase":
+        content = str(msgspec.json.decode(record.content)["reason"])
     else:
         content = msgspec.json.decode(record.content, type=ReasonRequest).reason
     return (

@@ -6,7 +6,7 @@ of its season. Each further line is one record, in the order of the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -28,6 +28,15 @@ _heads = msgspec.json.Decoder(LogHead)
 _lines = msgspec.json.Decoder(LogLine)
 _matches = msgspec.json.Decoder(MatchRequest)
 _reasons = msgspec.json.Decoder(ReasonRequest)
+
+
+class _Erasure(msgspec.Struct):
+    """The part of an erasure's content that is text; `store.chain` reads the rest."""
+
+    reason: str = ""
+
+
+_erasures = msgspec.json.Decoder(_Erasure)
 _settings = msgspec.json.Decoder(PoolRequest)
 
 #: The beginning of the head, by which a log is distinguished from other lines of JSON.
@@ -128,10 +137,11 @@ def first_settings_of(head: LogHead) -> PoolRequest:
     return _settings.decode(head.settings)
 
 
-def check_log(path: Path, head: LogHead) -> None:
+def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]) -> None:
     """Read a log to its end, so that nothing is recorded of one that is damaged or cut short.
 
     From version 3 on, its records must lead to the head of the hash chain that it gives.
+    time_fault : returns the rule that the time of a match breaks, or None
     Raises : InvalidDataError
     """
     count, chain = 0, first_heads(bytes(head.settings).decode(), "", 0, 0)
@@ -146,6 +156,10 @@ def check_log(path: Path, head: LogHead) -> None:
         if line.seq != count:
             rule = f"must be {count}: records are numbered consecutively"
             raise _broken(path, number, rule, str(line.seq), "seq")
+        if line.kind in ("match", "correct") and line.time is not None:
+            fault = time_fault(moment(line.time))
+            if fault is not None:
+                raise _broken(path, number, fault, str(line.time), "time")
         if head.head is not None:
             record, leaf = _leaf(line)
             chain = extended(chain, [record], [leaf])
@@ -175,6 +189,8 @@ def match_of(line: LogLine) -> MatchRequest:
 
 def reason_of(line: LogLine) -> str:
     """Return the reason of an amendment. Raises : msgspec.MsgspecError."""
+    if line.kind == "erase":
+        return _erasures.decode(line.content).reason
     return _reasons.decode(line.content).reason
 
 

@@ -16,7 +16,12 @@ from sqlalchemy import Connection
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest
-from equipoise.pools.amended_log import waiting_from
+from equipoise.pools.amended_log import (
+    amendments_of,
+    last_counting_time,
+    latest_of,
+    waiting_from,
+)
 from equipoise.pools.pool.rules import PoolRules, decays, rules_of
 from equipoise.pools.pool.settings import content_of, first_settings, with_settings
 from equipoise.pools.posting.rated_rows import day_of
@@ -24,6 +29,7 @@ from equipoise.pools.replay.findings import Findings
 from equipoise.rating.pool_state import PoolState
 from equipoise.store import log, pools, replays
 from equipoise.store.pools import FIRST_GENERATION, START, PoolRecord, pool_by_number, seed_after
+from equipoise.store.upkeep.erasing import erasure_numbers
 from equipoise.wording import counted
 
 
@@ -75,11 +81,14 @@ def compare_pool(
             f"{counted(stored_changes, 'change is', 'changes are')} stored, "
             f"and the log gives {replayed.changes:,}"
         )
-    span = log.span_of_matches(connection, pool.id)
+    last = last_counting_time(connection, pool, amendments_of(connection, pool))
+    waits = pool.dirty is not None and latest_of(last, pool.rated_to) == pool.rated_to
     found.check(
-        pool.last_time == (None if span is None else span[1]),
+        pool.last_time == last and (pool.rated_to == last or waits),
         "the time of the last match of the pool is not that of the log",
     )
+    erasures = [0, *erasure_numbers(connection, pool.id)]
+    found.check(pool.erased == erasures[-1], "the last erasure of a name is not the one in the log")
     day = pool.board_day
     found.check(
         decays(rules_of(pool.settings).settings) == (day is not None)

@@ -121,6 +121,9 @@ class _Places:
         low, high = (
             -display(rules, rating, deviation, days_idle(last, day)) for day in (begin, end)
         )
+        if pool.board_day is not None and pool.board_from is not None:
+            # Ratings shown may have decayed to a later day, up to a match that no longer counts.
+            high = np.full(len(rows), np.inf)
         placing = rules.settings.placement_matches
         return cls(low, high, [row.matches < placing for row in rows])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from starlette.responses import Response
@@ -45,6 +45,7 @@ KINDS = {
     "disqualify": "disqualified",
     "reinstate": "reinstated",
     "settings": "changed",
+    "erase": "name erased",
 }
 
 
@@ -164,13 +165,13 @@ async def perform(context: PageContext) -> Response:
     try:
         request = await _request_of(context, action, wanted, form)
         seen = digest(action.name, wanted, request)
-        key = context.key_number
+        given: dict[str, Any] = {"key": context.key_number, "now": now()}
+        if action.name == "correct":
+            given["future_seconds"] = context.service.settings.future_seconds
         if form.text("do") == seen:
-            done = await context.write(action.workflow, wanted, request, key=key, now=now())
+            done = await context.write(action.workflow, wanted, request, **given)
             return _after(context, action, wanted, done)
-        preview = await context.calculate(
-            action.workflow, wanted, request, key=key, now=now(), preview=True
-        )
+        preview = await context.calculate(action.workflow, wanted, request, preview=True, **given)
     except EquipoiseError as error:
         return await _amendment_form(context, action, wanted, form, error=error)
     return await _amendment_form(

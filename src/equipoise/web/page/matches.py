@@ -89,7 +89,8 @@ async def post_match(context: PageContext) -> Response:
             writer = context.service.writer
             done = await writer.submit_match(pool.pool, match, context.key_number)
             return context.redirect(path("pools", pool.pool, "matches", done.match))
-        preview = await context.calculate(preview_match, match, now())
+        future = context.service.settings.future_seconds
+        preview = await context.calculate(preview_match, match, now(), future_seconds=future)
     except EquipoiseError as error:
         return _post_form(context, form, error)
     return _post_form(context, form, preview=preview, seen=seen)
