@@ -26,6 +26,11 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     body_bytes : maximum size of a body that is read whole
     line_bytes : maximum size of one line of a stream
     list_length : maximum number of matches in one array
+    head_bytes : maximum size of the request line and the headers together
+    header_bytes : maximum size of one header
+    head_seconds : time in which the request line and the headers must arrive
+    keep_alive_seconds : how long a connection is kept open between two requests
+    connections : maximum number of open connections; 0 to derive it from the file descriptors
     request_seconds : time limit of a request
     idle_seconds : maximum time without data in a stream or an export
     wait_seconds : maximum value of `?wait=`
@@ -56,6 +61,11 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     body_bytes: _Positive = 10 * _MEGABYTE
     line_bytes: _Positive = _MEGABYTE
     list_length: _Positive = 10_000
+    head_bytes: Annotated[int, Meta(ge=4_096)] = 32_768
+    header_bytes: Annotated[int, Meta(ge=1_024)] = 16_384
+    head_seconds: _Seconds = 10.0
+    keep_alive_seconds: _Seconds = 75.0
+    connections: Annotated[int, Meta(ge=0)] = 0
     request_seconds: _Seconds = 30.0
     idle_seconds: _Seconds = 60.0
     wait_seconds: _Seconds = 20.0

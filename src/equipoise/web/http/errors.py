@@ -51,7 +51,7 @@ class MethodError(EquipoiseError):
 
 
 class SlowRequestError(EquipoiseError):
-    """The body did not arrive in time."""
+    """The head or the body of a request did not arrive in time."""
 
     code = "request-timeout"
 
@@ -60,6 +60,12 @@ class TooLargeError(EquipoiseError):
     """A body, or a line of a stream, is too large."""
 
     code = "too-large"
+
+
+class HeadTooLargeError(EquipoiseError):
+    """The request line or the headers are too large."""
+
+    code = "headers-too-large"
 
 
 class MediaTypeError(EquipoiseError):
@@ -126,6 +132,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     NoEquilibriumError: 422,
     ConvergenceError: 422,
     TooManyRequestsError: 429,
+    HeadTooLargeError: 431,
     InternalError: 500,
     OverloadedError: 503,
     UnavailableError: 503,
