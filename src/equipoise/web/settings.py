@@ -36,7 +36,11 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     wait_seconds : maximum value of `?wait=`
     rate_limit : requests per second for one key, or one address without a key; 0 for no limit
     rate_burst : requests that may arrive at once
+    address_rate : requests per second for one address without a key, unless rate_limit is set
+    address_burst : requests without a key that may arrive at once from one address
     failed_keys : wrong keys per second that an address may try; 0 for no limit
+    session_seconds : how long a browser stays signed in
+    secure_cookies : whether cookies are for HTTPS only: as the request came (auto), always, never
     queued_matches : matches that may wait for the writer before posts are rejected
     queued_posts : posts that may wait for the writer before more are rejected
     batch_matches : maximum number of matches in one transaction
@@ -71,7 +75,11 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     wait_seconds: _Seconds = 20.0
     rate_limit: Annotated[float, Meta(ge=0)] = 0.0
     rate_burst: _Positive = 100
+    address_rate: Annotated[float, Meta(ge=0)] = 100.0
+    address_burst: _Positive = 300
     failed_keys: Annotated[float, Meta(ge=0)] = 10.0
+    session_seconds: Annotated[float, Meta(ge=60, le=31 * 86_400)] = 43_200.0
+    secure_cookies: Literal["auto", "always", "never"] = "auto"
     queued_matches: _Positive = 40_000
     queued_posts: _Positive = 4_000
     batch_matches: _Positive = 10_000
