@@ -28,13 +28,6 @@ def test_callers_have_buckets_of_their_own() -> None:
     assert limiter.take("a", 0.0) > 0
 
 
-def test_looking_takes_nothing() -> None:
-    limiter = RateLimiter(1.0, 1)
-    assert limiter.missing("a", 0.0) == 0
-    assert limiter.take("a", 0.0) == 0
-    assert limiter.missing("a", 0.0) == 1
-
-
 def test_a_rate_of_nothing_limits_nothing() -> None:
     limiter = RateLimiter(0.0, 1)
     assert not any(limiter.take("a", 0.0) for _ in range(100))

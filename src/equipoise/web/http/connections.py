@@ -177,12 +177,11 @@ class _Limited(_Base):
         if self._refused or self.transport.is_closing():
             return
         super().data_received(data)
-        if self._refused:
-            return
         if self._answering:
-            self._stop_head_timer()
+            if self._head_timer is not None:
+                self._stop_head_timer()
             self.config.idle.pop(self, None)
-        elif self._head_timer is None:
+        elif self._head_timer is None and not self._refused:
             self._start_head_timer()
 
     def on_response_complete(self) -> None:
@@ -190,7 +189,7 @@ class _Limited(_Base):
         super().on_response_complete()
         if not self._answering:
             self.config.idle[self] = None
-        if self._sending_timer is None and self.transport.get_write_buffer_size():
+        if self.transport.get_write_buffer_size() and self._sending_timer is None:
             self._watch_sending()
 
     def _start_head_timer(self) -> None:
@@ -249,7 +248,7 @@ class _Limited(_Base):
         raise NotImplementedError
 
     def _refuse_head(self) -> None:
-        self._refuse(too_large(self._limits))
+        self._refuse(_too_large(self._limits))
 
     def _refuse(self, error: EquipoiseError) -> None:
         """Answer with an error, and close. What the client still sends is dropped."""
@@ -267,8 +266,19 @@ class _Limited(_Base):
         self.loop.call_later(_LINGER, self.transport.abort)
 
 
-def too_large(limits: ConnectionLimits) -> HeadTooLargeError:
-    """Return the error for a head that is too large."""
+def check_head(headers: list[tuple[bytes, bytes]], target: int, limits: ConnectionLimits) -> None:
+    """Check a complete head; target : length of path and query. Raises : HeadTooLargeError."""
+    total, most = target, limits.header_bytes
+    for name, value in headers:
+        size = len(name) + len(value) + _SEPARATORS
+        total += size
+        if size > most:
+            raise _too_large(limits)
+    if total > limits.head_bytes or len(headers) > MOST_HEADERS:
+        raise _too_large(limits)
+
+
+def _too_large(limits: ConnectionLimits) -> HeadTooLargeError:
     return HeadTooLargeError(
         f"the request line and headers must have at most {limits.head_bytes:,} bytes, one header "
         f"{limits.header_bytes:,}, and there may be {MOST_HEADERS} headers"
@@ -301,13 +311,13 @@ def _checked(app: ASGIApp, limits: ConnectionLimits) -> ASGIApp:
     """Return an application that refuses requests whose heads are too large."""
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
-        sizes = [len(name) + len(value) + _SEPARATORS for name, value in scope["headers"]]
-        total = len(scope["raw_path"]) + len(scope["query_string"]) + sum(sizes)
-        fits = total <= limits.head_bytes and max(sizes, default=0) <= limits.header_bytes
-        if fits and len(sizes) <= MOST_HEADERS:
-            await app(scope, receive, send)
+        target = len(scope["raw_path"]) + len(scope["query_string"])
+        try:
+            check_head(scope["headers"], target, limits)
+        except HeadTooLargeError as error:
+            await error_response(error)(scope, receive, send)
         else:
-            await error_response(too_large(limits))(scope, receive, send)
+            await app(scope, receive, send)
 
     return checked
 
@@ -323,50 +333,29 @@ else:
 
         def __init__(self, config: ServerConfig, *args: Any, **options: Any) -> None:
             super().__init__(config, *args, **options)
-            # Bytes of complete headers, and bytes that arrived since the parser last passed
-            # something on that it need not keep: a head, a piece of a body.
-            self._head_size = 0
+            # Bytes that arrived since the parser last passed on a head or a piece of a body: it
+            # may still keep them.
             self._kept = 0
+            self.headers = []
 
         def _receive(self, data: bytes) -> None:
             self._kept += len(data)
             super()._receive(data)
-            if self._kept > self._limits.head_bytes and not self._refused:
+            # The headers of an incomplete head, or trailers.
+            too_many = self._kept > self._limits.head_bytes or len(self.headers) > MOST_HEADERS
+            if too_many and not self._refused:
                 self._refuse_head()
 
-        def on_message_begin(self) -> None:
-            """Begin a request."""
-            self._head_size = 0
-            super().on_message_begin()
-
-        def on_header(self, name: bytes, value: bytes) -> None:
-            """Add a header. Raises : HeadTooLargeError, which the parser wraps."""
-            size = len(name) + len(value) + _SEPARATORS
-            self._head_size += size
-            if (
-                size > self._limits.header_bytes
-                or self._head_size > self._limits.head_bytes
-                or len(self.headers) >= MOST_HEADERS
-            ):
-                raise too_large(self._limits)
-            super().on_header(name, value)
-
         def on_headers_complete(self) -> None:
-            """Pass the request on. Raises : HeadTooLargeError, which the parser wraps."""
-            if self._head_size + len(self.url) > self._limits.head_bytes:
-                raise too_large(self._limits)
+            """Pass a request on. Raises : HeadTooLargeError, which the parser wraps."""
             self._kept = 0
+            check_head(self.headers, len(self.url), self._limits)
             super().on_headers_complete()
 
         def on_body(self, body: bytes) -> None:
             """Pass a piece of the body on."""
             self._kept = 0
             super().on_body(body)
-
-        def on_message_complete(self) -> None:
-            """End the request."""
-            self._kept = 0
-            super().on_message_complete()
 
         def _is_too_large(self, failure: BaseException | None) -> bool:
             return failure is not None and isinstance(failure.__context__, HeadTooLargeError)

@@ -41,27 +41,17 @@ class RateLimiter:
         """
         if not self._rate:
             return 0.0
-        tokens = self._filled(who, now)
-        missing = 1.0 - tokens
-        self._put(who, tokens if missing > 0 else tokens - 1.0, now)
-        return missing / self._rate if missing > 0 else 0.0
-
-    def missing(self, who: Hashable, now: float) -> float:
-        """Return the seconds until there is a token, 0 if there is one. Take none."""
-        return max(0.0, (1.0 - self._filled(who, now)) / self._rate) if self._rate else 0.0
-
-    def _filled(self, who: Hashable, now: float) -> float:
+        # All in one function, because most requests pass here.
+        tokens = self._burst
         found = self._buckets.get(who)
-        if found is None:
-            return self._burst
-        tokens, then = found
-        return min(self._burst, tokens + (now - then) * self._rate)
-
-    def _put(self, who: Hashable, tokens: float, now: float) -> None:
-        self._buckets[who] = (tokens, now)
-        self._buckets.move_to_end(who)
-        if len(self._buckets) > self._most:
+        if found is not None:
+            tokens = min(tokens, found[0] + (now - found[1]) * self._rate)
+            self._buckets.move_to_end(who)
+        elif len(self._buckets) >= self._most:
             self._buckets.popitem(last=False)
+        missing = 1.0 - tokens
+        self._buckets[who] = (tokens if missing > 0 else tokens - 1.0, now)
+        return missing / self._rate if missing > 0 else 0.0
 
 
 #: Characters of an address that a proxy has passed on. It can be any text.
@@ -72,13 +62,10 @@ _EXCEEDED = "Rate limit exceeded"
 
 
 class Rates:
-    """The limits of a process.
-
-    wrong : attempts with wrong keys, by address
-    """
+    """The limits of a process: of keys, of addresses without one, and of wrong keys."""
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self.wrong = RateLimiter(settings.failed_keys, 10 * settings.failed_keys)
+        self._wrong = RateLimiter(settings.failed_keys, 10 * settings.failed_keys)
         self._keys = RateLimiter(settings.rate_limit, settings.rate_burst)
         self._addresses = self._keys
         if not settings.rate_limit:
@@ -93,28 +80,27 @@ class Rates:
     def check_address(self, address: str, headers: list[tuple[bytes, bytes]], now: float) -> None:
         """Count a request without a key. Raises : TooManyRequestsError."""
         if not self._warned:
-            self._look_for_proxy(address, headers)
+            for name, value in headers:
+                if name in _FORWARDED and not self._warned:
+                    self._warn_of_proxy(address, value)
         if seconds := self._addresses.take(caller_of(address), now):
             raise TooManyRequestsError(_EXCEEDED, seconds)
 
     def check_wrong(self, address: str, now: float) -> None:
         """Count an attempt with a wrong key. Raises : TooManyRequestsError."""
-        if seconds := self.wrong.take(caller_of(address), now):
+        if seconds := self._wrong.take(caller_of(address), now):
             raise TooManyRequestsError("Too many attempts with invalid keys", seconds)
 
-    def _look_for_proxy(self, address: str, headers: list[tuple[bytes, bytes]]) -> None:
+    def _warn_of_proxy(self, address: str, forwarded: bytes) -> None:
         """Warn, once, of a proxy that the settings do not name."""
-        for name, value in headers:
-            # Behind a proxy that is named, the address is one of those in the header.
-            if name in _FORWARDED and address.encode() not in value:
-                self._warned = True
-                log.warning(
-                    "requests come through a proxy at %s that the setting `proxies` does not name: "
-                    "all its clients share one rate limit. Name it, and let it send "
-                    "X-Forwarded-For",
-                    address[:_ADDRESS],
-                )
-                return
+        # Behind a proxy that is named, the address is one of those in the header.
+        if address.encode() not in forwarded:
+            self._warned = True
+            log.warning(
+                "requests come through a proxy at %s that the setting `proxies` does not name: all "
+                "its clients share one rate limit. Name it, and let it send X-Forwarded-For",
+                address[:_ADDRESS],
+            )
 
 
 @lru_cache(maxsize=4096)
