@@ -286,6 +286,25 @@ def test_a_key_is_made_shown_once_and_revoked(admin: httpx.Client, site: Any) ->
         assert client.get("/pools/club").status_code == 303
 
 
+def test_a_key_is_rotated_on_its_page(admin: httpx.Client, site: Any) -> None:
+    """The new secret is shown once; the one before remains valid for a day."""
+    made = site.ask("POST", "/keys", {"name": "hall", "role": "reader", "pool": "club"}).json()
+    page = Page(admin.get("/keys").text)
+    fields = {"key": str(made["key"]["key"]), "token": page.field("token")}
+    rotated = admin.post("/keys/rotate", data=fields)
+    assert rotated.status_code == 200
+    assert "has a new secret" in Page(rotated.text).text
+    secret = rotated.text.partition("<pre")[2].partition(">")[2].partition("</pre>")[0].strip()
+    assert secret.startswith(f"eqp_{made['key']['key']}_")
+    for key in (secret, made["secret"]):
+        with httpx.Client(base_url=site.url, headers={"origin": site.url}) as client:
+            assert client.post("/sign-in", data={"key": key, "next": "/"}).status_code == 303
+    assert f"rotated key {made['key']['key']}" in Page(admin.get("/audit").text).text
+    admin.post("/keys/revoke", data=fields)
+    assert admin.post("/keys/rotate", data=fields).status_code == 409
+    assert admin.post("/keys/rotate", data={**fields, "token": ""}).status_code == 403
+
+
 def test_too_large_a_form_is_refused(anybody: httpx.Client) -> None:
     """Before it is all read."""
     answer = anybody.post("/tournament", data={"games": "x" * 11_000_000})

@@ -99,6 +99,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/audit", access.audit_page),
     ("GET", "/keys", access.keys_page),
     ("POST", "/keys", access.create_key),
+    ("POST", "/keys/rotate", access.rotate_key),
     ("POST", "/keys/revoke", access.revoke_key),
     ("GET", "/sign-in", access.sign_in_page),
     ("POST", "/sign-in", access.sign_in),

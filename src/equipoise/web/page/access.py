@@ -17,6 +17,7 @@ from equipoise.messages.access import (
     KeyRequest,
     NewKeyMessage,
     Role,
+    RotationRequest,
 )
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools.pool import access
@@ -115,6 +116,20 @@ async def create_key(context: PageContext) -> Response:
             expires=form.text("expires") or None,
         )
         made = await context.service.change(access.make_key, request, now(), by=key.id)
+    except EquipoiseError as error:
+        return await _keys_form(context, error)
+    return await _keys_form(context, made=made)
+
+
+async def rotate_key(context: PageContext) -> Response:
+    """Give a key a new secret and show it; the secret before remains valid for a day."""
+    key = context.need_all_pools()
+    form = await context.form()
+    number = form.whole("key")
+    try:
+        made = await context.service.change(
+            access.rotate_key, number, RotationRequest(), now(), by=key.id
+        )
     except EquipoiseError as error:
         return await _keys_form(context, error)
     return await _keys_form(context, made=made)
