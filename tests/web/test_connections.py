@@ -275,6 +275,43 @@ def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFi
     assert said == ["there are 4 connections, the maximum: idle ones are closed"]
 
 
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str) -> None:
+    """A body that does not arrive and an answer that is not read, but none that is computed."""
+    pytest.importorskip(loop)
+    port = start(connections=3, loop=loop)
+    with connect(port) as body, connect(port) as unread, connect(port) as busy:
+        body.sendall(head("content-length: 10", method="POST") + b"b")
+        big = b"GET /big HTTP/1.1\r\nhost: x\r\n\r\n"
+        unread.sendall(big + big)
+        busy.sendall(head(path="/wait"))
+        time.sleep(0.3)
+        for _ in range(2):
+            # The connection of this exchange closes, so each needs the place of another one.
+            with connect(port) as more:
+                more.sendall(head(path="/wait"))
+                time.sleep(0.3)
+                assert exchange(port, head()).startswith(b"HTTP/1.1 200")
+                assert everything(more).startswith(b"HTTP/1.1 200")
+        assert everything(body) == b""
+        assert len(everything(unread)) < 2 * BIG
+        assert everything(busy).startswith(b"HTTP/1.1 200")
+
+
+def test_requests_that_arrive_before_an_answer_are_bounded(
+    start: Start, request: pytest.FixtureRequest
+) -> None:
+    """Each takes memory until its turn. h11 parses none before its turn."""
+    port = start()
+    kept = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
+    waiting = b"GET /wait HTTP/1.1\r\nhost: x\r\n\r\n"
+    answer = exchange(port, waiting + 50 * kept + head())
+    assert answer.count(b"HTTP/1.1 200") == 52
+    answered = exchange(port, waiting + 1_000 * kept + head()).count(b"HTTP/1.1 200")
+    h11 = request.node.callspec.params["start"] == "LimitedH11"
+    assert answered == (1_002 if h11 else 0)
+
+
 def test_too_many_requests_at_once_are_refused(start: Start) -> None:
     """With 503, where no connection is idle."""
     port = start(connections=2)

@@ -10,7 +10,9 @@ left. The two classes at the end of this file are uvicorn's protocols with bound
   be complete within `head_seconds`; a new connection has as long for its first head.
 - A client that has read nothing of its answer for `idle_seconds` is disconnected.
 - Beyond the maximum number of connections, the one that has been idle for the longest time makes
-  room. If none is idle, the new one gets 503.
+  room. If none is idle, one makes room that waits for its client: to send more of a body, or to
+  read. If there is none either, the new one gets 503.
+- Requests that arrive before the answer to an earlier one are kept, at most 100.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ log = logging.getLogger(__name__)
 
 #: Headers of a request. Each costs 200 bytes beside its text, so their size alone is no bound.
 MOST_HEADERS = 100
+#: Requests of a connection that wait for the answer to an earlier one.
+MOST_WAITING = 100
 #: Bytes of a header beside its name and value: colon, space and the end of the line.
 _SEPARATORS = 4
 #: Connections of a process if the descriptors allow as many.
@@ -89,18 +93,20 @@ def limits_of(settings: ServiceSettings, descriptors: int) -> ConnectionLimits:
 class ServerConfig(uvicorn.Config):
     """The configuration of uvicorn, with the bounds and the idle connections of this process.
 
-    idle : the connection that has been idle for the longest time comes first
+    idle : connections on which no request is being answered; the longest idle comes first
+    waiting : those that wait for their client during a request; the longest waiting comes first
     """
 
     def __init__(self, app: Any, limits: ConnectionLimits, **options: Any) -> None:
         super().__init__(app, h11_max_incomplete_event_size=limits.head_bytes, **options)
         self.limits = limits
         self.idle: dict[_Closable, None] = {}
+        self.waiting: dict[_Closable, None] = {}
         self.logged = -_LOG_EVERY
 
 
 class _Closable(Protocol):
-    def close_idle(self) -> None: ...
+    def make_room(self) -> None: ...
 
 
 class _Limited(_Base):
@@ -128,8 +134,8 @@ class _Limited(_Base):
         self._start_head_timer()
 
     def _make_room(self) -> bool:
-        """Close the connection that has been idle for the longest time. Return whether one was."""
-        oldest = next(iter(self.config.idle), None)
+        """Close another connection that waits for its client. Return whether there is one."""
+        oldest = next(iter(self.config.idle), None) or next(iter(self.config.waiting), None)
         if (now := time.monotonic()) - self.config.logged > _LOG_EVERY:
             self.config.logged = now
             log.warning(
@@ -139,22 +145,26 @@ class _Limited(_Base):
             )
         if oldest is None:
             return False
-        oldest.close_idle()
+        oldest.make_room()
         return True
 
-    def close_idle(self) -> None:
-        """Close the connection, on which no request is being answered."""
-        self.config.idle.pop(self, None)
+    def make_room(self) -> None:
+        """Close the connection, which waits for its client."""
+        self._forget()
         # It no longer counts, although it closes only after the current step of the event loop.
         self.connections.discard(self)
-        if self.transport.get_write_buffer_size():
+        if self._answering or self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             self.transport.close()
 
+    def _forget(self) -> None:
+        self.config.idle.pop(self, None)
+        self.config.waiting.pop(self, None)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        self.config.idle.pop(self, None)
+        self._forget()
         self._stop_head_timer()
         self._stop_sending_timer()
         super().connection_lost(exc)
@@ -180,7 +190,9 @@ class _Limited(_Base):
         if self._answering:
             if self._head_timer is not None:
                 self._stop_head_timer()
-            self.config.idle.pop(self, None)
+            self._forget()
+            if self.cycle.more_body:
+                self.config.waiting[self] = None
         elif self._head_timer is None and not self._refused:
             self._start_head_timer()
 
@@ -188,6 +200,7 @@ class _Limited(_Base):
         """Wait for the next request, and for the client to read the answer."""
         super().on_response_complete()
         if not self._answering:
+            self.config.waiting.pop(self, None)
             self.config.idle[self] = None
         if self.transport.get_write_buffer_size() and self._sending_timer is None:
             self._watch_sending()
@@ -208,11 +221,14 @@ class _Limited(_Base):
     def pause_writing(self) -> None:
         """Give the client time to read what is waiting for it."""
         super().pause_writing()
+        if self._answering:
+            self.config.waiting[self] = None
         self._stop_sending_timer()
         self._watch_sending()
 
     def resume_writing(self) -> None:
         """Continue to send."""
+        self.config.waiting.pop(self, None)
         self._stop_sending_timer()
         super().resume_writing()
 
@@ -345,6 +361,8 @@ else:
             too_many = self._kept > self._limits.head_bytes or len(self.headers) > MOST_HEADERS
             if too_many and not self._refused:
                 self._refuse_head()
+            if len(self.pipeline) > MOST_WAITING:
+                self.transport.abort()
 
         def on_headers_complete(self) -> None:
             """Pass a request on. Raises : HeadTooLargeError, which the parser wraps."""
