@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import time
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,28 @@ def test_keys_expire_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) 
     listed = answer(capsys, "keys", "list")["keys"]
     assert listed[0]["revoked"] is not None
     assert "secret" not in json.dumps(listed)
+
+
+def test_a_key_is_rotated(capsys: pytest.CaptureFixture[str]) -> None:
+    """The secret before remains valid for `--keep`, a day by default."""
+    old = answer(capsys, "keys", "create", "--name", "a", "--role", "admin")["secret"]
+    assert run(["keys", "rotate", "1", "--keep", "2w"]) == 0
+    out, err = capsys.readouterr()
+    assert "Key 1 (a) has a new secret" in err
+    assert "is valid until 20" in err
+    store = open_store()
+    found = [
+        stored_keys.find_key(store, secret, time.time_ns() // 1000) for secret in (old, out.strip())
+    ]
+    assert found[0] is not None
+    assert found[0] == found[1]
+    assert answer(capsys, "keys", "rotate", "1", "--keep", "0h")["key"]["previous_until"] is None
+    assert stored_keys.find_key(store, out.strip(), time.time_ns() // 1000) is None
+    store.close()
+    for keep in ("1", "d", "1y", "-1d", "100w"):
+        assert run(["keys", "rotate", "1", "--keep", keep]) == 2
+    assert run(["keys", "rotate", "2"]) == 1
+    assert "no key 2" in capsys.readouterr().err
 
 
 def test_an_import_is_rated_like_the_file(capsys: pytest.CaptureFixture[str]) -> None:

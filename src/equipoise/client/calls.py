@@ -6,6 +6,7 @@ ratings, calculations without a pool, keys, operation.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -14,12 +15,14 @@ import msgspec
 from equipoise.client.call import NDJSON, Call, Values, in_pool, json_call, json_of, stream_lines
 from equipoise.errors import EquipoiseError
 from equipoise.messages.access import (
+    KEEP_SECONDS,
     AuditPage,
     KeyList,
     KeyMessage,
     KeyRequest,
     NewKeyMessage,
     Role,
+    RotationRequest,
 )
 from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.matches import (
@@ -380,11 +383,35 @@ def keys() -> Call[KeyList]:
 
 
 def create_key(
-    name: str, role: Role, pool: str | None = None, expires: Moment | None = None
+    name: str,
+    role: Role,
+    pool: str | None = None,
+    expires: Moment | None = None,
+    *,
+    token: str | None = None,
 ) -> Call[NewKeyMessage]:
-    """Create a key. Its secret is in this answer only."""
-    request = KeyRequest(name, role, pool, expires)
-    return json_call("POST", "/v1/keys", NewKeyMessage, request, repeatable=False)
+    """Create a key. Only this answer has its secret.
+
+    token : random text with which the same request can be repeated: it makes one key, and every
+        answer has its secret. By default a new one, for repetitions by this client
+    """
+    request = KeyRequest(name, role, pool, expires, token or _new_token())
+    return json_call("POST", "/v1/keys", NewKeyMessage, request)
+
+
+def rotate_key(
+    key: int, keep_seconds: int = KEEP_SECONDS, *, token: str | None = None
+) -> Call[NewKeyMessage]:
+    """Give a key a new secret. The secret before remains valid for `keep_seconds`.
+
+    token : as in `create_key`
+    """
+    request = RotationRequest(keep_seconds, token or _new_token())
+    return json_call("POST", f"/v1/keys/{key:d}/rotate", NewKeyMessage, request)
+
+
+def _new_token() -> str:
+    return secrets.token_urlsafe(24)
 
 
 def revoke_key(key: int) -> Call[KeyMessage]:

@@ -134,6 +134,7 @@ class Endpoints:
     performance = Endpoint(calls.performance)
     keys = Endpoint(calls.keys)
     create_key = Endpoint(calls.create_key)
+    rotate_key = Endpoint(calls.rotate_key)
     revoke_key = Endpoint(calls.revoke_key)
     ready = Endpoint(calls.ready)
     metrics = Endpoint(calls.metrics)

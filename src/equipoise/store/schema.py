@@ -282,6 +282,33 @@ keys = Table(
     Column("expires", BigInteger),
     Column("revoked", BigInteger),
     Column("last_used", BigInteger),
+    # After a rotation: the secret before it, and until when that is valid.
+    Column("previous_hash", LargeBinary),
+    Column("previous_until", BigInteger),
+)
+
+# Requests for a secret that came with a token, so that a repeated one gets the same secret.
+key_requests = Table(
+    "key_requests",
+    metadata,
+    # SHA-256 of the token, and of what was requested and by which key.
+    Column("token", LargeBinary, primary_key=True),
+    Column("request", LargeBinary, nullable=False),
+    Column("key", Integer, nullable=False),
+    # The secret follows from this and the token, which is not stored.
+    Column("salt", LargeBinary, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+# Browsers that are signed in with a key.
+sessions = Table(
+    "sessions",
+    metadata,
+    # SHA-256 of the random text in the cookie.
+    Column("hash", LargeBinary, primary_key=True),
+    Column("key", Integer, nullable=False, index=True),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
 )
 
 seeds = Table(

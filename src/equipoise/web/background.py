@@ -35,7 +35,11 @@ from equipoise.pools.pool.pools import create_pool, pool_messages
 from equipoise.pools.posting import planning, posting
 from equipoise.pools.replay import replaying
 from equipoise.store.connection import Store, open_store
+from equipoise.store.keys import note_uses
+from equipoise.web.http.access import KeyUses
+from equipoise.web.http.errors import DATABASE_ERRORS
 from equipoise.web.monitoring import Metrics
+from equipoise.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -94,8 +98,11 @@ _LONGEST = 60.0
 class Background:
     """A thread that maintains the pools, and compiles the kernels of their systems beforehand."""
 
-    def __init__(self, store: Store, metrics: Metrics, pause: float = PAUSE) -> None:
+    def __init__(
+        self, store: Store, metrics: Metrics, pause: float = PAUSE, uses: KeyUses | None = None
+    ) -> None:
         self._pause = pause
+        self._uses = uses or KeyUses()
         self._store = store
         self._metrics = metrics
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
@@ -170,6 +177,7 @@ class Background:
                 # The request that waits for it may have timed out and cancelled it.
                 if done.set_running_or_notify_cancel():
                     done.set_result(None)
+        self._store_uses()
         pending = replaying.pending_pools(self._store)
         self._metrics.pending.set(len(pending))
         for pool in pending:
@@ -180,6 +188,15 @@ class Background:
             if self._stop.is_set():
                 return
             self._guarded(f"deleted/{number}", partial(self._clear, number))
+
+    def _store_uses(self) -> None:
+        """Store the last uses of keys. Drop them if the database is busy for too long."""
+        uses = self._uses.take()
+        if uses:
+            try:
+                note_uses(self._store, uses)
+            except DATABASE_ERRORS:
+                log.info("the last use of %s was not stored", counted(len(uses), "key", "keys"))
 
     def _clear(self, number: int) -> None:
         started = time.perf_counter()

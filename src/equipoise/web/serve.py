@@ -21,6 +21,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.connection import open_store
+from equipoise.web.http.connections import ServerConfig, limits_of
 from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
 from equipoise.web.settings import ServiceSettings, environment_of
 
@@ -32,6 +33,10 @@ _BACKLOG = 2048
 #: A worker that ends this often within this many seconds is not restarted: the service stops.
 MOST_ENDS = 5
 ENDS_WITHIN = 600.0
+#: Files that a process may have open, if the system allows as many.
+_DESCRIPTORS = 8_192
+_HTTPTOOLS = "equipoise.web.http.connections:LimitedHttpTools"
+_H11 = "equipoise.web.http.connections:LimitedH11"
 _FACTORY = "equipoise.web.application:application_from_environment"
 
 
@@ -63,7 +68,8 @@ def serve(
 
 
 def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> None:
-    config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
+    limits = limits_of(settings, _raise_descriptors())
+    config = ServerConfig(_FACTORY, limits, factory=True, workers=workers, **_options(settings))
     if workers > 1:
         supervisor = Supervisor(config, sockets=[listening])
         supervisor.run()
@@ -145,7 +151,7 @@ def _status(code: int | None) -> str:
 
 def _options(settings: ServiceSettings) -> dict[str, Any]:
     return {
-        "http": "httptools" if find_spec("httptools") else "h11",
+        "http": _HTTPTOOLS if find_spec("httptools") else _H11,
         "loop": "uvloop" if find_spec("uvloop") else "asyncio",
         "ws": "none",
         "lifespan": "on",
@@ -155,9 +161,30 @@ def _options(settings: ServiceSettings) -> dict[str, Any]:
         "proxy_headers": bool(settings.proxies),
         "forwarded_allow_ips": list(settings.proxies),
         "timeout_graceful_shutdown": int(settings.grace_seconds) or 1,
-        "timeout_keep_alive": 75,
+        "timeout_keep_alive": settings.keep_alive_seconds,
         "backlog": _BACKLOG,
     }
+
+
+def _raise_descriptors() -> int:
+    """Raise the number of files that this process may have open, and return it.
+
+    The processes that it starts have the same number.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return _DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return _DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):
+        log.warning("the number of open files stays at %d: it cannot be raised", soft)
+        return soft
+    return wanted
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -59,7 +59,7 @@ class Service:
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
         self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
-        self.background = Background(self.store, self.metrics)
+        self.background = Background(self.store, self.metrics, uses=self.access.uses)
         self.writer = Writer(
             self.store,
             self.metrics,

@@ -26,12 +26,21 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     body_bytes : maximum size of a body that is read whole
     line_bytes : maximum size of one line of a stream
     list_length : maximum number of matches in one array
+    head_bytes : maximum size of the request line and the headers together
+    header_bytes : maximum size of one header
+    head_seconds : time in which the request line and the headers must arrive
+    keep_alive_seconds : how long a connection is kept open between two requests
+    connections : maximum number of open connections; 0 to derive it from the file descriptors
     request_seconds : time limit of a request
     idle_seconds : maximum time without data in a stream or an export
     wait_seconds : maximum value of `?wait=`
     rate_limit : requests per second for one key, or one address without a key; 0 for no limit
     rate_burst : requests that may arrive at once
+    address_rate : requests per second for one address without a key, unless rate_limit is set
+    address_burst : requests without a key that may arrive at once from one address
     failed_keys : wrong keys per second that an address may try; 0 for no limit
+    session_seconds : how long a browser stays signed in
+    secure_cookies : whether cookies are for HTTPS only: as the request came (auto), always, never
     queued_matches : matches that may wait for the writer before posts are rejected
     queued_posts : posts that may wait for the writer before more are rejected
     batch_matches : maximum number of matches in one transaction
@@ -57,12 +66,21 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     body_bytes: _Positive = 10 * _MEGABYTE
     line_bytes: _Positive = _MEGABYTE
     list_length: _Positive = 10_000
+    head_bytes: Annotated[int, Meta(ge=4_096)] = 32_768
+    header_bytes: Annotated[int, Meta(ge=1_024)] = 16_384
+    head_seconds: _Seconds = 10.0
+    keep_alive_seconds: _Seconds = 75.0
+    connections: Annotated[int, Meta(ge=0)] = 0
     request_seconds: _Seconds = 30.0
     idle_seconds: _Seconds = 60.0
     wait_seconds: _Seconds = 20.0
     rate_limit: Annotated[float, Meta(ge=0)] = 0.0
     rate_burst: _Positive = 100
+    address_rate: Annotated[float, Meta(ge=0)] = 100.0
+    address_burst: _Positive = 300
     failed_keys: Annotated[float, Meta(ge=0)] = 10.0
+    session_seconds: Annotated[float, Meta(ge=60, le=31 * 86_400)] = 43_200.0
+    secure_cookies: Literal["auto", "always", "never"] = "auto"
     queued_matches: _Positive = 40_000
     queued_posts: _Positive = 4_000
     batch_matches: _Positive = 10_000

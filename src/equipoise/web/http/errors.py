@@ -52,7 +52,7 @@ class MethodError(EquipoiseError):
 
 
 class SlowRequestError(EquipoiseError):
-    """The body did not arrive in time."""
+    """The head or the body of a request did not arrive in time."""
 
     code = "request-timeout"
 
@@ -61,6 +61,12 @@ class TooLargeError(EquipoiseError):
     """A body, or a line of a stream, is too large."""
 
     code = "too-large"
+
+
+class HeadTooLargeError(EquipoiseError):
+    """The request line or the headers are too large."""
+
+    code = "headers-too-large"
 
 
 class MediaTypeError(EquipoiseError):
@@ -127,6 +133,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     NoEquilibriumError: 422,
     ConvergenceError: 422,
     TooManyRequestsError: 429,
+    HeadTooLargeError: 431,
     InternalError: 500,
     DamagedError: 503,
     OverloadedError: 503,

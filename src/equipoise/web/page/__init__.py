@@ -99,10 +99,12 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/audit", access.audit_page),
     ("GET", "/keys", access.keys_page),
     ("POST", "/keys", access.create_key),
+    ("POST", "/keys/rotate", access.rotate_key),
     ("POST", "/keys/revoke", access.revoke_key),
     ("GET", "/sign-in", access.sign_in_page),
     ("POST", "/sign-in", access.sign_in),
     ("POST", "/sign-out", access.sign_out),
+    ("POST", "/sign-out/everywhere", access.sign_out_everywhere),
     ("POST", "/theme", access.choose_theme),
 )
 
@@ -116,9 +118,13 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
         try:
             async with asyncio.timeout(context.service.settings.request_seconds):
                 context = await authenticate(request)
-                return await view(context)
+                answer = await view(context)
+                context.delete_old_cookies(answer)
+                return answer
         except UnauthorisedError:
-            return context.redirect(path("sign-in", next=_wanted(request)))
+            answer = context.redirect(path("sign-in", next=_wanted(request)))
+            context.delete_old_cookies(answer)
+            return answer
         except EquipoiseError as error:
             return error_page(context, error)
         except TimeoutError:

@@ -29,12 +29,10 @@ from equipoise.pools.reading import overview
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.web.http.access import (
-    LONGEST_SECRET,
     has_role,
     is_key_of,
     may_read,
     rules_all_pools,
-    valid_key,
 )
 from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
 from equipoise.web.page.forms import Form, problems_of, read_form
@@ -42,7 +40,9 @@ from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
 from equipoise.web.service import Service
 
-KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
+SESSION_COOKIE, THEME_COOKIE = "equipoise-session", "equipoise-theme"
+#: Held the key itself, in earlier versions. It is deleted, and whoever sends it signs in again.
+_KEY_COOKIE = "equipoise-key"
 #: Players' pages in the cache; one may hold thousands of matches.
 _PLAYER_PAGES = 50
 #: Seconds for which an overview is shown although matches were posted since; pools in the cache.
@@ -273,7 +273,7 @@ class PageContext:
 
     def token(self) -> str:
         """Return the token that proves that a form is from one of our pages; "" without a key."""
-        secret = self.request.cookies.get(KEY_COOKIE, "")
+        secret = self.request.cookies.get(SESSION_COOKIE, "")
         if self.key is None:
             return ""
         return hmac.new(secret.encode(), b"equipoise form", hashlib.sha256).hexdigest()
@@ -317,20 +317,33 @@ class PageContext:
             },
         )
 
+    def delete_old_cookies(self, answer: Response) -> None:
+        """Delete the cookie of a session that has ended, and that of earlier versions."""
+        if _KEY_COOKIE in self.request.cookies:
+            answer.delete_cookie(_KEY_COOKIE, httponly=True, samesite="strict")
+        if self.key is None and SESSION_COOKIE in self.request.cookies:
+            self.delete_session_cookie(answer)
+
+    def delete_session_cookie(self, answer: Response) -> None:
+        """Delete the cookie of the session, unless the answer sets a new one."""
+        set_now = f"{SESSION_COOKIE}=".encode()
+        if not any(value.startswith(set_now) for _, value in answer.raw_headers):
+            answer.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict")
+
     def redirect(self, to: str) -> Response:
         """Return a redirect to another of our pages."""
         return RedirectResponse(to, 303, headers=dict(HEADERS))
 
 
 async def authenticate(request: Request) -> PageContext:
-    """Return the context of a request. An invalid key counts as no key.
+    """Return the context of a request. A session that has ended counts as no key.
 
     Raises : TooManyRequestsError
     """
     service: Service = request.app.state.page.service
-    secret = request.cookies.get(KEY_COOKIE, "")
-    key = await service.read(valid_key, secret) if 0 < len(secret) <= LONGEST_SECRET else None
-    service.access.check_rate(key, request.client.host if request.client else "")
+    token = request.cookies.get(SESSION_COOKIE)
+    key = None if token is None else await service.access.of_session(token, request.scope)
+    service.access.check_rate(key, request.scope)
     return PageContext(request, key)
 
 
