@@ -33,7 +33,7 @@ from equipoise.web.http.access import (
 from equipoise.web.http.errors import UnauthorisedError
 from equipoise.web.page.amendments import KINDS
 from equipoise.web.page.context import KEY_COOKIE, THEME_COOKIE, PageContext, safe_target
-from equipoise.web.page.forms import wrong
+from equipoise.web.page.forms import SIGN_IN, wrong
 from equipoise.web.page.wording import path
 
 _YEAR = 365 * 86_400  # seconds
@@ -48,7 +48,7 @@ async def sign_in_page(context: PageContext) -> Response:
 
 async def sign_in(context: PageContext) -> Response:
     """Store a valid key in a cookie that scripts cannot read."""
-    form = await context.form()
+    form = await context.form(SIGN_IN)
     secret, target = form.text("key"), safe_target(form.text("next", "/"))
     key = None
     if secret.isascii() and secret.isprintable() and 0 < len(secret) <= LONGEST_SECRET:

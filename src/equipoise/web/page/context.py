@@ -37,12 +37,14 @@ from equipoise.web.http.access import (
     valid_key,
 )
 from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
-from equipoise.web.page.forms import Form, problems_of, read_form
+from equipoise.web.page.forms import FORM, Form, FormLimits, problems_of, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
 from equipoise.web.service import Service
 
 KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
+#: Maximum length of the path to go to after signing in, bytes.
+LONGEST_TARGET = 2_000
 #: Players' pages in the cache; one may hold thousands of matches.
 _PLAYER_PAGES = 50
 #: Seconds for which an overview is shown although matches were posted since; pools in the cache.
@@ -256,14 +258,14 @@ class PageContext:
             return UnauthorisedError("this page is not public: sign in with a key that can read it")
         return ForbiddenError(f"the key {self.key.name!r} does not allow this")
 
-    async def form(self) -> Form:
+    async def form(self, limits: FormLimits = FORM) -> Form:
         """Return the posted form.
 
         Raises : ForbiddenError if it is not from one of our pages, and what `read_form` raises
         """
         if self._form is None:
             _check_origin(self.request)
-            form = await read_form(self.request, self.service.settings.body_bytes)
+            form = await read_form(self.request, limits)
             if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):
@@ -347,6 +349,10 @@ def _check_origin(request: Request) -> None:
 
 
 def safe_target(text: str) -> str:
-    """Return the text if it is a path of this site, else "/"."""
+    """Return the text if it is a path of this site, else "/".
+
+    A path that would not fit into the form with which one signs in is "/" as well.
+    """
     good = text.startswith("/") and not text.startswith("//") and "\\" not in text
-    return text if good and text.isprintable() else "/"
+    short = len(text.encode("utf-8", "replace")) <= LONGEST_TARGET
+    return text if good and short and text.isprintable() else "/"

@@ -11,6 +11,7 @@ from equipoise.data.rebalancing import Method
 from equipoise.errors import EquipoiseError
 from equipoise.messages.teams import ComparedMessage, RebalanceMessage, rebalance_message
 from equipoise.web.page.context import PageContext
+from equipoise.web.page.forms import upload_limits
 
 #: Time limit of a search in seconds, and rows of the table of steps.
 _SECONDS, _ROWS = 5.0, 100
@@ -50,7 +51,7 @@ async def rebalance_page(context: PageContext) -> Response:
 async def rebalance(context: PageContext) -> Response:
     """Return the teams of a request, and a comparison of all methods if requested."""
     context.need_calculations()
-    form = await context.form()
+    form = await context.form(upload_limits(context.service.settings))
     text, method = form.text("request"), form.text("method")
     try:
         chosen = form.choice("method", get_args(Method)) if method else None

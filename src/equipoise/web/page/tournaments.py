@@ -23,7 +23,7 @@ from equipoise.messages.performance import PerformanceMessage, PerformanceRow
 from equipoise.web.http.reading import compression_of
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import bar, dot, picture
-from equipoise.web.page.forms import Form, wrong
+from equipoise.web.page.forms import Form, upload_limits, wrong
 from equipoise.web.page.wording import halves
 
 #: Players in the table, sweeps, and ids of a sweep.
@@ -128,7 +128,7 @@ async def tournament_page(context: PageContext) -> Response:
 async def tournament(context: PageContext) -> Response:
     """Return the tables of a tournament."""
     context.need_calculations()
-    form = await context.form()
+    form = await context.form(upload_limits(context.service.settings))
     try:
         content, kind, name = _games(form)
         confidence = _confidence(form)
