@@ -164,7 +164,7 @@ def test_the_largest_lobby_fits(character: str, length: int, pairs: int) -> None
         httpx.Request(
             "POST",
             "http://x",
-            files=[(name, (None, one)) for name, all_ in fields.items() for one in all_],  # type: ignore[arg-type]
+            files=[(name, (None, one)) for name, all_ in fields.items() for one in all_],
             headers={"Content-Type": f"multipart/form-data; boundary={'-' * 70}"},
         ),
     )

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from equipoise.arrays import Ints
-from equipoise.formats.table import BrokenRow, Table, refuse, shown
+from equipoise.formats.table import BrokenRow, Table, check_cells, refuse, shown
 from equipoise.formats.tables.frames import series_of
 
 OBJECT = "must be one JSON object"
@@ -96,7 +96,9 @@ def read_json_rows(documents: list[Any], name: str) -> Table:
 
 
 def _table(rows: list[dict[str, Any]], name: str) -> Table:
-    return Table(frame=pl.DataFrame([_column(key, rows) for key in _keys(rows)]), name=name)
+    keys = _keys(rows)
+    check_cells(len(rows), len(keys), name)
+    return Table(frame=pl.DataFrame([_column(key, rows) for key in keys]), name=name)
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:

@@ -37,6 +37,7 @@ from equipoise.web.http.access import (
     valid_key,
 )
 from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
+from equipoise.web.http.reading import while_connected
 from equipoise.web.page.forms import FORM, Form, FormLimits, problems_of, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
@@ -172,11 +173,10 @@ class PageContext:
     ) -> T:
         """Return the result of a use case that reads the pool of this page and takes long."""
         pool = (await self.pool()).pool
-        return await self.service.calculate(workflow, self.service.store, pool, *args, **kwargs)
+        work = self.service.calculate_from_store(workflow, pool, *args, **kwargs)
+        return await while_connected(self.request.receive, work)
 
-    async def snapshot(
-        self, read: Callable[[Store, PoolMessage], T], *, takes_long: bool = False
-    ) -> T:
+    async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
         """Return what a function reads from the pool of this page in one transaction.
 
         The rest of the page then shows the pool as it was in that transaction.
@@ -188,8 +188,6 @@ class PageContext:
                 self._pool = self._readable_pool(moment)
                 return read(moment, self._pool)
 
-        if takes_long:
-            return await self.service.calculate(in_one_transaction, self.service.store)
         return await self.service.read(in_one_transaction)
 
     async def pool(self) -> PoolMessage:

@@ -20,7 +20,7 @@ from equipoise.charts.markup import element
 from equipoise.data.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.http.reading import compression_of
+from equipoise.web.http.reading import check_table, compression_of, while_connected
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import bar, dot, picture
 from equipoise.web.page.forms import Form, upload_limits, wrong
@@ -133,9 +133,9 @@ async def tournament(context: PageContext) -> Response:
         content, kind, name = _games(form)
         confidence = _confidence(form)
         average = form.number("average", -1e6, 1e6)
-        found = await context.service.calculate(
-            lambda: performance_of(content, kind, confidence, average)
-        )
+        check_table(content, kind)
+        work = context.service.calculate(performance_of, content, kind, confidence, average)
+        found = await while_connected(context.request.receive, work)
     except EquipoiseError as error:
         return _tournament_form(context, form, error)
     return _tournament_form(context, form, table=table_of(found), name=name)
