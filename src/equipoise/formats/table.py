@@ -6,6 +6,7 @@ back to its file and line.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ MOST_COLUMNS = 16_384
 #: Maximum number of rows times columns of a table of JSON objects. Each may have keys of its own,
 #: so this may be far more than the file has.
 MOST_SPARSE_CELLS = 200_000_000
+#: An escape of a surrogate in JSON, which is text only as one half of a pair.
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 #: Characters of a value shown in a problem.
 SHOWN_CHARACTERS = 60
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Ints
+from equipoise.formats.spreadsheets import may_be_escaped, unescaped, unescaped_text
 from equipoise.formats.table import BrokenRow, Table, check_columns, refuse, shown
 
 _NEWLINE, _QUOTE = 10, 34
@@ -22,7 +23,10 @@ UNCLOSED = "must close all quotation marks"
 
 
 def read_delimited(data: bytes, name: str, separator: str) -> Table:
-    """Return the table of a CSV or TSV file, all of whose columns are text."""
+    """Return the table of a CSV or TSV file, all of whose columns are text.
+
+    Text that was escaped for spreadsheets comes as it was before.
+    """
     data = _plain_text(data, name)
     body = data.lstrip(b"\r\n")
     above = data[: len(data) - len(body)].count(b"\n")
@@ -34,11 +38,13 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
         if other is not None:
             separator, notes = other, (f"columns are separated by {other!r}, not by a comma",)
             header = _header(body, name, separator, above)
-    check_columns([one for one in header if one], name, above + 1)
+    names = [unescaped_text(one) for one in header if one]
+    check_columns(names, name, above + 1)
     table = _fast(body, name, separator, header, above)
     if table is None:
         table = _careful(body, name, separator, header, above)
-    table = replace(table, notes=notes)
+    frame = unescaped(table.frame) if may_be_escaped(body) else table.frame
+    table = replace(table, frame=frame, notes=notes)
     blank = _blank_rows(table.frame)
     blank[[row.row for row in table.broken_rows]] = False
     return table.without(blank) if blank.any() else table

@@ -254,6 +254,13 @@ class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     format: Annotated[
         Format, Meta(description="A log as ndjson loses nothing and can be imported again.")
     ] = "ndjson"
+    raw: Annotated[
+        bool,
+        Meta(
+            description="Leave text in csv as it is. Otherwise text that spreadsheets would run as "
+            "a formula begins with an apostrophe, which our readers take away again."
+        ),
+    ] = False
 
 
 async def export(request: ApiRequest) -> None:
@@ -269,7 +276,12 @@ async def export(request: ApiRequest) -> None:
 async def _send_pieces(request: ApiRequest, executor: BoundedExecutor) -> None:
     query: ExportQuery = request.query
     pieces = await executor.run(
-        export_bytes, request.service.store, request.pool, query.what, query.format
+        export_bytes,
+        request.service.store,
+        request.pool,
+        query.what,
+        query.format,
+        raw=query.raw,
     )
     try:
         # An error before the first piece is still answered as an error.
