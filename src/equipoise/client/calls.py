@@ -85,13 +85,16 @@ def pools() -> Call[PoolList]:
     return json_call("GET", "/v1/pools", PoolList)
 
 
-def export(pool: str, what: What, format: Format) -> Call[bytes]:
-    """Return the log, the ratings or the changes of a pool as a file."""
+def export(pool: str, what: What, format: Format, raw: bool) -> Call[bytes]:
+    """Return the log, the ratings or the changes of a pool as a file.
+
+    raw : whether text that spreadsheets run is left as it is in CSV
+    """
     return Call(
         method="GET",
         path=in_pool(pool, "export"),
         read=bytes,
-        query={"what": what, "format": format},
+        query={"what": what, "format": format, "raw": raw or None},
     )
 
 

@@ -174,6 +174,12 @@ class Metrics:
             multiprocess_mode="max",
             **own,
         )
+        self.calculation_memory = Gauge(
+            "calculation_memory_bytes",
+            "Resident memory of the largest process for calculations",
+            multiprocess_mode="livemax",
+            **own,
+        )
         self._new = self._matches.labels("new")
         self._known = self._matches.labels("known")
         #: Method, route and status -> functions that count an answer and observe its seconds.

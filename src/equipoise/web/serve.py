@@ -160,7 +160,8 @@ def _options(settings: ServiceSettings) -> dict[str, Any]:
         "server_header": False,
         "proxy_headers": bool(settings.proxies),
         "forwarded_allow_ips": list(settings.proxies),
-        "timeout_graceful_shutdown": int(settings.grace_seconds) or 1,
+        # The rest of the time is for closing.
+        "timeout_graceful_shutdown": 0.9 * settings.grace_seconds,
         "timeout_keep_alive": settings.keep_alive_seconds,
         "backlog": _BACKLOG,
     }

@@ -11,11 +11,13 @@ from equipoise.messages.webhooks import WebhookTestMessage
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
 from equipoise.web.background import Background
+from equipoise.web.calculation import Work
 from equipoise.web.delivery import OutboxSender, send_test
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access
 from equipoise.web.http.errors import OverloadedError
 from equipoise.web.monitoring import Metrics
+from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
 
@@ -42,7 +44,7 @@ class Service:
         self.sender: OutboxSender
         self.access: Access
         self._readers: BoundedExecutor
-        self._calculators: BoundedExecutor
+        self._calculators: CalculationProcesses
         self._changes: BoundedExecutor
         self._exports: BoundedExecutor
         self._exporting = 0
@@ -53,9 +55,8 @@ class Service:
         settings = self.settings
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
-        self._calculators = BoundedExecutor(
-            "calculating", settings.calculators, settings.queued_calculations
-        )
+        self._calculators = CalculationProcesses(settings, self.metrics)
+        self._calculators.open()
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
         self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
@@ -84,11 +85,12 @@ class Service:
         if not self._open:
             return
         self._open = False
+        await self._calculators.close()
         # The writer resolves futures in the event loop, which must keep running while it ends.
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
-        for executor in (self._exports, self._changes, self._calculators, self._readers):
+        for executor in (self._exports, self._changes, self._readers):
             await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
@@ -118,8 +120,19 @@ class Service:
         return await self.read(function, *args, **kwargs)
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function that takes long. It does not delay reads."""
-        return await self._calculators.run(function, *args, **kwargs)
+        """Run a function that takes long in a process of its own, which ends with the caller.
+
+        The function must be one of a module, and its arguments such that they can be pickled.
+        """
+        found: T = await self._calculators.run(Work(function, args, kwargs, with_store=False))
+        return found
+
+    async def calculate_from_store(
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a use case that reads and takes long, as in `calculate`."""
+        found: T = await self._calculators.run(Work(function, args, kwargs, with_store=True))
+        return found
 
     @contextmanager
     def exporting(self) -> Iterator[BoundedExecutor]:

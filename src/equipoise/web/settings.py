@@ -47,8 +47,9 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     chunk_lines : lines of a stream that are committed together
     chunk_bytes : bytes of a stream that are committed together
     readers : number of reader threads
-    calculators : number of threads for long calculations
-    queued_calculations : calculations that may wait for a thread before more are rejected
+    calculators : number of processes for long calculations
+    queued_calculations : calculations that may wait for a process before more are rejected
+    calculation_bytes : memory that a calculation may use
     key_seconds : how long another process may still accept a key that was just revoked
     cors : origins whose pages may call the service
     metrics : who may read `/metrics`: anybody (open), a key for all pools (key), nobody (off)
@@ -89,6 +90,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     readers: Annotated[int, Meta(ge=1, le=64)] = 2
     calculators: Annotated[int, Meta(ge=1, le=64)] = 2
     queued_calculations: _Positive = 16
+    calculation_bytes: Annotated[int, Meta(ge=100 * _MEGABYTE)] = 2_000 * _MEGABYTE
     key_seconds: Annotated[float, Meta(ge=0, le=3600)] = 1.0
     cors: tuple[str, ...] = ()
     metrics: Literal["open", "key", "off"] = "open"

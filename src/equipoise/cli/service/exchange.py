@@ -30,6 +30,7 @@ def export(
         ".parquet, for `equipoise rate`). ratings: the rating table. changes: what every match did "
         "to every player in it.",
     ),
+    raw: options.RawText,
     database: options.Database,
 ) -> None:
     """Write the log, ratings or changes of a pool to a file.
@@ -41,7 +42,7 @@ def export(
 
     format_of(output)
     with opened(database) as store, progress("writing") as show:
-        export_file(store, pool, what, output, show)
+        export_file(store, pool, what, output, show, raw=raw)
 
 
 IMPORT_EXAMPLE = """\b

@@ -20,6 +20,7 @@ from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
 from equipoise.data.times import MICROSECONDS
 from equipoise.errors import InvalidParameterError, require
+from equipoise.formats.spreadsheets import escaped
 from equipoise.pools.amended_log import Amendments, amendments_of, counted_matches
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
@@ -52,22 +53,36 @@ _CHUNK = 2**18
 
 
 def export_file(
-    store: Store, pool: str, what: What, path: str, progress: _Progress | None = None
+    store: Store,
+    pool: str,
+    what: What,
+    path: str,
+    progress: _Progress | None = None,
+    *,
+    raw: bool = False,
 ) -> None:
     """Write a pool's log, ratings or changes to a file, completely or not at all.
 
     path : its ending gives the format
+    raw : whether CSV has text that spreadsheets run as it is. Otherwise it is escaped, and our
+        readers read it back as it was
     progress : called with (records or players done, in all)
     Raises : NotFoundError, InvalidParameterError
     """
     format = format_of(path)
     with whole_file(path) as file:
-        for chunk in export_bytes(store, pool, what, format, progress):
+        for chunk in export_bytes(store, pool, what, format, progress, raw=raw):
             file.write(chunk)
 
 
 def export_bytes(
-    store: Store, pool: str, what: What, format: Format, progress: _Progress | None = None
+    store: Store,
+    pool: str,
+    what: What,
+    format: Format,
+    progress: _Progress | None = None,
+    *,
+    raw: bool = False,
 ) -> Iterator[bytes]:
     """Return the bytes that `export_file` writes, in pieces.
 
@@ -78,7 +93,8 @@ def export_bytes(
     require(format in formats, "format", f"one of {', '.join(formats)}", format)
     with store.read() as connection:
         get_pool(connection, pool)
-    return _in_chunks(_bytes(store, pool, what, format, progress or (lambda done, total: None)))
+    shown = progress or (lambda done, total: None)
+    return _in_chunks(_bytes(store, pool, what, format, shown, raw=raw))
 
 
 def format_of(path: str) -> Format:
@@ -92,7 +108,7 @@ def format_of(path: str) -> Format:
 
 
 def _bytes(
-    store: Store, pool: str, what: What, format: Format, progress: _Progress
+    store: Store, pool: str, what: What, format: Format, progress: _Progress, *, raw: bool
 ) -> Iterator[bytes]:
     with store.read() as connection:
         record = get_pool(connection, pool)
@@ -104,7 +120,8 @@ def _bytes(
             yield from _parquet(frames)
         else:
             for number, frame in enumerate(frames):
-                yield _text(frame, format, head=number == 0)
+                table = escaped(frame) if format == "csv" and not raw else frame
+                yield _text(table, format, head=number == 0)
 
 
 def _log_lines(connection: Connection, pool: PoolRecord, progress: _Progress) -> Iterator[bytes]:

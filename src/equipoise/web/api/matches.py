@@ -31,7 +31,13 @@ from equipoise.pools.posting.planning import Post
 from equipoise.pools.reading import matches
 from equipoise.web.http.endpoints import JSON, NDJSON, ApiRequest, Body, Endpoint, PageQuery
 from equipoise.web.http.errors import without_lines
-from equipoise.web.http.reading import check_media, decode_body, number_in_path, read_body
+from equipoise.web.http.reading import (
+    check_media,
+    decode_body,
+    number_in_path,
+    read_body,
+    while_connected,
+)
 from equipoise.web.http.stream import LINE_MEDIA, take_stream
 
 MATCH = {
@@ -177,9 +183,8 @@ async def _amend(request: ApiRequest, workflow: Callable[..., Any], part: str) -
     service, query, key = request.service, request.query, request.key_number
     subject = (request.pool, request.path[part], request.body)
     if query.preview:
-        shown: AmendmentMessage = await service.calculate(
-            workflow, service.store, *subject, key=key, now=now(), preview=True
-        )
+        work = service.calculate_from_store(workflow, *subject, key=key, now=now(), preview=True)
+        shown: AmendmentMessage = await while_connected(request.receive, work)
         return shown
     made: AmendmentMessage = await service.change(workflow, *subject, key=key, now=now())
     longest = min(service.settings.wait_seconds, 0.8 * service.settings.request_seconds)

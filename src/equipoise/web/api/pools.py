@@ -21,6 +21,7 @@ from equipoise.web.background import request_of
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
+from equipoise.web.http.reading import while_connected
 
 _POOL = {
     "system": "elo-mmr",
@@ -186,10 +187,8 @@ async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
     """End a season, or preview its end."""
     body: SeasonRequest = request.body
     if request.query.preview:
-        service = request.service
-        shown: SeasonPreview = await service.calculate(
-            seasons.preview_season, service.store, request.pool, body
-        )
+        work = request.service.calculate_from_store(seasons.preview_season, request.pool, body)
+        shown: SeasonPreview = await while_connected(request.receive, work)
         return shown
     ended = await request.service.change(
         seasons.end_season, request.pool, body, key=request.key_number, now=now()
@@ -255,6 +254,13 @@ class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     format: Annotated[
         Format, Meta(description="A log as ndjson loses nothing and can be imported again.")
     ] = "ndjson"
+    raw: Annotated[
+        bool,
+        Meta(
+            description="Leave text in csv as it is. Otherwise text that spreadsheets would run as "
+            "a formula begins with an apostrophe, which our readers take away again."
+        ),
+    ] = False
 
 
 async def export(request: ApiRequest) -> None:
@@ -270,7 +276,12 @@ async def export(request: ApiRequest) -> None:
 async def _send_pieces(request: ApiRequest, executor: BoundedExecutor) -> None:
     query: ExportQuery = request.query
     pieces = await executor.run(
-        export_bytes, request.service.store, request.pool, query.what, query.format
+        export_bytes,
+        request.service.store,
+        request.pool,
+        query.what,
+        query.format,
+        raw=query.raw,
     )
     try:
         # An error before the first piece is still answered as an error.

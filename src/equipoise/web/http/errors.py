@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -152,7 +153,13 @@ def http_status(error: EquipoiseError) -> int:
 
 def error_body(error: EquipoiseError) -> bytes:
     """Return an error as JSON, in the one shape of `equipoise.messages.errors`."""
-    return msgspec.json.encode(error_message(error))
+    message = error_message(error)
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:
+        # A name in the input has half of a surrogate pair, which is not text.
+        found = json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
+        return found.encode("utf-8", "replace")
 
 
 def error_response(error: EquipoiseError) -> Response:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -43,6 +43,8 @@ View: TypeAlias = Callable[[PageContext], Awaitable[Response]]
 
 log = logging.getLogger(__name__)
 
+#: Status of an answer that nobody reads.
+_GONE = 499
 #: Headings of error pages.
 _TITLES = {
     401: "Sign-in required",
@@ -129,6 +131,8 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
             return error_page(context, error)
         except TimeoutError:
             return error_page(context, TimedOutError("the request took too long"))
+        except ClientDisconnect:
+            return Response(status_code=_GONE)
         except DATABASE_ERRORS:
             log.exception("the database does not answer")
             return error_page(context, UnavailableError("the database does not answer"))

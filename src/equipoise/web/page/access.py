@@ -28,7 +28,7 @@ from equipoise.web.http.access import INVALID_KEY, audited_pool, rules_all_pools
 from equipoise.web.http.errors import UnauthorisedError
 from equipoise.web.page.amendments import KINDS
 from equipoise.web.page.context import SESSION_COOKIE, THEME_COOKIE, PageContext, safe_target
-from equipoise.web.page.forms import wrong
+from equipoise.web.page.forms import SIGN_IN, wrong
 from equipoise.web.page.wording import path
 
 _YEAR = 365 * 86_400  # seconds
@@ -43,7 +43,7 @@ async def sign_in_page(context: PageContext) -> Response:
 
 async def sign_in(context: PageContext) -> Response:
     """Begin a session; its cookie cannot be read by scripts and does not contain the key."""
-    form = await context.form()
+    form = await context.form(SIGN_IN)
     secret, target = form.text("key"), safe_target(form.text("next", "/"))
     settings, service = context.service.settings, context.service
     opened = None

@@ -35,7 +35,8 @@ from equipoise.web.http.access import (
     rules_all_pools,
 )
 from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
-from equipoise.web.page.forms import Form, problems_of, read_form
+from equipoise.web.http.reading import while_connected
+from equipoise.web.page.forms import FORM, Form, FormLimits, problems_of, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
 from equipoise.web.service import Service
@@ -43,6 +44,8 @@ from equipoise.web.service import Service
 SESSION_COOKIE, THEME_COOKIE = "equipoise-session", "equipoise-theme"
 #: Held the key itself, in earlier versions. It is deleted, and whoever sends it signs in again.
 _KEY_COOKIE = "equipoise-key"
+#: Maximum length of the path to go to after signing in, bytes.
+LONGEST_TARGET = 2_000
 #: Players' pages in the cache; one may hold thousands of matches.
 _PLAYER_PAGES = 50
 #: Seconds for which an overview is shown although matches were posted since; pools in the cache.
@@ -170,11 +173,10 @@ class PageContext:
     ) -> T:
         """Return the result of a use case that reads the pool of this page and takes long."""
         pool = (await self.pool()).pool
-        return await self.service.calculate(workflow, self.service.store, pool, *args, **kwargs)
+        work = self.service.calculate_from_store(workflow, pool, *args, **kwargs)
+        return await while_connected(self.request.receive, work)
 
-    async def snapshot(
-        self, read: Callable[[Store, PoolMessage], T], *, takes_long: bool = False
-    ) -> T:
+    async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
         """Return what a function reads from the pool of this page in one transaction.
 
         The rest of the page then shows the pool as it was in that transaction.
@@ -186,8 +188,6 @@ class PageContext:
                 self._pool = self._readable_pool(moment)
                 return read(moment, self._pool)
 
-        if takes_long:
-            return await self.service.calculate(in_one_transaction, self.service.store)
         return await self.service.read(in_one_transaction)
 
     async def pool(self) -> PoolMessage:
@@ -256,14 +256,14 @@ class PageContext:
             return UnauthorisedError("this page is not public: sign in with a key that can read it")
         return ForbiddenError(f"the key {self.key.name!r} does not allow this")
 
-    async def form(self) -> Form:
+    async def form(self, limits: FormLimits = FORM) -> Form:
         """Return the posted form.
 
         Raises : ForbiddenError if it is not from one of our pages, and what `read_form` raises
         """
         if self._form is None:
             _check_origin(self.request)
-            form = await read_form(self.request, self.service.settings.body_bytes)
+            form = await read_form(self.request, limits)
             if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):
@@ -360,6 +360,10 @@ def _check_origin(request: Request) -> None:
 
 
 def safe_target(text: str) -> str:
-    """Return the text if it is a path of this site, else "/"."""
+    """Return the text if it is a path of this site, else "/".
+
+    A path that would not fit into the form with which one signs in is "/" as well.
+    """
     good = text.startswith("/") and not text.startswith("//") and "\\" not in text
-    return text if good and text.isprintable() else "/"
+    short = len(text.encode("utf-8", "replace")) <= LONGEST_TARGET
+    return text if good and short and text.isprintable() else "/"
