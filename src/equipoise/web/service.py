@@ -74,6 +74,8 @@ class Service:
             self.metrics,
             seconds=settings.webhook_seconds,
             private=settings.private_webhooks,
+            days=settings.webhook_days,
+            waiting=settings.webhook_waiting,
         )
         self.sender.start()
         self._open = True

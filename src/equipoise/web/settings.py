@@ -49,6 +49,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     grace_seconds : time for active requests to finish when the service stops
     log_level : lowest level that is logged: debug, info, warning, error
     webhook_seconds : time that the receiver of a webhook has to respond
+    webhook_days : days without a successful delivery after which a failing webhook is disabled
+    webhook_waiting : events that may wait for a webhook before it is disabled
     private_webhooks : whether webhooks may have private addresses
     """
 
@@ -78,6 +80,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     proxies: tuple[str, ...] = ()
     grace_seconds: _Seconds = 20.0
     webhook_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
+    webhook_days: Annotated[float, Meta(gt=0, le=3650)] = 7.0
+    webhook_waiting: _Positive = 1_000_000
     private_webhooks: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
