@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
+from equipoise.messages.pools import PoolMessage, PoolRequest
 from equipoise.messages.webhooks import WebhookTestMessage
+from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
 from equipoise.web.background import Background
 from equipoise.web.delivery import OutboxSender, send_test
 from equipoise.web.executor import BoundedExecutor
-from equipoise.web.http.access import Access
+from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError
+from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.writer import Writer
@@ -24,6 +28,8 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
+#: Seconds for which the system of a pool is remembered.
+_SYSTEM_SECONDS = 10.0
 #: Exports that run at the same time.
 _EXPORTS = 2
 
@@ -39,6 +45,7 @@ class Service:
         self.store: Store
         self.writer: Writer
         self.background: Background
+        self.kernels: Kernels
         self.sender: OutboxSender
         self.access: Access
         self._readers: BoundedExecutor
@@ -46,6 +53,9 @@ class Service:
         self._changes: BoundedExecutor
         self._exports: BoundedExecutor
         self._exporting = 0
+        # What decides the kernels of a pool. It changes only when a season ends, or when a pool is
+        # deleted and created again.
+        self._systems: ExpiringCache[PoolRequest] = ExpiringCache(_SYSTEM_SECONDS)
         self._open = False
 
     async def open(self) -> None:
@@ -59,7 +69,8 @@ class Service:
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
         self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
-        self.background = Background(self.store, self.metrics)
+        self.kernels = Kernels(self.store)
+        self.background = Background(self.store, self.metrics, ready=lambda: self.kernels.ready)
         self.writer = Writer(
             self.store,
             self.metrics,
@@ -68,6 +79,7 @@ class Service:
             queued_posts=settings.queued_posts,
         )
         self.writer.start()
+        self.kernels.start()
         self.background.start()
         self.sender = OutboxSender(
             self.store,
@@ -89,6 +101,7 @@ class Service:
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
+        await asyncio.to_thread(self.kernels.stop)
         for executor in (self._exports, self._changes, self._calculators, self._readers):
             await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
@@ -98,7 +111,7 @@ class Service:
     def running(self) -> bool:
         """Return whether the threads run and the kernels are compiled."""
         threads = self.writer.running and self.background.running if self._open else False
-        return threads and self.background.ready
+        return threads and self.kernels.ready
 
     async def read(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
@@ -142,8 +155,21 @@ class Service:
         """
         changed = await self._changes.run(function, self.store, *args, **kwargs)
         self.access.forget()
+        self._systems.clear()
         self.background.wake()
         return changed
+
+    async def check_kernels(self, pool: str) -> None:
+        """Check that posts to a pool can be rated at once. Raises : CompilingError."""
+        found = self._systems.get(pool, time.monotonic())
+        if found is None:
+            found = request_of(await self.read(pool_message, pool))
+            self._systems.put(pool, found, time.monotonic())
+        await self.kernels.check(found)
+
+    async def pool_message(self, pool: str) -> PoolMessage:
+        """Return a pool with the status of its kernels. Raises : NotFoundError."""
+        return await self.kernels.described(await self.read(pool_message, pool))
 
     async def test_webhook(self, pool: str, webhook: int) -> WebhookTestMessage:
         """Send a webhook a test message and return the result.

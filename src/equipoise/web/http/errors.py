@@ -97,6 +97,12 @@ class TimedOutError(_RetryError):
     code = "timed-out"
 
 
+class CompilingError(_RetryError):
+    """The kernels of a pool are being compiled. Nothing was recorded."""
+
+    code = "compiling"
+
+
 class UnavailableError(_RetryError):
     """The database does not answer."""
 
@@ -128,6 +134,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     TooManyRequestsError: 429,
     InternalError: 500,
     OverloadedError: 503,
+    CompilingError: 503,
     UnavailableError: 503,
     TimedOutError: 504,
 }

@@ -86,6 +86,7 @@ async def post_match(context: PageContext) -> Response:
         match = match_of_json(form.text("json")) if form.text("json") else match_of_form(form)
         seen = digest(match)
         if form.text("do") == seen:
+            await context.service.check_kernels(pool.pool)
             writer = context.service.writer
             done = await writer.submit_match(pool.pool, match, context.key_number)
             return context.redirect(path("pools", pool.pool, "matches", done.match))
