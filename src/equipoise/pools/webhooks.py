@@ -113,14 +113,18 @@ def enable_webhook(
 
 
 def delete_webhook(
-    store: Store, pool: str, number: int, *, key: int | None, now: int
+    store: Store, pool: str, number: int, *, key: int | None, now: int, reason: str = ""
 ) -> WebhookMessage:
-    """Delete a webhook for good, and return it as it was, disabled. Raises : NotFoundError."""
+    """Delete a webhook for good, and return it as it was, disabled.
+
+    reason : why the service does it
+    Raises : NotFoundError
+    """
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         hook = webhooks.get_webhook(connection, record.id, number)
         webhooks.delete_webhook(connection, hook)
-        what, detail = "webhook.deleted", {"url": hook.url}
+        what, detail = "webhook.deleted", {"url": hook.url, "reason": reason}
         audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **detail)
         ended = now if hook.disabled is None else hook.disabled
         return _message(connection, replace(hook, disabled=ended))

@@ -1,11 +1,14 @@
-"""The audit log: what administrators did, written in the same transaction, never changed."""
+"""The audit log: what administrators did, written in the same transaction, never changed.
+
+Its oldest rows may be deleted after some time: `cut_through`.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from equipoise.store.schema import audit
 
@@ -52,6 +55,24 @@ def note(
             detail=msgspec.json.encode(detail).decode(),
         )
     )
+
+
+def last_before(connection: Connection, time: int) -> int | None:
+    """Return the number of the last row before the first one at or after a time; None for none."""
+    kept = connection.execute(select(func.min(audit.c.id)).where(audit.c.time >= time)).scalar()
+    older = select(func.max(audit.c.id))
+    if kept is not None:
+        older = older.where(audit.c.id < kept)
+    return connection.execute(older).scalar()
+
+
+def cut_through(connection: Connection, number: int, limit: int) -> bool:
+    """Delete the oldest rows up to a number, at most `limit`; return whether all are deleted."""
+    oldest = select(audit.c.id).where(audit.c.id <= number).order_by(audit.c.id).limit(limit)
+    found = [int(row[0]) for row in connection.execute(oldest)]
+    if found:
+        connection.execute(delete(audit).where(audit.c.id <= found[-1]))
+    return len(found) < limit
 
 
 def entries_before(

@@ -208,6 +208,12 @@ def far_behind(connection: Connection, most: int) -> list[WebhookRecord]:
     return [_record(row) for row in connection.execute(query)]
 
 
+def disabled_before(connection: Connection, time: int) -> list[WebhookRecord]:
+    """Return the webhooks that were disabled before a time."""
+    query = select(*_SHOWN).where(webhooks.c.disabled < time).order_by(webhooks.c.id)
+    return [_record(row) for row in connection.execute(query)]
+
+
 def forget_webhooks(connection: Connection, pool: int) -> None:
     """Delete the webhooks of a pool that is deleted."""
     connection.execute(delete(webhooks).where(webhooks.c.pool == pool))

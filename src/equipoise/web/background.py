@@ -1,4 +1,4 @@
-"""The background thread: replays, checkpoints and deletion of old rows."""
+"""The background thread: replays, checkpoints, deletion of old rows and old entries of logs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import uuid
 from collections.abc import Callable
 from functools import partial
 
+from equipoise.analysis.clock import now
 from equipoise.errors import NotFoundError
+from equipoise.pools import retention
 from equipoise.pools.pool import deleting
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.replay import replaying
@@ -21,6 +23,8 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two searches for work, unless `wake` is called.
 PAUSE = 1.0
+#: Seconds between two deletions of what is too old.
+_CLEARING = 3600.0
 #: The longest pause after failures of one pool, seconds.
 _LONGEST = 60.0
 
@@ -29,6 +33,8 @@ class Background:
     """A thread that maintains the pools.
 
     ready : whether it may begin: a replay before would compile kernels in this process
+    audit_days, webhook_days : days for which entries of the audit log and disabled webhooks are
+        kept; 0 for ever
     """
 
     def __init__(
@@ -37,9 +43,13 @@ class Background:
         metrics: Metrics,
         pause: float = PAUSE,
         ready: Callable[[], bool] = lambda: True,
+        audit_days: float = 0.0,
+        webhook_days: float = 0.0,
     ) -> None:
         self._pause = pause
         self._ready = ready
+        self._audit_days, self._webhook_days = audit_days, webhook_days
+        self._next_clearing = 0.0
         self._store = store
         self._metrics = metrics
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
@@ -87,6 +97,15 @@ class Background:
             if self._stop.is_set():
                 return
             self._guarded(f"deleted/{number}", partial(self._clear, number))
+        if time.monotonic() >= self._next_clearing:
+            self._next_clearing = time.monotonic() + _CLEARING
+            self._guarded("", self._clear_old)
+
+    def _clear_old(self) -> None:
+        if self._audit_days:
+            retention.clear_audit(self._store, self._audit_days, now(), stop=self._stop.is_set)
+        if self._webhook_days:
+            retention.clear_webhooks(self._store, self._webhook_days, now())
 
     def _clear(self, number: int) -> None:
         started = time.perf_counter()

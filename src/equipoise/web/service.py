@@ -70,7 +70,13 @@ class Service:
         self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
         self.kernels = Kernels(self.store)
-        self.background = Background(self.store, self.metrics, ready=lambda: self.kernels.ready)
+        self.background = Background(
+            self.store,
+            self.metrics,
+            ready=lambda: self.kernels.ready,
+            audit_days=settings.audit_days,
+            webhook_days=settings.webhook_log_days,
+        )
         self.writer = Writer(
             self.store,
             self.metrics,
