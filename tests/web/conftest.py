@@ -71,8 +71,10 @@ class Served:
     def put(self, path: str, content: Any, key: str | None = "admin", **more: Any) -> Any:
         """Put something. Wait until a new pool takes posts: its kernels may be compiled first."""
         answer = self.ask("PUT", path, key, json=content, **more)
-        while answer.is_success and self.get(path).json()["kernels"] == "compiling":
+        compiling = answer.json().get("kernels") == "compiling"
+        while compiling:
             time.sleep(0.1)
+            compiling = self.get(path).json()["kernels"] == "compiling"
         return answer
 
     def post(self, path: str, content: Any = None, key: str | None = "admin", **more: Any) -> Any:
