@@ -18,6 +18,7 @@ from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.replay import replaying
 from equipoise.store.connection import Store
 from equipoise.web.monitoring import Metrics
+from equipoise.web.tracing import Tracing, span
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +46,13 @@ class Background:
         ready: Callable[[], bool] = lambda: True,
         audit_days: float = 0.0,
         webhook_days: float = 0.0,
+        tracing: Tracing | None = None,
     ) -> None:
         self._pause = pause
         self._ready = ready
         self._audit_days, self._webhook_days = audit_days, webhook_days
         self._next_clearing = 0.0
+        self._tracing = tracing
         self._store = store
         self._metrics = metrics
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
@@ -122,7 +125,11 @@ class Background:
 
     def _replay(self, pool: str) -> None:
         started = time.perf_counter()
-        if replaying.maintain_pool(self._store, pool, owner=self._owner, stop=self._stop.is_set):
+        with span(self._tracing, "replay", pool=pool):
+            done = replaying.maintain_pool(
+                self._store, pool, owner=self._owner, stop=self._stop.is_set
+            )
+        if done:
             seconds = time.perf_counter() - started
             self._metrics.replay.observe(seconds)
             log.info("replayed pool %s in %.2f s", pool, seconds)

@@ -13,6 +13,7 @@ from equipoise.messages.webhooks import WebhookTestMessage
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
+from equipoise.web import tracing
 from equipoise.web.background import Background
 from equipoise.web.delivery import OutboxSender, send_test
 from equipoise.web.executor import BoundedExecutor
@@ -21,6 +22,7 @@ from equipoise.web.http.errors import OverloadedError
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
 from equipoise.web.settings import ServiceSettings
+from equipoise.web.tracing import Tracing
 from equipoise.web.writer import Writer
 
 P = ParamSpec("P")
@@ -42,6 +44,10 @@ class Service:
         # The OpenAPI document as JSON.
         self.description = b"{}"
         self.metrics = Metrics()
+        self.tracing: Tracing | None = None
+        if settings.tracing:
+            tracing.check_installed()
+            self.tracing = Tracing(tracing.otlp_exporter())
         self.store: Store
         self.writer: Writer
         self.background: Background
@@ -76,6 +82,7 @@ class Service:
             ready=lambda: self.kernels.ready,
             audit_days=settings.audit_days,
             webhook_days=settings.webhook_log_days,
+            tracing=self.tracing,
         )
         self.writer = Writer(
             self.store,
@@ -83,6 +90,7 @@ class Service:
             batch_matches=settings.batch_matches,
             queued_matches=settings.queued_matches,
             queued_posts=settings.queued_posts,
+            tracing=self.tracing,
         )
         self.writer.start()
         self.kernels.start()
@@ -112,6 +120,8 @@ class Service:
             await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
+        if self.tracing is not None:
+            await asyncio.to_thread(self.tracing.close)
 
     @property
     def running(self) -> bool:

@@ -47,6 +47,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     page : whether the web pages are served
     proxies : addresses of proxies whose forwarded client address is trusted; "*" for any
     grace_seconds : time for active requests to finish when the service stops
+    tracing : whether traces go to a collector of OpenTelemetry; needs the extra `tracing`
     log_level : lowest level that is logged: debug, info, warning, error
     webhook_seconds : time that the receiver of a webhook has to respond
     webhook_days : days without a successful delivery after which a failing webhook is disabled
@@ -87,6 +88,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     audit_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
     webhook_log_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
     private_webhooks: bool = False
+    tracing: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
