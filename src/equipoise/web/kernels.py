@@ -50,8 +50,11 @@ _NOW = 0
 
 #: Seconds after which a compiling process is ended, and the longest pause after failures.
 _LONGEST, _LONGEST_PAUSE = 900.0, 60.0
-#: Seconds after which a post that was refused may be tried again.
-_RETRY = 5.0
+#: Seconds that a request waits until the disk was searched; this takes less than one per system.
+_PATIENCE = 5.0
+#: Seconds after which a post that was refused may be tried again. The client of this package, which
+#: makes six attempts, then waits for most systems.
+_RETRY = 10.0
 #: Processor priority of the compiling process: the service comes first.
 _NICE = 5
 #: File whose lock a compiling process holds, so that the others of the machine find its kernels.
@@ -198,20 +201,18 @@ class Kernels:
 
     async def described(self, pool: PoolMessage) -> PoolMessage:
         """Return the message of a pool with the status of its kernels."""
-        await self._checked(request_of(pool))
-        return self.known_of(pool)
+        return _described(pool, await self._checked(request_of(pool)))
 
     def known_of(self, pool: PoolMessage) -> PoolMessage:
         """Return the message of a pool with what is known of its kernels now."""
         found = self._of(request_of(pool))
-        if found.status == "ready" or not found.checked.done():
-            return pool
-        return msgspec.structs.replace(pool, kernels=found.status, kernels_failure=found.failure)
+        return _described(pool, found) if found.checked.done() else pool
 
     async def _checked(self, request: PoolRequest) -> _Kernels:
+        """Return the kernels of a pool once they were looked for, or after a few seconds."""
         found = self._of(request)
         if not found.checked.done():
-            await asyncio.shield(asyncio.wrap_future(found.checked))
+            await asyncio.wait({asyncio.wrap_future(found.checked)}, timeout=_PATIENCE)
         return found
 
     def _of(self, request: PoolRequest) -> _Kernels:
@@ -220,6 +221,8 @@ class Kernels:
             found = self._known.get(kind)
             if found is None:
                 found = self._known[kind] = _Kernels(request)
+                # A request that leaves does not cancel it.
+                found.checked.set_running_or_notify_cancel()
                 self._to_check.put(found)
         return found
 
@@ -307,6 +310,12 @@ class Kernels:
 
 class CompileProcessError(Exception):
     """A process that compiles kernels has failed; the message says why."""
+
+
+def _described(pool: PoolMessage, found: _Kernels) -> PoolMessage:
+    if found.status == "ready":
+        return pool
+    return msgspec.structs.replace(pool, kernels=found.status, kernels_failure=found.failure)
 
 
 def _is_missing(one: _Kernels) -> bool:

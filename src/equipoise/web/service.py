@@ -15,7 +15,6 @@ from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
 from equipoise.web import tracing
 from equipoise.web.background import Background
-from equipoise.web.delivery import OutboxSender, send_test
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError
@@ -23,6 +22,7 @@ from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.tracing import Tracing
+from equipoise.web.webhooks.delivery import OutboxSender, send_test
 from equipoise.web.writer import Writer
 
 P = ParamSpec("P")
@@ -30,8 +30,8 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
-#: Seconds for which the system of a pool is remembered.
-_SYSTEM_SECONDS = 10.0
+#: Seconds for which the system of a pool is remembered. Another process may end a season with it.
+_SYSTEM_SECONDS = 1.0
 #: Exports that run at the same time.
 _EXPORTS = 2
 

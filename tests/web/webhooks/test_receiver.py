@@ -19,8 +19,8 @@ from equipoise.messages.webhooks import WebhookRequest
 from equipoise.pools.events import signed_headers
 from equipoise.pools.public_addresses import is_public
 from equipoise.pools.webhooks import create_webhook, new_secret
-from equipoise.web import receiver
-from equipoise.web.receiver import Outcome, Receiver
+from equipoise.web.webhooks import receiver
+from equipoise.web.webhooks.receiver import Outcome, Receiver
 from web.inbox import Inbox
 
 

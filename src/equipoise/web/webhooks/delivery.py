@@ -31,7 +31,7 @@ from equipoise.store.connection import Store
 from equipoise.store.pools import pool_by_number
 from equipoise.store.webhooks import WebhookRecord
 from equipoise.web.monitoring import Metrics
-from equipoise.web.receiver import Outcome, Receiver
+from equipoise.web.webhooks.receiver import Outcome, Receiver
 
 log = logging.getLogger(__name__)
 
