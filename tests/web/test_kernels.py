@@ -276,6 +276,23 @@ def test_a_service_with_cold_kernels_refuses_posts_and_does_not_hang(
         assert time.monotonic() - began < 5.0
 
 
+@pytest.mark.recompiles
+@pytest.mark.slow
+@pytest.mark.alone
+def test_a_service_that_stops_ends_the_compiling_process(sqlite_url: str, tmp_path: Path) -> None:
+    key = make_key(sqlite_url, "admin")
+    settings = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "NUMBA_DISABLE_JIT": "0"}
+    with running(sqlite_url, tmp_path / "log", settings=settings) as server:
+        path, allowed = f"{server.url}/v1/pools/p", {"Authorization": f"Bearer {key}"}
+        assert httpx.put(path, json={"system": "elo-mmr"}, headers=allowed).status_code == 200
+        compiling = _compiling(server.pid)
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 15.0
+    with pytest.raises(ProcessLookupError):
+        os.kill(compiling, 0)
+
+
 def _compiling(parent: int) -> int:
     """Return the process that compiles, once it runs."""
     children = Path(f"/proc/{parent}/task").glob("*/children")

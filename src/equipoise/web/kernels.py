@@ -50,6 +50,8 @@ _NOW = 0
 
 #: Seconds after which a compiling process is ended, and the longest pause after failures.
 _LONGEST, _LONGEST_PAUSE = 900.0, 60.0
+#: Seconds that the end of the service waits for a thread.
+_ENDING = 5.0
 #: Seconds that a request waits until the disk was searched; this takes less than one per system.
 _PATIENCE = 5.0
 #: Seconds after which a post that was refused may be tried again. The client of this package, which
@@ -149,8 +151,9 @@ class Kernels:
         self._first: list[_Kernels] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._threads = (
-            threading.Thread(target=self._check_all, name="equipoise-kernels"),
-            threading.Thread(target=self._compile_all, name="equipoise-compiling"),
+            # The end of the process does not wait for a compiler in one of them.
+            threading.Thread(target=self._check_all, name="equipoise-kernels", daemon=True),
+            threading.Thread(target=self._compile_all, name="equipoise-compiling", daemon=True),
         )
 
     def start(self) -> None:
@@ -169,7 +172,7 @@ class Kernels:
             process.kill()
         for thread in self._threads:
             if thread.is_alive():
-                thread.join()
+                thread.join(_ENDING)
 
     @property
     def ready(self) -> bool:
