@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -214,6 +215,30 @@ def test_a_slow_receiver_holds_up_nobody_else(
         eventually(lambda: list_webhooks(store, "ladder").webhooks[1].waiting == 0)
         seen = list(dict.fromkeys(matches_of(slow.taken)))
         assert seen[-5:] == ["m2", "m3", "m4", "m5", "m6"]
+
+
+def test_names_that_resolve_slowly_hold_up_nobody_else(
+    store: Store, inbox: Inbox, start: StartSender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each delivery has a thread for that."""
+    resolve = socket.getaddrinfo
+
+    def slow(host: str, *rest: Any, **more: Any) -> Any:
+        if str(host).endswith(".slow"):
+            time.sleep(6.0)
+            raise socket.gaierror
+        return resolve(host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    for number in range(15):
+        request = WebhookRequest(url=f"http://n{number}.slow/")
+        create_webhook(store, "ladder", request, key=None, now=NOW, private=True)
+    hook(store, inbox)
+    post(store, 1)
+    started = time.monotonic()
+    start()
+    inbox.waits_for(1)
+    assert time.monotonic() - started < 5.0
 
 
 def test_what_was_not_answered_is_told_by_the_next_sender(

@@ -116,6 +116,8 @@ class OutboxSender:
 
     async def _main(self) -> None:
         self._loop, self._wake = asyncio.get_running_loop(), asyncio.Event()
+        # Names are resolved in these threads. With fewer, slow names would delay other webhooks.
+        self._loop.set_default_executor(ThreadPoolExecutor(_MOST, "equipoise-names"))
         pause = _PAUSE
         while not self._stopping.is_set():
             self._wake.clear()
