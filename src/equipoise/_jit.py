@@ -22,6 +22,7 @@ import pickle
 import re
 import shutil
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -61,7 +62,17 @@ _Library: Any = CPUCodeLibrary
 KEPT_FOLDERS = 2
 
 #: What a module may import from this one and still have no kernels.
-_HARMLESS = frozenset({"Compilation", "cache_folder", "source_hash", "watch_compilation"})
+_HARMLESS = frozenset(
+    {
+        "Compilation",
+        "NotCachedError",
+        "cache_folder",
+        "cached_only",
+        "keeps_kernels",
+        "source_hash",
+        "watch_compilation",
+    }
+)
 
 #: "import" and all that is imported, also over several lines; and what stands before it.
 _IMPORT = re.compile(r"import\b[ \t]*(\((?:[^)#]|#[^\n]*)*\)|[^\n]*)")
@@ -439,6 +450,29 @@ class _SourceKeyedFiles(IndexDataCacheFile):
         return f"{self._data_prefix}.{uuid.uuid4().hex[:16]}.nbc"
 
 
+class NotCachedError(Exception):
+    """A kernel is not on disk; the message is its name."""
+
+
+#: Whether this thread compiles nothing.
+_here = threading.local()
+
+
+@contextmanager
+def cached_only() -> Iterator[None]:
+    """Raise NotCachedError in this thread where a kernel would be compiled."""
+    _here.cached_only = True
+    try:
+        yield
+    finally:
+        _here.cached_only = False
+
+
+def keeps_kernels() -> bool:
+    """Return whether another process finds on disk what this one compiles."""
+    return bool(_config.DISABLE_JIT) or cache_folder() is not None
+
+
 class _SourceKeyedCache(FunctionCache):
     """Compiled code on disk. What cannot be read or written there is compiled in memory."""
 
@@ -452,13 +486,16 @@ class _SourceKeyedCache(FunctionCache):
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = None
         try:
             with event.trigger_event(_LOADING):
-                return super().load_overload(sig, target_context)
+                found = super().load_overload(sig, target_context)
         except _UNUSABLE:
             with suppress(OSError):
                 self.flush()  # an index that was cut off would stand in the way for good
-            return None
+        if found is None and getattr(_here, "cached_only", False):
+            raise NotCachedError(self._name)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(*_UNUSABLE):

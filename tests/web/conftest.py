@@ -69,7 +69,13 @@ class Served:
         return self.ask("GET", path, key, **more)
 
     def put(self, path: str, content: Any, key: str | None = "admin", **more: Any) -> Any:
-        return self.ask("PUT", path, key, json=content, **more)
+        """Put something. Wait until a new pool takes posts: its kernels may be compiled first."""
+        answer = self.ask("PUT", path, key, json=content, **more)
+        compiling = answer.json().get("kernels") == "compiling"
+        while compiling:
+            time.sleep(0.1)
+            compiling = self.get(path).json()["kernels"] == "compiling"
+        return answer
 
     def post(self, path: str, content: Any = None, key: str | None = "admin", **more: Any) -> Any:
         given = {} if content is None else {"json": content}

@@ -279,8 +279,18 @@ def create_webhook(
 
 
 def disable_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
-    """Disable a webhook."""
-    return json_call("DELETE", in_pool(pool, "webhooks", webhook), WebhookMessage)
+    """Disable a webhook. It receives no more events."""
+    return json_call("POST", in_pool(pool, "webhooks", webhook, "disable"), WebhookMessage)
+
+
+def enable_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
+    """Enable a webhook, which receives events from now on."""
+    return json_call("POST", in_pool(pool, "webhooks", webhook, "enable"), WebhookMessage)
+
+
+def delete_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
+    """Delete a webhook for good."""
+    return json_call("DELETE", in_pool(pool, "webhooks", webhook), WebhookMessage, repeatable=False)
 
 
 def test_webhook(pool: str, webhook: int) -> Call[WebhookTestMessage]:

@@ -126,6 +126,8 @@ class Endpoints:
     webhooks = Endpoint(calls.webhooks)
     create_webhook = Endpoint(calls.create_webhook)
     disable_webhook = Endpoint(calls.disable_webhook)
+    enable_webhook = Endpoint(calls.enable_webhook)
+    delete_webhook = Endpoint(calls.delete_webhook)
     test_webhook = Endpoint(calls.test_webhook)
     audit = Endpoint(calls.audit)
     each_in_audit = Listing(calls.audit, lambda page: page.entries)

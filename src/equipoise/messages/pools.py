@@ -9,6 +9,8 @@ from msgspec import UNSET, UnsetType
 
 #: What happens to a late match, one older than the last match of the pool.
 LatePolicy: TypeAlias = Literal["reject", "append", "replay"]
+#: Whether the kernels of a pool are loaded. While they are compiled, posts are refused with 503.
+KernelStatus: TypeAlias = Literal["ready", "compiling", "failed"]
 #: How a pool writes times. A pool with "none" rates matches in the order in which they arrive.
 PoolTimes: TypeAlias = Literal["seconds", "datetime", "none"]
 
@@ -94,6 +96,8 @@ class PoolMessage(msgspec.Struct, frozen=True):
     archive_of, season : of a closed pool: the pool that it was, and the name of the season
     unused : what changes no rating in this pool: fields of posted matches, which are kept all the
         same, and settings that were given (`statistics`, and `parameters.NAME`)
+    kernels : whether the service has the kernels of the system: "compiling" and "failed" pools
+        take no posts for now; kernels_failure : why compiling failed the last time
     """
 
     pool: str
@@ -122,6 +126,8 @@ class PoolMessage(msgspec.Struct, frozen=True):
     display_decay_after_days: float = 30.0
     notes: list[str] = []
     unused: list[str] = []
+    kernels: KernelStatus = "ready"
+    kernels_failure: str | None = None
 
 
 class PoolList(msgspec.Struct, frozen=True):

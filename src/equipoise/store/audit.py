@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from equipoise.store.chain import Seal, audit_leaf, linked, salts
 from equipoise.store.schema import audit, audit_chain
@@ -123,6 +123,15 @@ def cut_through(connection: Connection, number: int, limit: int) -> bool:
     connection.execute(delete(audit).where(audit.c.id <= last))
     connection.execute(update(audit_chain).values(cut=last, cut_head=head))
     return len(rows) < limit
+
+
+def last_before(connection: Connection, time: int) -> int | None:
+    """Return the number of the last row before the first one at or after a time; None for none."""
+    kept = connection.execute(select(func.min(audit.c.id)).where(audit.c.time >= time)).scalar()
+    older = select(func.max(audit.c.id))
+    if kept is not None:
+        older = older.where(audit.c.id < kept)
+    return connection.execute(older).scalar()
 
 
 def entries_before(

@@ -337,11 +337,15 @@ webhooks = Table(
     Column("events", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("disabled", BigInteger),
+    # Why the service disabled it; null if an administrator did.
+    Column("reason", Text),
     # The last number of the outbox that was delivered, or that it does not want.
     Column("delivered", BigInteger, nullable=False),
     Column("last_delivery", BigInteger),
-    # Failed deliveries since then, why the last one failed, and when to try again.
+    # Failed deliveries since then, the time of the first, why the last one failed, and when to try
+    # again.
     Column("failures", Integer, nullable=False),
+    Column("failing_since", BigInteger),
     Column("failure", Text),
     Column("next_attempt", BigInteger, nullable=False),
     # The owner of the lease of its deliveries, and the end of the lease.

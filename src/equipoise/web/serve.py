@@ -24,6 +24,7 @@ from equipoise.store.connection import open_store
 from equipoise.web.http.connections import ServerConfig, limits_of
 from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
 from equipoise.web.settings import ServiceSettings, environment_of
+from equipoise.web.tracing import check_installed
 
 log = logging.getLogger(__name__)
 
@@ -50,12 +51,15 @@ def serve(
 
     port : 0 for any free port; the address is printed on standard error
     workers : number of processes; each has a writer, and the database orders their transactions
-    Raises : InvalidParameterError if it cannot listen on the port; what `open_store` raises;
+    Raises : InvalidParameterError if it cannot listen on the port or lacks a library; what
+        `open_store` raises;
         SystemExit with status 1 if a process does not start or keeps ending
     """
     require(0 <= port < 65_536, "port", "from 0 to 65535", port)
     require(1 <= workers <= 64, "workers", "from 1 to 64", workers)
     configure_logs(settings.log_level)
+    if settings.tracing:
+        check_installed()
     # Problems of the database are reported here, once, and not by every process.
     open_store(settings.database).close()
     listening = _listen(host, port)

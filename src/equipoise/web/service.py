@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
+from equipoise.messages.pools import PoolMessage, PoolRequest
 from equipoise.messages.webhooks import WebhookTestMessage
+from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
+from equipoise.web import tracing
 from equipoise.web.background import Background
 from equipoise.web.calculation import Work
-from equipoise.web.delivery import OutboxSender, send_test
 from equipoise.web.executor import BoundedExecutor
-from equipoise.web.http.access import Access
+from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError
+from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
 from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
+from equipoise.web.tracing import Tracing
+from equipoise.web.webhooks.delivery import OutboxSender, send_test
 from equipoise.web.writer import Writer
 
 P = ParamSpec("P")
@@ -26,6 +32,8 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
+#: Seconds for which the system of a pool is remembered. Another process may end a season with it.
+_SYSTEM_SECONDS = 1.0
 #: Exports that run at the same time.
 _EXPORTS = 2
 
@@ -38,9 +46,14 @@ class Service:
         # The OpenAPI document as JSON.
         self.description = b"{}"
         self.metrics = Metrics()
+        self.tracing: Tracing | None = None
+        if settings.tracing:
+            tracing.check_installed()
+            self.tracing = Tracing(tracing.otlp_exporter())
         self.store: Store
         self.writer: Writer
         self.background: Background
+        self.kernels: Kernels
         self.sender: OutboxSender
         self.access: Access
         self._readers: BoundedExecutor
@@ -48,6 +61,9 @@ class Service:
         self._changes: BoundedExecutor
         self._exports: BoundedExecutor
         self._exporting = 0
+        # What decides the kernels of a pool. It changes only when a season ends, or when a pool is
+        # deleted and created again.
+        self._systems: ExpiringCache[PoolRequest] = ExpiringCache(_SYSTEM_SECONDS)
         self._open = False
 
     async def open(self) -> None:
@@ -60,7 +76,16 @@ class Service:
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
         self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
-        self.background = Background(self.store, self.metrics, uses=self.access.uses)
+        self.kernels = Kernels(self.store)
+        self.background = Background(
+            self.store,
+            self.metrics,
+            ready=lambda: self.kernels.ready,
+            audit_days=settings.audit_days,
+            webhook_days=settings.webhook_log_days,
+            tracing=self.tracing,
+            uses=self.access.uses,
+        )
         self.writer = Writer(
             self.store,
             self.metrics,
@@ -68,14 +93,18 @@ class Service:
             queued_matches=settings.queued_matches,
             queued_posts=settings.queued_posts,
             future_seconds=settings.future_seconds,
+            tracing=self.tracing,
         )
         self.writer.start()
+        self.kernels.start()
         self.background.start()
         self.sender = OutboxSender(
             self.store,
             self.metrics,
             seconds=settings.webhook_seconds,
             private=settings.private_webhooks,
+            days=settings.webhook_days,
+            waiting=settings.webhook_waiting,
         )
         self.sender.start()
         self._open = True
@@ -90,16 +119,19 @@ class Service:
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
+        await asyncio.to_thread(self.kernels.stop)
         for executor in (self._exports, self._changes, self._readers):
             await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
+        if self.tracing is not None:
+            await asyncio.to_thread(self.tracing.close)
 
     @property
     def running(self) -> bool:
         """Return whether the threads run and the kernels are compiled."""
         threads = self.writer.running and self.background.running if self._open else False
-        return threads and self.background.ready
+        return threads and self.kernels.ready
 
     async def read(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
@@ -154,8 +186,21 @@ class Service:
         """
         changed = await self._changes.run(function, self.store, *args, **kwargs)
         self.access.forget()
+        self._systems.clear()
         self.background.wake()
         return changed
+
+    async def check_kernels(self, pool: str) -> None:
+        """Check that posts to a pool can be rated at once. Raises : CompilingError."""
+        found = self._systems.get(pool, time.monotonic())
+        if found is None:
+            found = request_of(await self.read(pool_message, pool))
+            self._systems.put(pool, found, time.monotonic())
+        await self.kernels.check(found)
+
+    async def pool_message(self, pool: str) -> PoolMessage:
+        """Return a pool with the status of its kernels. Raises : NotFoundError."""
+        return await self.kernels.described(await self.read(pool_message, pool))
 
     async def test_webhook(self, pool: str, webhook: int) -> WebhookTestMessage:
         """Send a webhook a test message and return the result.

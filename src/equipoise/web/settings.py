@@ -57,9 +57,14 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     page : whether the web pages are served
     proxies : addresses of proxies whose forwarded client address is trusted; "*" for any
     grace_seconds : time for active requests to finish when the service stops
+    tracing : whether traces go to a collector of OpenTelemetry; needs the extra `tracing`
     log_level : lowest level that is logged: debug, info, warning, error
     future_seconds : how far ahead of the clock the time of a match may be
     webhook_seconds : time that the receiver of a webhook has to respond
+    webhook_days : days without a successful delivery after which a failing webhook is disabled
+    webhook_waiting : events that may wait for a webhook before it is disabled
+    audit_days : days for which entries of the audit log are kept; 0 for ever
+    webhook_log_days : days for which disabled webhooks are kept; 0 for ever
     private_webhooks : whether webhooks may have private addresses
     """
 
@@ -100,7 +105,12 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     grace_seconds: _Seconds = 20.0
     future_seconds: Annotated[float, Meta(ge=0, le=1e12)] = 86_400.0
     webhook_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
+    webhook_days: Annotated[float, Meta(gt=0, le=3650)] = 7.0
+    webhook_waiting: _Positive = 1_000_000
+    audit_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
+    webhook_log_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
     private_webhooks: bool = False
+    tracing: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 

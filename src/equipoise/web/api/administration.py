@@ -183,6 +183,20 @@ async def disable_webhook(request: ApiRequest) -> WebhookMessage:
     )
 
 
+async def enable_webhook(request: ApiRequest) -> WebhookMessage:
+    """Enable a webhook."""
+    return await request.service.change(
+        webhooks.enable_webhook, request.pool, _number(request), key=request.key_number, now=now()
+    )
+
+
+async def delete_webhook(request: ApiRequest) -> WebhookMessage:
+    """Delete a webhook."""
+    return await request.service.change(
+        webhooks.delete_webhook, request.pool, _number(request), key=request.key_number, now=now()
+    )
+
+
 async def test_webhook(request: ApiRequest) -> WebhookTestMessage:
     """Send a webhook a test message and return the result."""
     return await request.service.test_webhook(request.pool, _number(request))
@@ -224,13 +238,37 @@ WEBHOOKS = (
     Endpoint(
         method="DELETE",
         path="/v1/pools/{pool}/webhooks/{webhook}",
+        name="deleteWebhook",
+        group="Webhooks",
+        summary="Delete a webhook for good",
+        description="It receives no more events, and its address and secret are deleted. The "
+        "audit log keeps that there was one.",
+        handler=delete_webhook,
+        right="admin",
+        shape=WebhookMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/webhooks/{webhook}/disable",
         name="disableWebhook",
         group="Webhooks",
-        summary="Tell a webhook nothing more",
-        description="It stays in the list as disabled.",
+        summary="Send a webhook no more events",
+        description="It stays in the list as disabled. No events are kept for it.",
         handler=disable_webhook,
         right="admin",
         shape=WebhookMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/webhooks/{webhook}/enable",
+        name="enableWebhook",
+        group="Webhooks",
+        summary="Send a disabled webhook events again",
+        description="From now on; it does not receive what happened in the meantime.",
+        handler=enable_webhook,
+        right="admin",
+        shape=WebhookMessage,
+        errors=(409,),
     ),
     Endpoint(
         method="POST",

@@ -58,6 +58,7 @@ _BODY = Body(
 async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | None:
     """Record the posted matches, and return when they are committed."""
     media = check_media(request)
+    await request.service.check_kernels(request.pool)
     if media in LINE_MEDIA:
         await take_stream(request)
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Iterator
-from contextlib import suppress
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -17,11 +16,11 @@ from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.pool import deleting, pools, settings
 from equipoise.pools.replay import replaying
-from equipoise.web.background import request_of
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.reading import while_connected
+from equipoise.web.kernels import request_of
 
 _POOL = {
     "system": "elo-mmr",
@@ -40,7 +39,8 @@ class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 async def list_pools(request: ApiRequest) -> PoolList:
     """Return the pools that the caller may read."""
     found = await request.service.read(pools.pool_messages)
-    return PoolList([pool for pool in found if may_read(request.key, pool)])
+    readable = [pool for pool in found if may_read(request.key, pool)]
+    return PoolList([await request.service.kernels.described(pool) for pool in readable])
 
 
 async def create_pool(request: ApiRequest) -> PoolMessage:
@@ -49,28 +49,21 @@ async def create_pool(request: ApiRequest) -> PoolMessage:
     made = await request.service.change(
         pools.create_pool, request.pool, body, now(), key=request.key_number
     )
-    await _wait_for_kernels(request, body)
-    return made
-
-
-async def _wait_for_kernels(request: ApiRequest, body: PoolRequest) -> None:
-    """Wait until the kernels of a new pool are compiled, but not for long."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.5 * request.service.settings.request_seconds):
-            await asyncio.wrap_future(request.service.background.precompile(body))
+    return await request.service.kernels.described(made)
 
 
 async def show_pool(request: ApiRequest) -> PoolMessage:
     """Return a pool."""
-    return await request.service.read(pools.pool_message, request.pool)
+    return await request.service.pool_message(request.pool)
 
 
 async def change_pool(request: ApiRequest) -> PoolMessage:
     """Change settings of a pool."""
     body: PoolChange = request.body
-    return await request.service.change(
+    changed = await request.service.change(
         settings.change_settings, request.pool, body, now(), key=request.key_number
     )
+    return await request.service.kernels.described(changed)
 
 
 async def delete_pool(request: ApiRequest) -> DeletedPool:
@@ -84,7 +77,7 @@ async def delete_pool(request: ApiRequest) -> DeletedPool:
 async def replay_pool(request: ApiRequest) -> PoolMessage:
     """Request a replay of the complete log."""
     await request.service.change(replaying.rerate, request.pool, key=request.key_number)
-    return await request.service.read(pools.pool_message, request.pool)
+    return await request.service.pool_message(request.pool)
 
 
 POOLS = (
@@ -194,9 +187,8 @@ async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
         seasons.end_season, request.pool, body, key=request.key_number, now=now()
     )
     if body.settings.system or body.settings.parameters:
-        request.service.background.precompile(
-            request_of(await request.service.read(pools.pool_message, request.pool))
-        )
+        began = await request.service.read(pools.pool_message, request.pool)
+        request.service.kernels.want(request_of(began))
     return ended
 
 

@@ -105,6 +105,12 @@ class TimedOutError(_RetryError):
     code = "timed-out"
 
 
+class CompilingError(_RetryError):
+    """The kernels of a pool are being compiled. Nothing was recorded."""
+
+    code = "compiling"
+
+
 class UnavailableError(_RetryError):
     """The database does not answer."""
 
@@ -138,6 +144,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     InternalError: 500,
     DamagedError: 503,
     OverloadedError: 503,
+    CompilingError: 503,
     UnavailableError: 503,
     TimedOutError: 504,
 }

@@ -83,6 +83,8 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/webhooks", administration.webhooks_page),
     ("POST", "/pools/{pool}/webhooks", administration.create_webhook),
     ("POST", "/pools/{pool}/webhooks/disable", administration.disable_webhook),
+    ("POST", "/pools/{pool}/webhooks/enable", administration.enable_webhook),
+    ("POST", "/pools/{pool}/webhooks/delete", administration.delete_webhook),
     ("POST", "/pools/{pool}/webhooks/test", administration.test_webhook),
     ("GET", "/pools/{pool}/post", matches.post_page),
     ("POST", "/pools/{pool}/post", matches.post_match),

@@ -193,6 +193,7 @@ async def audit_page(context: PageContext) -> Response:
         names=names,
         kinds=KINDS,
         wanted=pool,
+        days=context.service.settings.audit_days,
         choices=[] if key.pool else [one.pool for one in pools if one.closed is None],
         next=None if found.next is None else path("audit", pool=shown, cursor=found.next),
         first=path("audit", pool=shown) if cursor else None,

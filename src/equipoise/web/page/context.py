@@ -293,7 +293,7 @@ class PageContext:
         self, template: str, error: EquipoiseError | None = None, **context: Any
     ) -> Response:
         """Return a page from a template; an error gives its status and its problems."""
-        pool = self._pool
+        pool = None if self._pool is None else self.service.kernels.known_of(self._pool)
         theme = self.request.cookies.get(THEME_COOKIE, "")
         here = self.request.url.path
         query = self.request.url.query

@@ -85,6 +85,7 @@ async def post_match(context: PageContext) -> Response:
     try:
         match = match_of_json(form.text("json")) if form.text("json") else match_of_form(form)
         seen = digest(match)
+        await context.service.check_kernels(pool.pool)
         if form.text("do") == seen:
             writer = context.service.writer
             done = await writer.submit_match(pool.pool, match, context.key_number)
