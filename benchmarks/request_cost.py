@@ -110,6 +110,9 @@ async def service(folder: str) -> AsyncIterator[Applications]:
         # Whether the pool is public is read once and then remembered: no database is measured.
         database=f"sqlite:///{folder}/cost.db",
         key_seconds=3600.0,
+        # Requests without a key are counted by their address, and all are let through.
+        address_rate=1e9,
+        address_burst=1_000_000_000,
     )
     endpoints = tuple(
         replace(one, handler=ours) if (one.method, one.path) == ("GET", PATH) else one

@@ -177,14 +177,29 @@ def test_it_is_given_up_at_last() -> None:
     "broken", [httpx.ReadError("broken"), answer(None, 502), answer(None, 503)]
 )
 def test_what_would_be_done_twice_is_not_repeated(broken: Any) -> None:
-    """An amendment or a new key may have been recorded although no answer came."""
+    """An amendment may have been recorded although no answer came."""
+    service = Pretended(broken)
+    with pytest.raises(UnavailableError):
+        service.client().void_match("p", "m")
+
+
+def test_a_request_for_a_secret_is_repeated_with_its_token() -> None:
+    """So that the service recognises it; the next request has another one."""
     for ask in (
-        lambda client: client.void_match("p", "m"),
         lambda client: client.create_key("k", "reader"),
+        lambda client: client.rotate_key(1),
     ):
-        service = Pretended(broken)
-        with pytest.raises(UnavailableError):
-            ask(service.client())
+        service = Pretended(httpx.ReadError("broken"), answer(None, 504), answer({}, 409))
+        client = service.client()
+        with pytest.raises(UnavailableError, match="409"):
+            ask(client)
+        first, second, third = (json.loads(one.content)["token"] for one in service.asked)
+        assert first == second == third
+        assert len(first) >= 20
+        service.answers = iter([answer({}, 409)])
+        with pytest.raises(UnavailableError, match="409"):
+            ask(client)
+        assert json.loads(service.asked[-1].content)["token"] != first
 
 
 def test_what_was_never_seen_is_repeated_always() -> None:

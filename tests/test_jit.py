@@ -307,7 +307,8 @@ def test_files_cut_off_by_a_crash_are_written_anew(site, damaged):
     """An index or code of no bytes: compiled again, and whole for the run after that."""
     site.run()
     files = list(site.cache.rglob(damaged))
-    assert len(files) == 2
+    # That of the caller, with the code of the leaf in it.
+    assert len(files) == 1
     for file in files:
         file.write_bytes(b"")
     again, after = site.run(), site.run()
@@ -422,6 +423,69 @@ def test_compilation_is_counted_and_announced_once(in_memory):
     with _jit.watch_compilation(lambda: announced.append(True)) as seen:
         assert caller(4.0) == 9.0
     assert (seen.kernels, seen.seconds, announced) == (0, 0.0, [True])
+
+
+@needs_jit
+def test_a_kernel_that_only_kernels_call_gets_no_machine_code_of_its_own(in_memory):
+    """Called from Python as well, it is compiled for that, and gives the same."""
+
+    @_jit.kernel
+    def leaf(x):
+        return 0.1 * x
+
+    @_jit.kernel
+    def caller(x):
+        return leaf(x) + leaf(2.0 * x)
+
+    assert caller(3.0) == 0.1 * 3.0 + 0.1 * 6.0
+    assert not leaf.signatures
+    with _jit.watch_compilation() as seen:
+        assert leaf(3.0) == 0.1 * 3.0
+    assert seen.kernels == 1
+    assert len(leaf.signatures) == 1
+    with _jit.watch_compilation() as seen:
+        assert caller(4.0) == 0.1 * 4.0 + 0.1 * 8.0
+    assert seen.kernels == 0
+
+
+@needs_jit
+def test_kernels_that_kernels_call_take_keywords_defaults_and_several_types(in_memory):
+    @_jit.kernel
+    def leaf(x, y=2.0, z=3.0):
+        return 100.0 * x + 10.0 * y + z
+
+    @_jit.kernel
+    def caller(x):
+        return leaf(x), leaf(z=1.0, x=x), leaf(x, 5), leaf(x=2, y=x)
+
+    assert caller(1.0) == (123.0, 121.0, 153.0, 213.0)
+    assert caller(1) == (123.0, 121.0, 153.0, 213.0)
+
+
+@needs_jit
+def test_what_an_option_leaves_out_is_not_compiled(in_memory):
+    """Neither a kernel that only the option needs nor anything that the types forbid."""
+
+    @_jit.kernel
+    def costly(x):
+        return 2.0 * x
+
+    @_jit.kernel
+    def either(x, wanted):
+        if wanted is not None:
+            return costly(x)
+        return x
+
+    @_jit.kernel
+    def caller(x, wanted):
+        return either(x, wanted)
+
+    with _jit.watch_compilation() as seen:
+        assert caller(3.0, _jit.option(False)) == 3.0
+    assert seen.kernels == 2
+    with _jit.watch_compilation() as seen:
+        assert caller(3.0, _jit.option(True)) == 6.0
+    assert seen.kernels == 3
 
 
 #: A package in little: a kernel with a helper of its helper, a command, a layer without kernels.

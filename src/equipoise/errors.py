@@ -58,6 +58,12 @@ class UnavailableError(EquipoiseError):
     code = "unavailable"
 
 
+class DamagedError(EquipoiseError):
+    """A database is damaged: a part of it cannot be read."""
+
+    code = "damaged"
+
+
 class ConvergenceError(EquipoiseError, RuntimeError):
     """A solver used up its iterations before it met its tolerance.
 

@@ -583,3 +583,20 @@ def test_an_approximation_is_warned_of_in_one_line(
         )
     assert rate(SAMPLE, "--output", str(tmp_path / "r.csv")) == 0
     assert "warning" not in capsys.readouterr().err
+
+
+def test_ratings_are_written_for_spreadsheets_unless_raw(tmp_path: Path) -> None:
+    """The ratings are read back as they were, here to balance the same players."""
+    content = "match,player,rank\n1,=1+1,1\n1,-a,2\n2,=1+1,1\n2,b,2\n2,-2,3\n"
+    history = write(tmp_path / "history.csv", content)
+    plain, raw = tmp_path / "ratings.csv", tmp_path / "raw.csv"
+    assert rate(history, "--output", str(plain)) == 0
+    assert rate(history, "--output", str(raw), "--raw") == 0
+    names = {line.partition(",")[0] for line in plain.read_text().splitlines()[1:]}
+    assert names == {"'=1+1", "'-a", "b", "-2"}
+    assert raw.read_text() == plain.read_text().replace("'", "")
+    teams = [tmp_path / f"{name}.csv" for name in ("plain", "raw")]
+    for source, target in zip((plain, raw), teams, strict=True):
+        assert run(["balance", str(source), "--output", str(target), "--raw"]) == 0
+    assert teams[0].read_text() == teams[1].read_text()
+    assert "=1+1" in teams[0].read_text().replace("\n", ",").split(",")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import time
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,28 @@ def test_keys_expire_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) 
     listed = answer(capsys, "keys", "list")["keys"]
     assert listed[0]["revoked"] is not None
     assert "secret" not in json.dumps(listed)
+
+
+def test_a_key_is_rotated(capsys: pytest.CaptureFixture[str]) -> None:
+    """The secret before remains valid for `--keep`, a day by default."""
+    old = answer(capsys, "keys", "create", "--name", "a", "--role", "admin")["secret"]
+    assert run(["keys", "rotate", "1", "--keep", "2w"]) == 0
+    out, err = capsys.readouterr()
+    assert "Key 1 (a) has a new secret" in err
+    assert "is valid until 20" in err
+    store = open_store()
+    found = [
+        stored_keys.find_key(store, secret, time.time_ns() // 1000) for secret in (old, out.strip())
+    ]
+    assert found[0] is not None
+    assert found[0] == found[1]
+    assert answer(capsys, "keys", "rotate", "1", "--keep", "0h")["key"]["previous_until"] is None
+    assert stored_keys.find_key(store, out.strip(), time.time_ns() // 1000) is None
+    store.close()
+    for keep in ("1", "d", "1y", "-1d", "100w"):
+        assert run(["keys", "rotate", "1", "--keep", keep]) == 2
+    assert run(["keys", "rotate", "2"]) == 1
+    assert "no key 2" in capsys.readouterr().err
 
 
 def test_an_import_is_rated_like_the_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,3 +218,37 @@ def test_the_examples_of_the_commands_run(here: Path) -> None:
     for command in commands:
         assert run(shlex.split(command)) == 0, command
     assert {"contests.ndjson", "ratings.csv"} <= set(os.listdir())
+
+
+def test_a_name_is_erased_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A dry run changes nothing; afterwards the stored ratings are still those of the log."""
+    filled()
+    name = "ada"
+    store = open_store()
+    with store.read() as connection:
+        name = connection.execute(text("SELECT min(player) FROM ratings")).scalar_one()
+    store.close()
+    assert run(["erase", name, "--pool", "sample", "--dry-run"]) == 0
+    assert "nothing was changed" in capsys.readouterr().out
+    done = answer(capsys, "erase", name, "--pool", "sample")
+    assert done["player"].startswith("erased-")
+    assert done["pools"][0]["ratings"] == 1
+    assert run(["erase", name, "--pool", "sample"]) == 1
+    assert f"no player '{name}' in pool 'sample'" in capsys.readouterr().err
+    assert run(["verify"]) == 0
+
+
+def test_an_import_of_far_times_needs_an_option(
+    capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    """Nothing is recorded without it."""
+    rows = [
+        f"{match},{player},{rank},{time}"
+        for match, time in (("a", 1), ("b", 99_972_403_200))
+        for player, rank in (("ana", 1), ("ben", 2))
+    ]
+    (here / "far.csv").write_text("\n".join(["match,player,rank,time", *rows]))
+    given = ["import", "far.csv", "--pool", "far", "--create", "--time-format", "s"]
+    assert run(given) == 1
+    assert "match b, time: must not be more than 86,400 s ahead" in capsys.readouterr().err
+    assert run([*given, "--allow-future"]) == 0

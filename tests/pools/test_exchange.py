@@ -20,6 +20,7 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
+from equipoise.messages.exchange import LOG_VERSION
 from equipoise.messages.matches import (
     DisqualifyRequest,
     MatchRequest,
@@ -119,14 +120,15 @@ def stored(store: Store, pool: str) -> tuple[Any, ...]:
     """Return all that is stored of a pool but the keys that posted it."""
     with store.read() as connection:
         record = get_pool(connection, pool)
-        entries = [one._replace(key=None) for one in log.whole_log(connection, record.id)]
+        pieces = log.sealed_log(connection, record.id)
+        entries = [one._replace(key=None) for records, _ in pieces for one in records]
         states = [
             row
             for rows in ratings.all_states(connection, record.id, record.generation)
             for row in rows
         ]
         rows = every_change(connection, record)
-        return entries, states, rows, record.last_time, record.players, record.settings
+        return entries, states, rows, record.last_time, record.players, record.settings, record.head
 
 
 def test_an_imported_log_is_the_same_pool(database_url: str, tmp_path: Path) -> None:
@@ -138,6 +140,7 @@ def test_an_imported_log_is_the_same_pool(database_url: str, tmp_path: Path) -> 
     again = open_store(f"sqlite:///{tmp_path / 'again.db'}", sizes=SMALL)
     done = import_pool(again, "copy", from_file(path, create=True), NOW + 99)
     assert (done.created, done.matches, done.amendments, done.pending) == (True, 45, 6, False)
+    assert done.same_head
     assert stored(again, "copy") == stored(store, "eventful")
     before = pool_message(again, "copy")
     done = import_pool(again, "copy", from_file(path, create=True), NOW + 99)
@@ -412,10 +415,13 @@ def test_a_damaged_log_records_nothing(store: Store, tmp_path: Path) -> None:
         (whole[:-200], "must be a log record"),
         (b"\n".join(lines[:-1]) + b"\n", "must have 5 records, as its first line says; got 4"),
         (damaged(lines, 3, seq=9), "must be 3: records are numbered"),
-        (damaged(lines, 0, equipoise_log=3), "the versions of logs"),
+        (damaged(lines, 0, equipoise_log=LOG_VERSION + 1), "the versions of logs"),
         (damaged(lines, 0, entries="many"), "must be the head"),
         (damaged(lines, 2, kind="party"), "must be a log record"),
         (damaged(lines, 2, received="yesterday"), "must be a log record"),
+        (damaged(lines, 2, received="2024-01-01"), "must lead to the head"),
+        (damaged(lines, 2, salt="AAAA"), "must lead to the head"),
+        (damaged(lines, 0, head="00"), "must lead to the head"),
         (damaged(lines, 2, content={"teams": 3}), "must be a valid record of this kind"),
         (damaged(lines, 2, kind="void", content=[]), "must be a valid record of this kind"),
     ):
@@ -513,7 +519,8 @@ def test_tables_of_a_pool_are_read_back_whatever_its_seconds_are(
         for number, time in enumerate(times)
     ]
     create_pool(store, "early", PoolRequest(system="elo"), NOW)
-    post_matches(store, "early", [Post(matches)], NOW)
+    # One of the times is ahead of the clock.
+    post_matches(store, "early", [Post(matches)], NOW, future_seconds=None)
     expected = [time * 1_000_000 for time in times]
     if suffix != "ndjson":  # the log as lines of JSON is no table
         path = tmp_path / f"log.{suffix}"
@@ -539,7 +546,8 @@ def test_an_order_comes_into_a_pool_without_times_only(store: Store, tmp_path: P
     assert done.matches == 2
     with store.read() as connection:
         record = get_pool(connection, "rounds")
-        assert [one.match for one in log.whole_log(connection, record.id)] == ["a", "b"]
+        records = [one for piece, _ in log.sealed_log(connection, record.id) for one in piece]
+        assert [one.match for one in records] == ["a", "b"]
     assert pool_message(store, "rounds").times == "none"
     create_pool(store, "timed", PoolRequest(), NOW)
     with pytest.raises(InvalidParameterError, match="--time-format s"):

@@ -76,7 +76,11 @@ class Plain:
     matches: dict[str, Known] = field(default_factory=dict)
     turns: list[tuple[int, str, bool, int | None]] = field(default_factory=list)
     seq: int = 0
-    last: int | None = None
+
+    @property
+    def last(self) -> int | None:
+        """The latest time at which a match counts."""
+        return max((time for time, _, _ in self.counted()), default=None)
 
     def barred(self, player: str, seq: int, time: int) -> bool:
         """Tell whether the last word about a player that holds for a match bars the player."""
@@ -153,14 +157,16 @@ class PoolMachine(RuleBasedStateMachine):
         if late and self.late == "reject":
             assert isinstance(self.pool.answer(request), InvalidDataError)
             return
+        _, rated_to = self._times()
         (seen,) = self.pool.post(request)
         counts_at = plain.last if late and self.late == "append" else time
         assert counts_at is not None
         plain.seq += 1
         assert seen.seq == plain.seq
-        waits = late and self.late == "replay" and rated
+        # Matches before those that are void now, and still in the ratings, wait for a replay.
+        waits = rated and rated_to is not None and counts_at < rated_to
+        assert waits or not (late and self.late == "replay" and rated)
         assert seen.status == ("pending" if waits else "rated" if rated else "unrated")
-        plain.last = counts_at if plain.last is None else max(plain.last, counts_at)
         plain.matches[match] = Known(plain.seq, request, request, counts_at)
 
     @precondition(lambda self: self.plain.matches)
@@ -220,8 +226,6 @@ class PoolMachine(RuleBasedStateMachine):
         self.plain.seq += 1
         known.request = request
         known.time = known.time if time is None else time
-        assert self.plain.last is not None
-        self.plain.last = max(self.plain.last, known.time)
         if foreseen is not None:
             self._came_as(foreseen)
 
@@ -350,6 +354,14 @@ class PoolMachine(RuleBasedStateMachine):
         assert found.identical, found.differences
 
     @invariant()
+    def has_the_last_time(self) -> None:
+        """See that the last time is that of the latest match that counts."""
+        last, rated_to = self._times()
+        assert last == self.plain.last
+        if not self._pending():
+            assert rated_to == last
+
+    @invariant()
     def is_what_the_library_makes_of_it(self) -> None:
         """See that nothing is missing once nothing waits."""
         if not self._pending():
@@ -394,6 +406,14 @@ class PoolMachine(RuleBasedStateMachine):
 
     def _pending(self) -> bool:
         return pool_message(self.store, self.pool.name).pending
+
+    def _times(self) -> tuple[int | None, int | None]:
+        """Return the last time of the pool and that of its ratings, in seconds."""
+        with self.store.read() as connection:
+            record = get_pool(connection, self.pool.name)
+        times = [record.last_time, record.rated_to]
+        last, rated_to = [None if one is None else one // 1_000_000 for one in times]
+        return last, rated_to
 
     def _generation(self) -> int:
         return pool_message(self.store, self.pool.name).generation

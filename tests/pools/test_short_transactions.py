@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.errors import ConflictError
+from equipoise.messages.matches import ReasonRequest
+from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange import exporting
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
+from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.deleting import clear_deleted, delete_pool
 from equipoise.pools.replay.garbage import collect_garbage
 from equipoise.pools.replay.verifying import verify_pool
@@ -141,6 +146,99 @@ def test_an_export_of_a_pool_that_is_deleted_ends_with_an_error(
         disturbed(small, "log", "ndjson", delete)
 
 
+def erase(store: Store, player: str) -> None:
+    """Replace the name of a player."""
+    erase_player(store, "trial", player, ReasonRequest("asked for it"), key=None, now=NOW)
+
+
+@pytest.mark.parametrize("format", ["ndjson", "csv"])
+def test_the_export_of_a_log_ends_with_an_error_if_a_player_is_erased(
+    small: Store, monkeypatch: pytest.MonkeyPatch, format: Format
+) -> None:
+    """It would have the old name in some records and the new one in others."""
+    monkeypatch.setattr(exporting, "_CHUNK", 100)
+    filled(small)
+    with pytest.raises(ConflictError, match="a player was erased while the log was exported"):
+        disturbed(small, "log", format, lambda: erase(small, "ana"))
+    assert b"ana" not in b"".join(export_bytes(small, "trial", "log", format))
+
+
+def test_changes_are_exported_again_if_a_player_is_erased(
+    small: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "_CHUNK", 100)
+    filled(small)
+    found = disturbed(small, "changes", "csv", lambda: erase(small, "ana"))
+    assert found == b"".join(export_bytes(small, "trial", "changes", "csv"))
+    assert b"ana" not in found
+
+
+def test_a_log_exported_while_others_post_leads_to_its_head(
+    small: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also after an erasure, whose records keep their first leaves."""
+    monkeypatch.setattr(exporting, "_CHUNK", 100)
+    trial = filled(small)
+    erase(small, "ana")
+    with small.read() as connection:
+        head = get_pool(connection, "trial").head.hex()
+    path = tmp_path / "log.ndjson"
+    path.write_bytes(disturbed(small, "log", "ndjson", lambda: trial.post(numbered(40)) and None))
+    imported = import_pool(
+        small, "copy", ImportRequest(history=HistoryRequest(source=path), create=True), NOW
+    )
+    assert imported.same_head
+    assert imported.head == head
+    verified = verify_pool(small, "copy")
+    assert verified.identical, verified.differences
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_a_pool_is_verified_while_players_are_erased(small: Store, times: int) -> None:
+    """All begins again, the third time in one transaction."""
+    filled(small)
+    names, steps = iter(PLAYERS[:times]), iter(range(1000))
+
+    def progress(done: int, total: int) -> None:
+        if next(steps) % 3 == 1:
+            name = next(names, None)
+            if name is not None:
+                erase(small, name)
+
+    verified = verify_pool(small, "trial", progress)
+    assert verified.identical, verified.differences
+    assert verified.matches == 40
+    assert next(steps) > 10
+
+
+def test_matches_posted_before_a_void_one_are_verified(small: Store) -> None:
+    """A void match may be later than all that are rated afterwards."""
+    trial = filled(small)
+    trial.post(numbered(1000))
+    trial.void("m1000")
+    assert trial.replay()
+    steps = iter(range(1000))
+
+    def progress(done: int, total: int) -> None:
+        step = next(steps)
+        if step < 12:
+            trial.post(numbered(40 + step))
+
+    verified = verify_pool(small, "trial", progress)
+    assert verified.identical, verified.differences
+    assert verified.matches == 52
+
+
+def test_a_broken_chain_and_a_changed_rating_are_both_found(small: Store) -> None:
+    filled(small)
+    with small.write() as connection:
+        connection.exec_driver_sql("UPDATE log SET received = received + 1 WHERE seq = 3")
+        connection.exec_driver_sql("UPDATE changes SET rating = rating + 1")
+    verified = verify_pool(small, "trial")
+    assert verified.different > 20
+    assert "hash chain" in verified.differences[0]
+
+
 def test_a_pool_is_verified_while_matches_are_posted(small: Store) -> None:
     """The log is followed until its end: late matches, voids and replays included."""
     trial = filled(small)
@@ -173,8 +271,14 @@ def test_a_difference_is_still_found(small: Store) -> None:
     verified = verify_pool(small, "trial")
     assert not verified.identical
     text = " ".join(verified.differences)
-    assert verified.different == 8, text
-    for words in ("record 5, player", "stored rating 1.5", "record 9, player", "record 1000"):
+    assert verified.different == 9, text
+    for words in (
+        "record 5, player",
+        "stored rating 1.5",
+        "record 9, player",
+        "record 1000",
+        "78 changes are stored, and the log gives 80",
+    ):
         assert words in text
 
 

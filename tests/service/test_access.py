@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+import httpx
+import msgspec
 import pytest
 
 from equipoise.client import Client
-from equipoise.errors import AccessError, ConflictError, NotFoundError
+from equipoise.errors import AccessError, ConflictError, InvalidDataError, NotFoundError
+from equipoise.messages.access import NewKeyMessage
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, PoolRequest
 from equipoise.messages.questions import BalanceRequest, PredictRequest
@@ -41,6 +44,7 @@ AMENDS: list[tuple[str, Callable[[Client, str], object]]] = [
     ("correct", lambda c, p: c.correct_match(p, "m1", DUEL, preview=True)),
     ("disqualify", lambda c, p: c.disqualify(p, "a", preview=True)),
     ("reinstate", lambda c, p: c.reinstate(p, "a", preview=True)),
+    ("erase", lambda c, p: c.erase_player(p, "a", preview=True)),
     ("replay", lambda c, p: c.replay(p)),
     ("create", lambda c, p: c.create_pool(p, PoolRequest(system="elo"))),
     ("change", lambda c, p: c.change_pool(p, PoolChange(late="reject"))),
@@ -132,6 +136,73 @@ def test_a_revoked_key_reads_nothing_more(service: Service, pool: str) -> None:
     assert raised.value.code == "unauthorised"
 
 
+def test_a_rotated_key_has_two_secrets_for_a_time(service: Service, pool: str) -> None:
+    """The program that uses the key changes to the new one when it can."""
+    made = service.admin.create_key("server", "reader", pool)
+    rotated = service.admin.rotate_key(made.key.key, keep_seconds=3)
+    assert rotated.key.key == made.key.key
+    assert rotated.key.previous_until is not None
+    with (
+        service.server.client(made.secret, ONCE) as before,
+        service.server.client(rotated.secret, ONCE) as after,
+    ):
+        before.leaderboard(pool)
+        after.leaderboard(pool)
+        time.sleep(4.5)  # the service remembers a key for a second
+        with pytest.raises(AccessError) as raised:
+            before.leaderboard(pool)
+        after.leaderboard(pool)
+    assert raised.value.code == "unauthorised"
+    service.admin.revoke_key(made.key.key)
+    with pytest.raises(ConflictError, match="revoked or has expired"):
+        service.admin.rotate_key(made.key.key)
+
+
+class Losing(httpx.HTTPTransport):
+    """A network that loses the first answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost: list[bytes] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        if not self.lost:
+            self.lost.append(response.read())
+            raise httpx.ReadError("the connection was lost")
+        return response
+
+
+def test_a_secret_whose_answer_was_lost_is_issued_once(service: Service) -> None:
+    """The client repeats the request by itself, and gets the secret that was lost."""
+    before = len(service.admin.keys().keys)
+    network = Losing()
+    with Client(service.server.url, service.key, transport=network) as client:
+        made = client.create_key("lost", "reader")
+    assert msgspec.json.decode(network.lost[0], type=NewKeyMessage) == made
+    assert len(service.admin.keys().keys) == before + 1
+    network = Losing()
+    with Client(service.server.url, service.key, transport=network) as client:
+        rotated = client.rotate_key(made.key.key)
+    assert msgspec.json.decode(network.lost[0], type=NewKeyMessage) == rotated
+    # If it had been rotated twice, the first secret would have ended.
+    for secret in (made.secret, rotated.secret):
+        with service.server.client(secret, ONCE) as user:
+            user.pools()
+
+
+def test_a_token_is_checked(service: Service) -> None:
+    """A short one could be guessed, and one is for one request."""
+    token = "t" * 20
+    made = service.admin.create_key("one", "reader", token=token)
+    assert service.admin.create_key("one", "reader", token=token) == made
+    with pytest.raises(ConflictError, match="another request"):
+        service.admin.create_key("two", "reader", token=token)
+    with pytest.raises(InvalidDataError) as raised:
+        service.admin.create_key("three", "reader", token="short")
+    assert raised.value.problems[0].field == "token"
+
+
 def test_a_key_expires(service: Service, pool: str) -> None:
     """Within a second of its time, for which the service remembers a key."""
     ends = time.time_ns() // 1000 + 1_000_000
@@ -172,6 +243,7 @@ def test_keys_are_made_by_admins_of_all_pools_only(service: Service, pool: str, 
             lambda c: c.keys(),
             lambda c: c.create_key("mine", "admin"),
             lambda c: c.create_key("mine", "admin", pool),
+            lambda c: c.rotate_key(1),
             lambda c: c.revoke_key(1),
         ):
             with pytest.raises(AccessError) as raised:

@@ -155,3 +155,41 @@ def test_the_async_client_does_the_same(service: Service, pool: str, tmp_path: P
 
     asyncio.run(journey())
     assert len((tmp_path / "ratings.csv").read_text().splitlines()) == 3
+
+
+def test_a_name_is_erased_and_the_rating_stays(service: Service, pool: str) -> None:
+    """A preview counts what is found. A repeated post is known, and nobody has the name."""
+    client = service.admin
+    before = client.player(pool, "a")
+    shown = client.erase_player(pool, "a", preview=True)
+    assert (shown.player, shown.pools[0].matches, shown.pools[0].changes) == (None, 3, 3)
+    done = client.erase_player(pool, "a", "a asked for it")
+    assert done.player is not None
+    assert client.player(pool, done.player).rating.hex() == before.rating.hex()
+    with pytest.raises(NotFoundError):
+        client.player(pool, "a")
+    with pytest.raises(NotFoundError, match="no player 'a'"):
+        client.erase_player(pool, "a")
+    assert client.post_match(pool, duel(0)).teams[0].players[0].player == done.player
+    (record,) = client.amendments(pool).amendments
+    assert (record.kind, record.player, record.reason) == (
+        "erase",
+        done.player,
+        f"{done.player} asked for it",
+    )
+
+
+def test_times_far_ahead_of_the_clock_are_refused(service: Service, pool: str) -> None:
+    """Alone, in an array, in a stream, in a correction: with a sentence."""
+    client = service.admin
+    far = MatchRequest("far", duel(1).teams, time=99_972_403_200)
+    fixed = MatchRequest("m0", duel(0).teams, time=99_972_403_200)
+    for ask in (
+        lambda: client.post_match(pool, far),
+        lambda: client.post_matches(pool, [far]),
+        lambda: list(client.stream_matches(pool, [far])),
+        lambda: client.correct_match(pool, "m0", fixed),
+        lambda: client.correct_match(pool, "m0", fixed, preview=True),
+    ):
+        with pytest.raises(InvalidDataError, match="ahead of the clock of the service"):
+            ask()

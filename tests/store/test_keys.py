@@ -1,17 +1,20 @@
-"""Keys: random secrets of which only a hash is kept, that expire and are revoked."""
+"""Keys: random secrets of which only a hash is kept, that expire, rotate and are revoked."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import hmac
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import select
 
-from equipoise.errors import NotFoundError
+from equipoise.errors import ConflictError, NotFoundError
 from equipoise.store import keys
 from equipoise.store.connection import Store, open_store
+from equipoise.store.schema import audit, key_requests
 from equipoise.store.schema import keys as table
 
 NOW = 1_900_000_000_000_000
@@ -88,7 +91,7 @@ def test_a_comparison_is_made_whether_or_not_there_is_such_a_key(
     monkeypatch.setattr("equipoise.store.keys.hmac.compare_digest", watched)
     for asked in (secret, secret[:-1], "eqp_77_abc", "nonsense"):
         keys.find_key(store, asked, NOW)
-    assert compared == [(32, 32)] * 4
+    assert compared == [(32, 32)] * 8  # the secret, and the one before a rotation
     store.close()
 
 
@@ -110,12 +113,109 @@ def test_a_revoked_key_stays_revoked(store: Store) -> None:
             keys.revoke_key(store, number, NOW)
 
 
-def test_its_last_use_is_written_down_now_and_then(store: Store) -> None:
-    """Not with every request."""
-    key, secret = keys.create_key(store, "key", "reader", None, None, NOW)
-    keys.note_use(store, key, NOW)
-    for later, noted in ((1, 0), (60_000_000, 0), (60_000_001, 60_000_001)):
-        found = keys.find_key(store, secret, NOW)
-        assert found is not None
-        keys.note_use(store, found, NOW + later)
-        assert keys.list_keys(store)[0].last_used == NOW + noted
+def test_last_uses_are_stored_together(store: Store) -> None:
+    """The latest counts; a key that does not exist changes nothing."""
+    made = [keys.create_key(store, "key", "reader", None, None, NOW)[0].id for _ in range(3)]
+    keys.note_uses(store, {made[0]: NOW + 5, made[1]: NOW + 7, 99: NOW})
+    keys.note_uses(store, {made[0]: NOW + 4, made[1]: NOW + 8})
+    found = {key.id: key.last_used for key in keys.list_keys(store)}
+    assert found == {made[0]: NOW + 5, made[1]: NOW + 8, made[2]: None}
+
+
+def test_after_a_rotation_two_secrets_are_valid_for_a_time(store: Store) -> None:
+    """The number, the role and the rest of the key stay."""
+    key, old = keys.create_key(store, "key", "writer", "chess", None, NOW)
+    rotated, new = keys.rotate_key(store, key.id, NOW, keep=100)
+    assert rotated == dataclasses.replace(key, previous_until=NOW + 100)
+    assert old != new
+    assert keys.find_key(store, old, NOW + 99) == keys.find_key(store, new, NOW + 99) == rotated
+    assert keys.find_key(store, old, NOW + 100) is None
+    assert keys.find_key(store, new, NOW + 100) == rotated
+    assert keys.revoke_key(store, key.id, NOW + 1).revoked == NOW + 1
+    assert keys.find_key(store, old, NOW + 2) is keys.find_key(store, new, NOW + 2) is None
+
+
+def test_a_key_has_two_secrets_at_most(store: Store) -> None:
+    """Another rotation ends the oldest; one that keeps nothing ends all but the new one."""
+    key, first = keys.create_key(store, "key", "writer", None, None, NOW)
+    second = keys.rotate_key(store, key.id, NOW, keep=100)[1]
+    third = keys.rotate_key(store, key.id, NOW, keep=100)[1]
+    found = [keys.find_key(store, one, NOW) is not None for one in (first, second, third)]
+    assert found == [False, True, True]
+    last = keys.rotate_key(store, key.id, NOW, keep=0)[1]
+    found = [keys.find_key(store, one, NOW) is not None for one in (second, third, last)]
+    assert found == [False, False, True]
+
+
+def test_a_key_that_has_ended_is_not_rotated(store: Store) -> None:
+    key, secret = keys.create_key(store, "key", "writer", None, NOW + 10, NOW)
+    with pytest.raises(ConflictError, match="expired"):
+        keys.rotate_key(store, key.id, NOW + 10)
+    with pytest.raises(NotFoundError, match="no key 99"):
+        keys.rotate_key(store, 99, NOW)
+    rotated, new = keys.rotate_key(store, key.id, NOW, keep=1_000)
+    assert keys.find_key(store, new, NOW + 9) == keys.find_key(store, secret, NOW + 9) == rotated
+    # The secret before does not outlive the key.
+    assert keys.find_key(store, new, NOW + 10) is keys.find_key(store, secret, NOW + 10) is None
+    keys.revoke_key(store, key.id, NOW)
+    with pytest.raises(ConflictError, match="revoked"):
+        keys.rotate_key(store, key.id, NOW)
+
+
+TOKEN = "kD9fY2mQ7vXw3LrBz8Nc"
+
+
+def test_a_repeated_request_gets_the_same_key_and_secret(store: Store) -> None:
+    """Although neither the secret nor the token is stored; a rotation is carried out once, too."""
+
+    def create() -> tuple[keys.KeyRecord, str]:
+        return keys.create_key(store, "key", "writer", None, None, NOW, by=7, token=TOKEN)
+
+    key, secret = create()
+    assert create() == (key, secret)
+    assert keys.find_key(store, secret, NOW) == key
+    assert len(secret.removeprefix(f"eqp_{key.id}_")) == 43
+    another = keys.create_key(store, "key", "writer", None, None, NOW, by=7, token="x" + TOKEN)
+    assert another[1].split("_", 2)[2] != secret.split("_", 2)[2]
+    rotated = keys.rotate_key(store, key.id, NOW, keep=10, by=7, token="r" + TOKEN)
+    assert keys.rotate_key(store, key.id, NOW + 5, keep=10, by=7, token="r" + TOKEN) == rotated
+    assert keys.find_key(store, secret, NOW + 9) is not None
+    assert len(keys.list_keys(store)) == 2
+    with store.read() as connection:
+        rows = [*connection.execute(select(table)), *connection.execute(select(key_requests))]
+        entries = [row.what for row in connection.execute(select(audit))]
+    stored = repr(rows)
+    for hidden in (secret, secret.split("_", 2)[2], TOKEN, rotated[1].split("_", 2)[2]):
+        assert hidden not in stored
+    assert entries == ["key.created", "key.created", "key.rotated"]
+
+
+def test_a_token_is_for_one_request(store: Store) -> None:
+    """Of one key; and for as long as the secret that it made is valid."""
+    key, _ = keys.create_key(store, "key", "writer", None, None, NOW, by=7, token=TOKEN)
+    for name, role, by in (("other", "writer", 7), ("key", "admin", 7), ("key", "writer", 8)):
+        with pytest.raises(ConflictError, match="another request"):
+            keys.create_key(store, name, role, None, None, NOW, by=by, token=TOKEN)
+    with pytest.raises(ConflictError, match="another request"):
+        keys.rotate_key(store, key.id, NOW, by=7, token=TOKEN)
+    keys.rotate_key(store, key.id, NOW, keep=10)
+    again = keys.create_key(store, "key", "writer", None, None, NOW + 9, by=7, token=TOKEN)
+    assert again[0].id == key.id
+    for later in (10, 100):
+        with pytest.raises(ConflictError, match="rotated since"):
+            keys.create_key(store, "key", "writer", None, None, NOW + later, by=7, token=TOKEN)
+    keys.revoke_key(store, key.id, NOW)
+    with pytest.raises(ConflictError, match="revoked"):
+        keys.create_key(store, "key", "writer", None, None, NOW, by=7, token=TOKEN)
+
+
+def test_the_same_request_at_the_same_time_makes_one_key(store: Store) -> None:
+    """Whoever comes second gets what the first one got."""
+
+    def create(_: int) -> tuple[keys.KeyRecord, str]:
+        return keys.create_key(store, "key", "writer", None, None, NOW, token=TOKEN)
+
+    with ThreadPoolExecutor(8) as threads:
+        found = set(threads.map(create, range(24)))
+    assert len(found) == 1
+    assert len(keys.list_keys(store)) == 1

@@ -57,6 +57,11 @@ class Server:
         """Address of the service."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        """Number of the first process."""
+        return 0 if self._process is None else self._process.pid
+
     def client(self, key: str | None, retries: Retries = PATIENT) -> Client:
         """Return a client that has this key."""
         return Client(self.url, key, retries=retries, timeout=130.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -47,6 +48,12 @@ class Running:
     def request(self, method: str, path: str, **more: Any) -> httpx.Response:
         """Return the answer to a request."""
         return self.wait(self._client.request(method, path, **more))
+
+    def start(self, method: str, path: str, key: str, **more: Any) -> Future[httpx.Response]:
+        """Return the answer to come to a request that is sent now."""
+        headers = {"authorization": f"Bearer {key}", **more.pop("headers", {})}
+        work = self._client.request(method, path, headers=headers, **more)
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _open(self) -> None:
         scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}

@@ -69,7 +69,13 @@ class Served:
         return self.ask("GET", path, key, **more)
 
     def put(self, path: str, content: Any, key: str | None = "admin", **more: Any) -> Any:
-        return self.ask("PUT", path, key, json=content, **more)
+        """Put something. Wait until a new pool takes posts: its kernels may be compiled first."""
+        answer = self.ask("PUT", path, key, json=content, **more)
+        compiling = answer.json().get("kernels") == "compiling"
+        while compiling:
+            time.sleep(0.1)
+            compiling = self.get(path).json()["kernels"] == "compiling"
+        return answer
 
     def post(self, path: str, content: Any = None, key: str | None = "admin", **more: Any) -> Any:
         given = {} if content is None else {"json": content}
@@ -86,7 +92,7 @@ Serve = Callable[..., Served]
 
 def _served(folder: Path, **settings: Any) -> Iterator[Served]:
     url = f"sqlite:///{folder / 'service.db'}"
-    app = create_application(ServiceSettings(database=url, page=False, **settings))
+    app = create_application(ServiceSettings(database=url, **{"page": False, **settings}))
     store = open_store(url)
     secret = create_key(store, "admin", "admin", None, None, 0)[1]
     try:
@@ -99,7 +105,9 @@ def _served(folder: Path, **settings: Any) -> Iterator[Served]:
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Give a service as it is set by default, shared by all tests; each makes its own pools."""
-    yield from _served(tmp_path_factory.mktemp("web"), failed_keys=0, request_seconds=300.0)
+    yield from _served(
+        tmp_path_factory.mktemp("web"), failed_keys=0, address_rate=0, request_seconds=300.0
+    )
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -30,7 +31,7 @@ class Inbox:
     """A receiver that can be stopped and started again on the same port.
 
     answers : statuses of the next answers; then it is 200
-    seconds : that an answer takes
+    seconds : that an answer takes; tls : context of a receiver with https
     """
 
     answers: list[int] = field(default_factory=list)
@@ -38,6 +39,7 @@ class Inbox:
     headers: dict[str, str] = field(default_factory=dict)
     received: list[Received] = field(default_factory=list)
     port: int = 0
+    tls: ssl.SSLContext | None = None
     _server: ThreadingHTTPServer | None = None
 
     @property
@@ -79,6 +81,8 @@ class Inbox:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        if self.tls is not None:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         self._server.daemon_threads = True
         self._server.handle_error = lambda *_: None  # type: ignore[method-assign]
         self.port = self._server.server_port

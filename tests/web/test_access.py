@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import time
 from typing import Any
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
+from equipoise.store.keys import list_keys
+from equipoise.web import background
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.access import ExpiringCache
 from equipoise.web.http.endpoints import Endpoint
@@ -125,13 +131,108 @@ def test_each_caller_has_a_rate(serve: Serve) -> None:
     assert all(served.get("/healthz", None).status_code == 200 for _ in range(5))
 
 
-def test_trying_keys_is_slowed_down(serve: Serve) -> None:
-    """An address that tries many is refused for a while, but keys in use there work on."""
-    served = serve(failed_keys=0.1)
+def test_a_valid_key_works_whatever_else_its_address_sends(serve: Serve) -> None:
+    """Only wrong ones are refused. Before, so was a right key that was not in the cache."""
+    served = serve(failed_keys=0.1, key_seconds=0.0)
+    found = [served.get("/v1/pools", f"eqp_1_{n}").status_code for n in range(5)]
+    assert found == [401, 429, 429, 429, 429]
+    new = served.key("reader")
+    for key in ("admin", new, new):
+        assert served.get("/v1/pools", key).status_code == 200
+    refused = served.get("/v1/pools", "eqp_1_x")
+    assert status(refused) == (429, "too-many-requests")
+    assert int(refused.headers["retry-after"]) > 1
+
+
+def test_by_default_an_address_without_a_key_has_a_rate(serve: Serve) -> None:
+    """300 requests at once; a key has none."""
+    served = serve()
+    reader = served.key("reader")
+    found = [served.get("/v1/pools", None).status_code for _ in range(700)]
+    refused = found.count(429)
+    # 100 more are allowed a second, so the time that this takes decides how many are refused.
+    assert found[:300] == [200] * 300
+    assert served.get("/v1/pools", reader).status_code == 200
+    served = serve(address_rate=0.001, address_burst=2)
+    found = [served.get("/v1/pools", None).status_code for _ in range(4)]
+    assert found == [200, 200, 429, 429]
+    assert {served.get("/v1/pools", served.key("reader")).status_code for _ in range(4)} == {200}
+    assert refused <= 400
+
+
+def test_requests_write_nothing_to_the_database_for_limits(serve: Serve) -> None:
+    """SQLite counts the changes that each connection made: reads, keys and refusals make none."""
+    served = serve(failed_keys=0.1, address_rate=0.1, address_burst=2)
+    reader = served.key("reader")
+    assert served.get("/v1/pools", reader).status_code == 200
+    wait_for_last_use(served)
+    with served.store.read() as connection:
+        before = connection.execute(text("PRAGMA data_version")).scalar()
+    for key in (reader, None, "eqp_1_x"):
+        for _ in range(5):
+            served.get("/v1/pools", key)
+    with served.store.read() as connection:
+        assert connection.execute(text("PRAGMA data_version")).scalar() == before
+
+
+def wait_for_last_use(served: Served) -> None:
+    """Wait until the last use of every key that was used is stored."""
+    number = max(key.id for key in list_keys(served.store))
+    begun = time.monotonic()
+    while {key.id: key.last_used for key in list_keys(served.store)}[number] is None:
+        assert time.monotonic() - begun < 30.0
+        time.sleep(0.02)
+
+
+def test_reading_never_waits_for_a_writer(serve: Serve) -> None:
+    """While another process holds the lock of SQLite, keys are accepted and pools are read.
+
+    Before, the first use of a key wrote to the database, in the threads that read: after two such
+    requests, all reads and /readyz got 504.
+    """
+    served = serve(page=True, key_seconds=0.0)
+    public, private = served.pool(public=True), served.pool()
+    keys = [served.key("reader") for _ in range(6)]
+    with sqlite3.connect(served.store.engine.url.database, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        begun = time.monotonic()
+        post = {"content": json.dumps(duel("1")), "headers": {"Content-Type": "application/json"}}
+        waiting = [
+            served.running.start("POST", f"/v1/pools/{private}/matches", key=served.admin, **post),
+            served.running.start("PUT", "/v1/pools/more", key=served.admin, content=b"{}"),
+        ]
+        for key in keys:
+            for path in (f"/v1/pools/{private}/leaderboard", "/v1/pools"):
+                assert served.get(path, key).status_code == 200
+            for path in ("/readyz", f"/v1/pools/{public}", "/", f"/pools/{public}"):
+                assert served.get(path, None).status_code == 200
+        assert time.monotonic() - begun < 10.0
+        other.execute("ROLLBACK")
+    assert [one.result(60).status_code for one in waiting] == [200, 200]
+    wait_for_last_use(served)
+
+
+def test_last_uses_are_dropped_if_the_database_is_busy(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The background thread goes on with its work."""
+    served = serve(key_seconds=0.0)
+    calls: list[object] = []
+
+    def busy(store: object, uses: object) -> None:
+        calls.append(uses)
+        raise OperationalError("", None, Exception("database is locked"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(background, "note_uses", busy)
+        assert served.get("/v1/pools").status_code == 200
+        begun = time.monotonic()
+        while not calls:
+            assert time.monotonic() - begun < 30.0
+            time.sleep(0.02)
+    assert served.get("/readyz", None).status_code == 200
     assert served.get("/v1/pools").status_code == 200
-    found = [served.get("/v1/pools", "eqp_1_x").status_code for _ in range(3)]
-    assert found == [401, 429, 429]
-    assert served.get("/v1/pools").status_code == 200
+    wait_for_last_use(served)
 
 
 def test_what_is_remembered_is_forgotten_in_time() -> None:

@@ -1,4 +1,4 @@
-"""The background thread tends pools that want it, precompiles kernels, and outlives failures."""
+"""The background thread maintains pools, and outlives failures."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from equipoise.messages.pools import PoolRequest
 from equipoise.pools.replay import replaying
-from equipoise.web import background
 from equipoise.web.background import Background
 from equipoise.web.monitoring import Metrics
 
@@ -22,7 +20,6 @@ class Work:
     def __init__(self) -> None:
         self.pending: list[str] = []
         self.tended: list[str] = []
-        self.compiled: list[PoolRequest] = []
         self.done = threading.Event()
 
     def maintain_pool(
@@ -37,11 +34,6 @@ class Work:
         self.done.set()
         return True
 
-    def precompile(self, request: PoolRequest) -> bool:
-        self.compiled.append(request)
-        self.done.set()
-        return True
-
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
@@ -51,8 +43,6 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
         replaying, "pending_pools", lambda store: list(found.pending) if store is None else []
     )
     monkeypatch.setattr(replaying, "maintain_pool", found.maintain_pool)
-    monkeypatch.setattr(background, "pool_messages", lambda store: [])
-    monkeypatch.setattr(background, "precompile", found.precompile)
     return found
 
 
@@ -85,11 +75,15 @@ def test_a_pool_that_fails_does_not_keep_others_waiting(
     assert thread.running
 
 
-def test_a_system_is_warmed_up_once(work: Work, thread: Background) -> None:
-    """For each set of parameters, however many pools there are."""
-    assert thread.running
-    requests = [PoolRequest(system="elo", parameters={"k": k}) for k in (16, 16, 32)]
-    for done in [thread.precompile(request) for request in requests]:
-        done.result(5)
-    assert [one.parameters["k"] for one in work.compiled] == [16, 32]
-    assert thread.ready
+def test_nothing_is_done_before_the_kernels_are_there(work: Work) -> None:
+    """A replay would compile them in this process."""
+    ready = threading.Event()
+    work.pending.append("a")
+    found = Background(cast("Any", None), Metrics(), pause=0.01, ready=ready.is_set)
+    found.start()
+    try:
+        assert not work.done.wait(0.2)
+        ready.set()
+        assert work.done.wait(5)
+    finally:
+        found.stop()

@@ -81,8 +81,8 @@ def test_a_season_that_cannot_be_is_refused(served: Served, content: dict[str, A
     assert answer.status_code == 422, answer.text
 
 
-def test_a_webhook_is_made_told_tried_and_disabled(serve: Serve) -> None:
-    """Its secret is shown once; what it is sent is what the post was answered."""
+def test_a_webhook_is_created_tested_disabled_enabled_and_deleted(serve: Serve) -> None:
+    """Its secret is shown once. It receives what the answer to the post says."""
     served = serve(private_webhooks=True, webhook_seconds=2.0)
     pool = served.pool()
     path = f"/v1/pools/{pool}/webhooks"
@@ -102,10 +102,31 @@ def test_a_webhook_is_made_told_tried_and_disabled(serve: Serve) -> None:
         (listed,) = served.get(path).json()["webhooks"]
         assert (listed["webhook"], listed["failures"], listed["disabled"]) == (number, 0, None)
         assert "secret" not in listed
-        ended = served.ask("DELETE", f"{path}/{number}").json()
+        ended = served.post(f"{path}/{number}/disable").json()
         assert ended["disabled"] is not None
-        assert served.ask("DELETE", f"{path}/{number}").json() == ended
+        assert ended["disabled_because"] is None
+        assert served.post(f"{path}/{number}/disable").json() == ended
         assert served.post(f"{path}/{number}/test").status_code == 409
+        served.post(f"/v1/pools/{pool}/matches", duel("2"))
+        enabled = served.post(f"{path}/{number}/enable").json()
+        assert (enabled["disabled"], enabled["waiting"]) == (None, 0)
+        assert served.post(f"{path}/{number}/enable").json() == enabled
+        later = served.post(f"/v1/pools/{pool}/matches", duel("3")).json()
+        assert inbox.waits_for(3)[2]["data"] == later
+        gone = served.ask("DELETE", f"{path}/{number}").json()
+        assert (gone["webhook"], gone["disabled"] is None) == (number, False)
+        assert served.get(path).json() == {"webhooks": []}
+        assert served.ask("DELETE", f"{path}/{number}").status_code == 404
+        assert served.post(f"{path}/{number}/enable").status_code == 404
+
+
+def test_a_webhook_is_not_enabled_beyond_the_maximum(served: Served) -> None:
+    path = f"/v1/pools/{served.pool()}/webhooks"
+    hooks = [served.post(path, {"url": "https://example.org"}).json() for _ in range(20)]
+    number = hooks[0]["webhook"]["webhook"]
+    served.post(f"{path}/{number}/disable")
+    assert served.post(path, {"url": "https://example.org"}).status_code == 200
+    assert served.post(f"{path}/{number}/enable").status_code == 409
 
 
 def test_webhooks_are_for_the_admins_of_their_pool(served: Served) -> None:
@@ -119,6 +140,8 @@ def test_webhooks_are_for_the_admins_of_their_pool(served: Served) -> None:
     for key in (served.key("writer", pool), served.key("admin", other)):
         assert served.get(path, key).status_code == 403
         assert served.ask("DELETE", f"{path}/{number}", key).status_code == 403
+        for action in ("disable", "enable"):
+            assert served.post(f"{path}/{number}/{action}", None, key).status_code == 403
     assert served.ask("DELETE", f"/v1/pools/{other}/webhooks/{number}").status_code == 404
     for wrong in ("0", "x", "99999999999", "12345"):
         assert served.ask("DELETE", f"{path}/{wrong}").status_code == 404
@@ -140,7 +163,10 @@ def test_what_administrators_do_is_written_down(served: Served) -> None:
     served.post(f"/v1/keys/{number}/revoke")
     served.post(f"/v1/keys/{number}/revoke")
     hook = served.post(f"/v1/pools/{pool}/webhooks", {"url": "https://example.org/hook"}).json()
-    served.ask("DELETE", f"/v1/pools/{pool}/webhooks/{hook['webhook']['webhook']}")
+    number_of_hook = hook["webhook"]["webhook"]
+    for action in ("disable", "disable", "enable"):
+        served.post(f"/v1/pools/{pool}/webhooks/{number_of_hook}/{action}")
+    served.ask("DELETE", f"/v1/pools/{pool}/webhooks/{number_of_hook}")
     served.post(f"/v1/pools/{pool}/replay")
     served.post(f"/v1/pools/{pool}/matches/1/void?wait=20", {"reason": "no show"})
     served.post(f"/v1/pools/{pool}/matches/1/void", {"reason": "again"})
@@ -151,6 +177,8 @@ def test_what_administrators_do_is_written_down(served: Served) -> None:
         "season.ended",
         "amendment.recorded",
         "pool.rerate",
+        "webhook.deleted",
+        "webhook.enabled",
         "webhook.disabled",
         "webhook.created",
         "key.revoked",
@@ -162,7 +190,7 @@ def test_what_administrators_do_is_written_down(served: Served) -> None:
     assert len({one["key"] for one in entries} - {None}) == 1
     assert entries[1]["detail"]["reason"] == "no show"
     assert entries[1]["subject"] == "1"
-    assert entries[6]["subject"] == str(number)
+    assert entries[8]["subject"] == str(number)
     assert key["secret"] not in page.text
     assert hook["secret"] not in page.text
     first = served.get("/v1/audit", own, params={"limit": 4, "pool": pool}).json()

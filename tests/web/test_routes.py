@@ -437,8 +437,95 @@ def test_few_pools_are_exported_at_a_time(served: Served) -> None:
     assert served.get(f"/v1/pools/{pool}/export").status_code == 200
 
 
+def test_columns_and_cells_of_a_table_are_bounded(served: Served) -> None:
+    """At once, in a sentence; 20,000 columns took 16 s."""
+    names = ",".join(f"c{one}" for one in range(20_000))
+    wide = f"white,black,result,{names}\na,b,1-0,{'1,' * 20_000}\n".encode()
+    cells = b"white,black,result\n" + b"," * 2_100_000
+    for format in ("csv", "crosstable", "history", "tsv"):
+        for content, what in ((wide, "1,000 columns"), (cells, "2,000,000 cells")):
+            answer = served.ask("POST", f"/v1/performance?format={format}", content=content)
+            assert answer.status_code == 413
+            assert f"at most {what}" in answer.json()["error"]["message"]
+
+
 def test_a_table_of_games_is_bounded(served: Served) -> None:
-    """As a calculation, once begun, cannot be ended."""
+    """Larger ones are for the command line."""
     games = b"white,black,result\n" + b"ana,bo,1-0\n" * 20_001
     answer = served.ask("POST", "/v1/performance?format=csv", content=games)
     assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("what", ["log", "ratings", "changes"])
+def test_csv_has_no_text_that_spreadsheets_run(served: Served, what: str) -> None:
+    """Unless it is wanted raw. Numbers stay numbers."""
+    pool = served.pool()
+    teams = [{"players": ["=1+1"], "rank": 1}, {"players": ["-1+1"], "rank": 2}]
+    served.post(f"/v1/pools/{pool}/matches", {"match": "@m", "teams": teams})
+    path = f"/v1/pools/{pool}/export?what={what}&format=csv"
+    found, raw = served.get(path).text, served.get(f"{path}&raw=true").text
+    assert raw != found
+    assert raw == found.replace("'", "")
+    cells = [cell for line in found.splitlines() for cell in line.split(",")]
+    assert "'=1+1" in cells
+    assert "'-1+1" in cells
+    assert all(float(cell) < 0 for cell in cells if cell[:1] in "=+-@" and cell)
+    lines = served.get(f"/v1/pools/{pool}/export?what={what}&format=ndjson&raw=false").text
+    assert '"=1+1"' in lines
+
+
+ODD_TABLES = [
+    b"{}",
+    b"{}\n{}",
+    b"[]",
+    b"[{}]",
+    b'{"a":{}}',
+    b'{"player":"\\ud800","a":1}',
+    b'[{"\\ud800":1}]',
+    b'{"white":"\\ud800","black":"b","result":"1-0"}',
+    b"\xed\xa0\x80",
+    b"\xff\xfe",
+    b"\x00",
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b'{"white":' + b"9" * 5_000 + b',"black":2,"result":"1-0"}',
+    b'{"white":NaN,"black":1e999,"result":"1-0"}',
+    b'{"white":["a"],"black":"b","result":{"x":1}}',
+    b"",
+    b",,\n,,",
+    b'"',
+]
+
+
+@pytest.mark.parametrize(
+    "format", ["crosstable", "pairs", "games", "history", "json", "jsonl", "csv", "pgn", "trf"]
+)
+def test_tables_that_are_none_are_refused_in_a_sentence(served: Served, format: str) -> None:
+    """As are texts that are none; a few are a table of no games to somebody."""
+    for content in ODD_TABLES:
+        answer = served.ask("POST", f"/v1/performance?format={format}", content=content)
+        assert 400 <= answer.status_code < 500, (content[:40], answer.text[:300])
+        assert answer.json()["error"]["message"]
+
+
+def test_half_of_a_surrogate_pair_is_no_text(served: Served) -> None:
+    """Wherever it is in a request: the answer could not be written."""
+    import json as library
+
+    from equipoise.web.api.calculations import _REBALANCE
+
+    text = library.dumps(_REBALANCE)
+    for whole, odd in (('"ana"', '"\\ud800"'), ('"mmr"', '"\\uDC00"'), ('"p1"', '"\\ud83d"')):
+        answer = served.ask("POST", "/v1/rebalance", content=text.replace(whole, odd).encode())
+        assert answer.status_code == 422, answer.text
+    good = text.replace('"ana"', '"\\ud83d\\ude00"').encode()
+    assert "\U0001f600" in served.ask("POST", "/v1/rebalance", content=good).text
+
+
+def test_a_prior_that_vanishes_is_refused(served: Served) -> None:
+    games = b"white,black,result\nana,bo,1-0\nbo,cy,1-0\ncy,ana,1-0\n"
+    answer = served.ask("POST", "/v1/performance?format=csv&prior=5e-324", content=games)
+    assert answer.status_code == 422
+    assert "prior" in answer.json()["error"]["message"]
+    small = served.ask("POST", "/v1/performance?format=csv&prior=1e-100", content=games)
+    assert small.status_code == 200

@@ -18,7 +18,7 @@ from equipoise.cli.files import (
     rebalance,
     simulate,
 )
-from equipoise.cli.service import exchange, keys, serve, verify
+from equipoise.cli.service import backups, erase, exchange, keys, serve, verify
 from equipoise.cli.studies import backtest, drift, incentives, tune
 
 application = typer.Typer(
@@ -64,8 +64,11 @@ add_command(audit, "incentives", incentives.incentives, incentives.EXAMPLE)
 
 application.add_typer(audit, name="audit")
 add_command(application, "backtest", backtest.backtest, backtest.EXAMPLE)
+add_command(application, "backup", backups.backup, backups.BACKUP_EXAMPLE)
 add_command(application, "balance", balance.balance, balance.EXAMPLE)
+add_command(application, "check", backups.check, backups.CHECK_EXAMPLE)
 add_command(application, "demo", demo.demo, demo.EXAMPLE)
+add_command(application, "erase", erase.erase, erase.EXAMPLE)
 add_command(application, "explain", explain.explain, explain.EXAMPLE)
 add_command(application, "export", exchange.export, exchange.EXAMPLE)
 add_command(application, "import", exchange.import_, exchange.IMPORT_EXAMPLE)
@@ -75,6 +78,7 @@ add_command(application, "plot", plot.plot, plot.EXAMPLE)
 add_command(application, "predict", predict.predict, predict.EXAMPLE)
 add_command(application, "rate", rate.rate, rate.EXAMPLE)
 add_command(application, "rebalance", rebalance.rebalance, rebalance.EXAMPLE)
+add_command(application, "restore", backups.restore, backups.RESTORE_EXAMPLE)
 add_command(application, "serve", serve.serve, serve.EXAMPLE)
 add_command(application, "simulate", simulate.simulate, simulate.EXAMPLE)
 add_command(application, "systems", systems.systems, systems.EXAMPLE)

@@ -50,6 +50,15 @@ Database: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[
     bool, option(False, "Print the answer and any errors as JSON.", name="--json")
 ]
+RawText: TypeAlias = Annotated[
+    bool,
+    option(
+        False,
+        "Write text to CSV and TSV as it is. Otherwise text that spreadsheets would run as a "
+        "formula begins with an apostrophe, which Equipoise takes away again when it reads it.",
+        name="--raw",
+    ),
+]
 Column: TypeAlias = Annotated[
     list[str] | None, option(None, "Rename a column: read OLD as NEW. Repeatable.", "NEW=OLD")
 ]

@@ -81,16 +81,20 @@ class AsyncClient(AsyncSender):
             if error is not None:
                 raise error
 
-    async def export(self, pool: str, path: Path | str, what: What, format: Format) -> None:
+    async def export(
+        self, pool: str, path: Path | str, what: What, format: Format, *, raw: bool = False
+    ) -> None:
         """Write the log, the ratings or the changes of a pool to a file.
 
         The file appears when it is complete, never in part.
+
+        raw : whether text that spreadsheets run is left as it is in CSV
         """
 
         async def fetch(call: Call[Any]) -> Reply | Failure:
             return await self._download(call, Download(path))
 
-        await self._repeated(export(pool, what, format), fetch)
+        await self._repeated(export(pool, what, format, raw), fetch)
 
     async def _repeated(
         self, call: Call[T], once: Callable[[Call[T]], Awaitable[Reply | Failure]]

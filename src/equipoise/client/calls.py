@@ -6,6 +6,7 @@ ratings, calculations without a pool, keys, operation.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -14,12 +15,14 @@ import msgspec
 from equipoise.client.call import NDJSON, Call, Values, in_pool, json_call, json_of, stream_lines
 from equipoise.errors import EquipoiseError
 from equipoise.messages.access import (
+    KEEP_SECONDS,
     AuditPage,
     KeyList,
     KeyMessage,
     KeyRequest,
     NewKeyMessage,
     Role,
+    RotationRequest,
 )
 from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.matches import (
@@ -41,6 +44,7 @@ from equipoise.messages.pools import DeletedPool, PoolChange, PoolList, PoolMess
 from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.messages.teams import BalanceMessage, RebalanceMessage
+from equipoise.messages.upkeep import ErasureMessage
 from equipoise.messages.webhooks import (
     EventKind,
     NewWebhookMessage,
@@ -81,13 +85,16 @@ def pools() -> Call[PoolList]:
     return json_call("GET", "/v1/pools", PoolList)
 
 
-def export(pool: str, what: What, format: Format) -> Call[bytes]:
-    """Return the log, the ratings or the changes of a pool as a file."""
+def export(pool: str, what: What, format: Format, raw: bool) -> Call[bytes]:
+    """Return the log, the ratings or the changes of a pool as a file.
+
+    raw : whether text that spreadsheets run is left as it is in CSV
+    """
     return Call(
         method="GET",
         path=in_pool(pool, "export"),
         read=bytes,
-        query={"what": what, "format": format},
+        query={"what": what, "format": format, "raw": raw or None},
     )
 
 
@@ -189,6 +196,23 @@ def reinstate(
     return _amend("POST", path, DisqualifyRequest(since, reason, match), preview, wait)
 
 
+def erase_player(
+    pool: str, player: Id, reason: str = "", *, preview: bool = False
+) -> Call[ErasureMessage]:
+    """Replace a player's name by a pseudonym in a pool and the archives of its seasons.
+
+    It cannot be undone. preview : only count what would be rewritten
+    """
+    return json_call(
+        "POST",
+        in_pool(pool, "players", player, "erase"),
+        ErasureMessage,
+        ReasonRequest(reason),
+        query={"preview": preview or None},
+        repeatable=preview,
+    )
+
+
 def amendment(pool: str, seq: int) -> Call[AmendmentMessage]:
     """Return an amendment, and once it is done, what it changed."""
     return json_call("GET", in_pool(pool, "amendments", seq), AmendmentMessage)
@@ -255,8 +279,18 @@ def create_webhook(
 
 
 def disable_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
-    """Disable a webhook."""
-    return json_call("DELETE", in_pool(pool, "webhooks", webhook), WebhookMessage)
+    """Disable a webhook. It receives no more events."""
+    return json_call("POST", in_pool(pool, "webhooks", webhook, "disable"), WebhookMessage)
+
+
+def enable_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
+    """Enable a webhook, which receives events from now on."""
+    return json_call("POST", in_pool(pool, "webhooks", webhook, "enable"), WebhookMessage)
+
+
+def delete_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
+    """Delete a webhook for good."""
+    return json_call("DELETE", in_pool(pool, "webhooks", webhook), WebhookMessage, repeatable=False)
 
 
 def test_webhook(pool: str, webhook: int) -> Call[WebhookTestMessage]:
@@ -362,11 +396,35 @@ def keys() -> Call[KeyList]:
 
 
 def create_key(
-    name: str, role: Role, pool: str | None = None, expires: Moment | None = None
+    name: str,
+    role: Role,
+    pool: str | None = None,
+    expires: Moment | None = None,
+    *,
+    token: str | None = None,
 ) -> Call[NewKeyMessage]:
-    """Create a key. Its secret is in this answer only."""
-    request = KeyRequest(name, role, pool, expires)
-    return json_call("POST", "/v1/keys", NewKeyMessage, request, repeatable=False)
+    """Create a key. Only this answer has its secret.
+
+    token : random text with which the same request can be repeated: it makes one key, and every
+        answer has its secret. By default a new one, for repetitions by this client
+    """
+    request = KeyRequest(name, role, pool, expires, token or _new_token())
+    return json_call("POST", "/v1/keys", NewKeyMessage, request)
+
+
+def rotate_key(
+    key: int, keep_seconds: int = KEEP_SECONDS, *, token: str | None = None
+) -> Call[NewKeyMessage]:
+    """Give a key a new secret. The secret before remains valid for `keep_seconds`.
+
+    token : as in `create_key`
+    """
+    request = RotationRequest(keep_seconds, token or _new_token())
+    return json_call("POST", f"/v1/keys/{key:d}/rotate", NewKeyMessage, request)
+
+
+def _new_token() -> str:
+    return secrets.token_urlsafe(24)
 
 
 def revoke_key(key: int) -> Call[KeyMessage]:

@@ -80,16 +80,20 @@ class Client(Sender):
             if error is not None:
                 raise error
 
-    def export(self, pool: str, path: Path | str, what: What, format: Format) -> None:
+    def export(
+        self, pool: str, path: Path | str, what: What, format: Format, *, raw: bool = False
+    ) -> None:
         """Write the log, the ratings or the changes of a pool to a file.
 
         The file appears when it is complete, never in part.
+
+        raw : whether text that spreadsheets run is left as it is in CSV
         """
 
         def fetch(call: Call[Any]) -> Reply | Failure:
             return self._download(call, Download(path))
 
-        self._repeated(export(pool, what, format), fetch)
+        self._repeated(export(pool, what, format, raw), fetch)
 
     def _repeated(self, call: Call[T], once: Callable[[Call[T]], Reply | Failure]) -> T:
         outcome, attempt = once(call), 1

@@ -13,6 +13,7 @@ import io
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -67,7 +68,7 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
             f"not among the {counted(len(row_of), 'rated player')}{where}: {', '.join(missing)}. "
             "A table of ratings does not say how newcomers start; a saved state does (--state)"
         )
-    twice = dict.fromkeys(one for one in players if list(players).count(one) > 1)
+    twice = [one for one, count in Counter(players).items() if count > 1]
     if twice:
         raise InvalidDataError([Problem("--players", None, "player", ONCE, one) for one in twice])
     rows = np.array([row_of[one] for one in players], dtype=np.int64)

@@ -30,6 +30,7 @@ from equipoise.data.rebalancing import (
     shown,
 )
 from equipoise.errors import InvalidDataError, require
+from equipoise.formats.table import SURROGATE
 
 Made = TypeVar("Made", Rule, Ruleset)
 _REQUEST = ("ruleset", "session", "parties", "default_attributes")
@@ -120,7 +121,12 @@ def _document(data: bytes, name: str) -> Any:
     if len(data) > must.MOST_MEGABYTES * 1_000_000:
         refuse([Fault("", must.SIZE, "more")], where, name)
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_pairs)
+        document = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_pairs)
+        if SURROGATE.search(data):
+            json.dumps(document, ensure_ascii=False, default=str).encode()
+        return document
+    except UnicodeEncodeError:
+        refuse([Fault("", must.JSON, "text with half of a surrogate pair")], where, name)
     except UnicodeDecodeError as error:
         got = f"the byte 0x{error.object[error.start]:02x}"
         refuse([Fault("", "must be text in UTF-8", got)], where, name)

@@ -6,7 +6,9 @@ back to its file and line.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import NamedTuple, NoReturn, TypeAlias
@@ -22,6 +24,13 @@ Locate: TypeAlias = Callable[[Ints], list[tuple[str, int | None]]]
 
 #: What is wrong with a path that leads nowhere.
 NO_FILE = "no such file or directory"
+#: Maximum number of columns, that of spreadsheets.
+MOST_COLUMNS = 16_384
+#: Maximum number of rows times columns of a table of JSON objects. Each may have keys of its own,
+#: so this may be far more than the file has.
+MOST_SPARSE_CELLS = 200_000_000
+#: An escape of a surrogate in JSON, which is text only as one half of a pair.
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 #: Characters of a value shown in a problem.
 SHOWN_CHARACTERS = 60
 
@@ -81,6 +90,30 @@ class Table:
 def refuse(name: str, rule: str, got: str, *, line: int | None = None, field: str = "") -> NoReturn:
     """Raise InvalidDataError with one problem of a whole file."""
     raise InvalidDataError([Problem(name, line, field, rule, got)])
+
+
+def check_columns(names: Sequence[str], name: str = "", line: int | None = None) -> None:
+    """Check that columns have different names and are not too many. Raises : InvalidDataError.
+
+    name, line : the file, and the line of its header
+    """
+    if len(names) > MOST_COLUMNS:
+        refuse(name, f"must have at most {MOST_COLUMNS:,} columns", f"{len(names):,}", line=line)
+    twice = [(one, count) for one, count in Counter(names).items() if count > 1]
+    if twice:
+        rule = "must be the name of only one column"
+        raise InvalidDataError(
+            [Problem(name, line, one, rule, f"{count} columns") for one, count in twice]
+        )
+
+
+def check_cells(rows: int, columns: int, name: str = "") -> None:
+    """Check that rows with keys of their own make no huge table. Raises : InvalidDataError."""
+    if columns > MOST_COLUMNS:
+        refuse(name, f"must have at most {MOST_COLUMNS:,} columns", f"{columns:,}")
+    if rows * columns > MOST_SPARSE_CELLS:
+        rule = f"must have at most {MOST_SPARSE_CELLS:,} values, rows times columns"
+        refuse(name, rule, f"{rows:,} rows and {columns:,} columns")
 
 
 def refuse_unreadable(name: str, error: OSError) -> NoReturn:

@@ -22,25 +22,29 @@ from equipoise.arguments import checks_arguments
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, require
+from equipoise.formats.spreadsheets import escaped
 
 TableFormat: TypeAlias = Literal["csv", "csv.gz", "tsv", "parquet", "json", "jsonl"]
+_DELIMITED = ("csv", "csv.gz", "tsv")
 HISTORY_FORMATS = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
 #: Smaller than zlib's own default by a hair, in half the time.
 GZIP_LEVEL = 5
 
 
 @checks_arguments()
-def write_history(history: History, path: str | os.PathLike[str]) -> None:
+def write_history(history: History, path: str | os.PathLike[str], *, raw: bool = False) -> None:
     """Write a history as a long table in the format that the suffix of `path` tells.
 
     Reading the file gives the same history, if columns of statistics are named as such and the
     format tells text from numbers (in CSV and TSV a text id that looks like a number becomes one).
 
     path : ends in .csv, .csv.gz, .tsv, .parquet or .jsonl
+    raw : whether CSV and TSV have text that spreadsheets run as it is. Otherwise it is escaped, and
+        read back as it was
     Raises : InvalidParameterError   another suffix, or no such directory
     """
     require(isinstance(history, History), "history", "a History", type(history).__name__)
-    _write_to(Path(path), history.to_polars(), format_of(Path(path), HISTORY_FORMATS))
+    _write_to(Path(path), history.to_polars(), format_of(Path(path), HISTORY_FORMATS), raw)
 
 
 @checks_arguments("format")
@@ -49,6 +53,7 @@ def write_table(
     target: str | os.PathLike[str] | IO[Any],
     *,
     format: TableFormat | None = None,
+    raw: bool = False,
 ) -> None:
     """Write a table of results; NaN becomes null, and floats keep their full precision.
 
@@ -57,6 +62,8 @@ def write_table(
     target : path that ends in .csv, .csv.gz, .tsv, .parquet, .json or .jsonl, or a text or binary
         stream
     format : needed for a stream; for a path its suffix tells
+    raw : whether CSV and TSV have text that spreadsheets run as it is. Otherwise it is escaped, and
+        our readers read it back as it was
     Raises : InvalidParameterError   another suffix, or no such directory
     """
     require(isinstance(frame, pl.DataFrame), "frame", "a Polars DataFrame", type(frame).__name__)
@@ -65,11 +72,11 @@ def write_table(
         require(format in allowed, "format", f"one of {', '.join(allowed)}", format)
     if isinstance(target, str | os.PathLike):
         path = Path(target)
-        _write_to(path, frame, format or format_of(path, allowed))
+        _write_to(path, frame, format or format_of(path, allowed), raw)
         return
     require(hasattr(target, "write"), "target", "a path or a stream", type(target).__name__)
     require(format is not None, "format", f"one of {', '.join(allowed)} for a stream", format)
-    _write_stream(target, frame, str(format))
+    _write_stream(target, frame, str(format), raw)
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
@@ -90,14 +97,14 @@ def format_of(path: Path, allowed: tuple[str, ...]) -> str:
     return max(found, key=len)
 
 
-def _write_to(path: Path, frame: pl.DataFrame, format: str) -> None:
+def _write_to(path: Path, frame: pl.DataFrame, format: str, raw: bool) -> None:
     with whole_file(path) as file:
-        _encode(frame, file, format)
+        _encode(frame, file, format, raw)
 
 
-def _write_stream(stream: IO[Any], frame: pl.DataFrame, format: str) -> None:
+def _write_stream(stream: IO[Any], frame: pl.DataFrame, format: str, raw: bool) -> None:
     buffer = io.BytesIO()
-    _encode(frame, buffer, format)
+    _encode(frame, buffer, format, raw)
     if isinstance(stream, io.TextIOBase):
         require(format not in ("parquet", "csv.gz"), "format", "text for a text stream", format)
         stream.write(buffer.getvalue().decode())
@@ -105,8 +112,10 @@ def _write_stream(stream: IO[Any], frame: pl.DataFrame, format: str) -> None:
         stream.write(buffer.getvalue())
 
 
-def _encode(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
+def _encode(frame: pl.DataFrame, file: IO[bytes], format: str, raw: bool) -> None:
     frame = frame.with_columns(cs.float().fill_nan(None))
+    if format in _DELIMITED and not raw:
+        frame = escaped(frame)
     encoders: dict[str, Callable[[], object]] = {
         "csv": lambda: frame.write_csv(file),
         "csv.gz": lambda: _write_gzip(frame, file),
@@ -137,6 +146,7 @@ def write_pieces(
     target: str | os.PathLike[str] | IO[bytes],
     *,
     rows: int = ROWS,
+    raw: bool = False,
 ) -> int:
     """Write tables with the same columns one below the other; return the number of rows.
 
@@ -145,11 +155,14 @@ def write_pieces(
 
     target : path that ends in .csv, .csv.gz, .tsv, .parquet or .jsonl; a binary stream gets CSV
     rows : written together
+    raw : as in `write_table`
     Raises : InvalidParameterError   another suffix, no such directory, or no piece at all
     """
     if not isinstance(target, str | os.PathLike):
-        return _write(pieces, target, "csv", rows)
+        return _write(pieces if raw else map(escaped, pieces), target, "csv", rows)
     kind = format_of(Path(target), HISTORY_FORMATS)
+    if kind in _DELIMITED and not raw:
+        pieces = map(escaped, pieces)
     with whole_file(target) as file:
         return _write(pieces, file, kind, rows)
 

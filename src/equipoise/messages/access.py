@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from equipoise.messages.matches import Moment
 
@@ -12,21 +13,52 @@ from equipoise.messages.matches import Moment
 Role: TypeAlias = Literal["reader", "writer", "admin"]
 
 
+#: Characters of a token. Fewer could be guessed by somebody who has the database.
+SHORTEST_TOKEN, LONGEST_TOKEN = 20, 200
+Token: TypeAlias = Annotated[
+    str,
+    Meta(
+        min_length=SHORTEST_TOKEN,
+        max_length=LONGEST_TOKEN,
+        description="Random text. If the request is repeated with it, the answer is the same.",
+    ),
+]
+#: How long the secret before a rotation remains valid unless the request says otherwise, and at
+#: most, seconds.
+KEEP_SECONDS, MOST_KEEP_SECONDS = 86_400, 90 * 86_400
+
+
 class KeyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A key to be made.
 
     name : for people; pool : absent or null for all pools
     expires : seconds since 1970 or ISO 8601; absent or null: never
+    token : random text; the same request with the same token makes one key, and gets its secret
     """
 
     name: str
     role: Role
     pool: str | None = None
     expires: Moment | None = None
+    token: Token | None = None
+
+
+class RotationRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A key to be rotated.
+
+    keep_seconds : how long the secret before remains valid
+    token : random text; the same request with the same token rotates once, and gets the secret
+    """
+
+    keep_seconds: Annotated[int, Meta(ge=0, le=MOST_KEEP_SECONDS)] = KEEP_SECONDS
+    token: Token | None = None
 
 
 class KeyMessage(msgspec.Struct, frozen=True):
-    """A key without its secret; `pool` null is for all pools."""
+    """A key without its secret; `pool` null is for all pools.
+
+    previous_until : until when the secret before the last rotation is valid; null for none
+    """
 
     key: int
     name: str
@@ -36,10 +68,14 @@ class KeyMessage(msgspec.Struct, frozen=True):
     expires: str | None
     revoked: str | None
     last_used: str | None
+    previous_until: str | None = None
 
 
 class NewKeyMessage(msgspec.Struct, frozen=True):
-    """A key that was just made; `secret` goes into `Authorization: Bearer` and is not kept."""
+    """A key that was just made or rotated.
+
+    secret : goes into `Authorization: Bearer`; the service stores only a hash of it
+    """
 
     key: KeyMessage
     secret: str
@@ -56,7 +92,8 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
     time : ISO 8601; key : number of the key, null for the command line
     what : "pool.created", "pool.changed", "pool.deleted", "pool.rerate", "key.created",
-        "key.revoked", "amendment.recorded", "season.ended", "webhook.created", "webhook.disabled"
+        "key.rotated", "key.revoked", "amendment.recorded", "season.ended", "webhook.created",
+        "webhook.disabled", "webhook.enabled", "webhook.deleted"
     pool : its name at the time, null for what concerns no pool
     subject : the match, player, key, season or webhook that it is about
     """

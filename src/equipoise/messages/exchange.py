@@ -8,29 +8,31 @@ import msgspec
 
 from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import Moment
-from equipoise.messages.pools import PoolRequest
 
 LogKind: TypeAlias = Literal[
-    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
+    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings", "erase"
 ]
 
 #: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
-#: disqualifications from one match.
-LOG_VERSION = 2
+#: disqualifications from one match, version 3 the hash chain and erasures.
+LOG_VERSION = 3
 OLDEST_LOG_VERSION = 1
 
 
 class LogHead(msgspec.Struct, frozen=True, omit_defaults=True):
     """The first line: the pool, its first settings, and the number of records that follow.
 
+    settings : a PoolRequest, byte for byte as the pool was created
     seed : packed state with which the season began, absent if it began without players
+    head : of the hash chain over the records, hexadecimal; absent before version 3
     """
 
     equipoise_log: int
     pool: str
-    settings: PoolRequest
+    settings: msgspec.Raw
     entries: int
     seed: bytes | None = None
+    head: str | None = None
 
 
 class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -41,6 +43,8 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     time : as it was posted, absent if there was none; of a disqualification, its beginning
     received : ISO 8601
     key : number of the key that posted it
+    counts : the time at which it counts, absent if it is `time` or there are no times
+    salt : random bytes for the hash chain; leaf : of a rewritten record, its first leaf
     """
 
     seq: int
@@ -51,6 +55,9 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     player: str | None = None
     time: Moment | None = None
     key: int | None = None
+    counts: Moment | None = None
+    salt: bytes | None = None
+    leaf: bytes | None = None
 
 
 class ImportMessage(msgspec.Struct, frozen=True):
@@ -58,6 +65,8 @@ class ImportMessage(msgspec.Struct, frozen=True):
 
     matches, amendments : recorded now; known_matches, known_amendments : recorded before
     pending : the ratings wait for a replay, which another process does
+    head : of the hash chain over the pool's log, hexadecimal; same_head : whether it is the head
+        that the imported log gives, null if it gives none
     history : what was read of a history, null for a log
     """
 
@@ -71,3 +80,5 @@ class ImportMessage(msgspec.Struct, frozen=True):
     pending: bool
     history: HistoryMessage | None
     seconds: float
+    head: str
+    same_head: bool | None

@@ -237,7 +237,7 @@ class AmendmentMessage(msgspec.Struct, frozen=True):
     """An entry of the log that amends what was posted.
 
     kind : "void", "restore", "correct", "disqualify", "reinstate", "settings" for changed settings
-        of the pool, or "preview" for nothing recorded
+        of the pool, "erase" for the erased name of a player, or "preview" for nothing recorded
     match, player : both for a disqualification from one match alone
     since : of a disqualification from a time on, as the pool writes times
     status : "pending" until the pool is replayed, then "done"

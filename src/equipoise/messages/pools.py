@@ -9,6 +9,8 @@ from msgspec import UNSET, UnsetType
 
 #: What happens to a late match, one older than the last match of the pool.
 LatePolicy: TypeAlias = Literal["reject", "append", "replay"]
+#: Whether the kernels of a pool are loaded. While they are compiled, posts are refused with 503.
+KernelStatus: TypeAlias = Literal["ready", "compiling", "failed"]
 #: How a pool writes times. A pool with "none" rates matches in the order in which they arrive.
 PoolTimes: TypeAlias = Literal["seconds", "datetime", "none"]
 
@@ -94,6 +96,8 @@ class PoolMessage(msgspec.Struct, frozen=True):
     archive_of, season : of a closed pool: the pool that it was, and the name of the season
     unused : what changes no rating in this pool: fields of posted matches, which are kept all the
         same, and settings that were given (`statistics`, and `parameters.NAME`)
+    kernels : whether the service has the kernels of the system: "compiling" and "failed" pools
+        take no posts for now; kernels_failure : why compiling failed the last time
     """
 
     pool: str
@@ -122,6 +126,8 @@ class PoolMessage(msgspec.Struct, frozen=True):
     display_decay_after_days: float = 30.0
     notes: list[str] = []
     unused: list[str] = []
+    kernels: KernelStatus = "ready"
+    kernels_failure: str | None = None
 
 
 class PoolList(msgspec.Struct, frozen=True):
@@ -134,6 +140,10 @@ class VerifyMessage(msgspec.Struct, frozen=True):
     """Whether a full replay of the log gives what is stored, bit for bit.
 
     differences : sentences, at most 20; `different` counts them all
+    head : of the hash chain over the log, hexadecimal. An exported and imported pool has the same
+    local_head : of the chain that also covers the keys that posted, for this database alone
+    chained_from : the first record that was chained when it was recorded. An upgrade has chained
+        those before it, and the chain does not say what they were before that
     """
 
     pool: str
@@ -144,10 +154,29 @@ class VerifyMessage(msgspec.Struct, frozen=True):
     different: int
     differences: list[str]
     seconds: float
+    head: str
+    local_head: str
+    chained_from: int
+
+
+class AuditVerifyMessage(msgspec.Struct, frozen=True):
+    """Whether the audit log leads to the head of its hash chain.
+
+    head : hexadecimal; chained_from : the first row that was chained when it was written
+    deleted_through : the last row that was deleted because of its age, 0 for none
+    """
+
+    identical: bool
+    rows: int
+    head: str
+    chained_from: int
+    deleted_through: int
+    differences: list[str]
 
 
 class VerifyList(msgspec.Struct, frozen=True):
-    """The answer of `equipoise verify --json`: all pools that were verified."""
+    """The answer of `equipoise verify --json`: all pools that were verified, and the audit log."""
 
     identical: bool
     pools: list[VerifyMessage]
+    audit: AuditVerifyMessage

@@ -23,10 +23,13 @@ class WebhookRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 
 
 class WebhookMessage(msgspec.Struct, frozen=True):
-    """A webhook, and how it does.
+    """A webhook, and the state of its deliveries.
 
-    waiting : events that it has not been told yet, of whatever kind
-    failures : in a row; failure : what went wrong last; next_attempt : after which it is tried
+    disabled : when it was disabled; disabled_because : why the service did it, null if an
+        administrator did
+    waiting : events that it has not received yet, of all kinds
+    failures : in a row, the first at `failing_since`; failure : why the last one failed
+    next_attempt : the time before which it is not tried again
     """
 
     webhook: int
@@ -39,6 +42,8 @@ class WebhookMessage(msgspec.Struct, frozen=True):
     failures: int
     failure: str | None
     next_attempt: str | None
+    disabled_because: str | None = None
+    failing_since: str | None = None
 
 
 class NewWebhookMessage(msgspec.Struct, frozen=True):

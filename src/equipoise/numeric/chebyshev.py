@@ -50,7 +50,8 @@ def to_series(values: Floats) -> None:
     """Replace node values by series coefficients in place; shape (intervals * NODES,)."""
     column = np.empty(NODES)
     for base in range(0, len(values), NODES):
-        column[:] = values[base : base + NODES]
+        for v in range(NODES):
+            column[v] = values[base + v]
         for m in range(NODES):
             total = 0.0
             for v in range(NODES):

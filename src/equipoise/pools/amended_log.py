@@ -25,6 +25,9 @@ from equipoise.store.pools import PoolRecord, Position
 #: After all positions.
 _END: Position = (2**62, 2**62)
 
+#: Matches that are read at once to find the last one that counts.
+_MOST_READ = 64
+
 
 class EligibilityRecord(NamedTuple):
     """A log record that disqualifies or reinstates a player from a time on.
@@ -243,15 +246,17 @@ def counted_piece(
     pool: PoolRecord,
     amendments: Amendments,
     after: Position,
+    until: int | None = None,
     *,
     posted: int = log.LAST,
 ) -> Piece:
     """Return the next matches that are rated after a position, in the order of rating.
 
     Late matches that were posted after `amendments.through` wait for the next replay.
-    posted : only matches whose records have a number up to this one; None for all
+    until : time up to which the log is read; no match counts later. None for its end
+    posted : only matches whose records have a number up to this one
     """
-    records, last = log.matches_after(connection, pool.id, after, posted=posted)
+    records, last = log.matches_after(connection, pool.id, after, until, posted=posted)
     end = _END if last else records[-1].position
     moved = _moved(connection, pool, amendments, after, end)
     if amendments.corrections:
@@ -297,6 +302,42 @@ def _counted(records: Sequence[LogRecord], amendments: Amendments) -> list[Logge
         return rated
     parts = map(amendments.eligibility.rated_part, rated)
     return [part for part in parts if part is not None]
+
+
+def latest_of(*times: int | None) -> int | None:
+    """Return the latest of some times; None, which is no time, only if all are None."""
+    return max((time for time in times if time is not None), default=None)
+
+
+def last_counting_time(
+    connection: Connection, pool: PoolRecord, amendments: Amendments
+) -> int | None:
+    """Return the time of the latest match that counts after amendments; None if no match does.
+
+    A match counts if it is rated, now or by the replay that the pool waits for: so void and unrated
+    matches do not count, nor do those of disqualified players alone.
+    """
+    found: int | None = None
+    before, limit, more = None, 1, True
+    while found is None and more:
+        piece = log.matches_before(connection, pool.id, before, limit)
+        for record in piece:
+            before = record.position
+            if amendments.position(record) == before and _counted([record], amendments):
+                found = record.time
+                break
+        more, limit = len(piece) == limit, min(2 * limit, _MOST_READ)
+    # Corrections may have moved other matches after this one.
+    moved = {
+        match: record.time
+        for match, record in amendments.corrections.items()
+        if (found is None or record.time > found) and match not in amendments.void
+    }
+    matches = log.matches_by_id(connection, pool.id, moved) if moved else {}
+    for match, record in matches.items():
+        if _counted([record], amendments):
+            found = latest_of(found, moved[match])
+    return found
 
 
 def first_position(record: LogRecord, match: LogRecord | None, before: Amendments) -> Position:

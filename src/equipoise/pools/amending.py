@@ -35,6 +35,8 @@ from equipoise.pools.amended_log import (
     amendments_of,
     counted_matches,
     first_position,
+    last_counting_time,
+    latest_of,
 )
 from equipoise.pools.pool.checks import check_reason
 from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
@@ -42,7 +44,9 @@ from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, id_fault, id_text, iso, moment, rules_of, written
 from equipoise.pools.pool.settings import content_of
 from equipoise.pools.posting.match_history import players_of
+from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock
 from equipoise.pools.posting.posted_matches import read_matches
+from equipoise.pools.posting.rated_rows import day_of
 from equipoise.pools.replay.checkpointing import running_before
 from equipoise.pools.replay.differences import (
     difference,
@@ -52,8 +56,8 @@ from equipoise.pools.replay.differences import (
 )
 from equipoise.store import audit, log, ratings, replays
 from equipoise.store.connection import Store
-from equipoise.store.log import Kind, LogRecord
-from equipoise.store.pools import PoolRecord, Position, change_pool, get_pool
+from equipoise.store.log import Kind, LoggedAs, LogRecord
+from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 
 #: Checks that a pool accepts an amendment, after those before it, and returns its record.
 _MakeRecord: TypeAlias = Callable[[Connection, PoolRecord, Amendments], LogRecord]
@@ -68,13 +72,15 @@ def void_match(
     key: int | None,
     now: int,
     preview: bool = False,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Void a match: it no longer counts.
 
     preview : record nothing, and return what it would change
+    logged : what an imported log has of the record
     Raises : NotFoundError; ConflictError if the match is void already
     """
-    return _about_match(store, pool, "void", match, request, key, now, preview)
+    return _about_match(store, pool, "void", match, request, key, now, preview, logged)
 
 
 def restore_match(
@@ -86,13 +92,15 @@ def restore_match(
     key: int | None,
     now: int,
     preview: bool = False,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Restore a void match: it counts again.
 
     preview : record nothing, and return what it would change
+    logged : what an imported log has of the record
     Raises : NotFoundError; ConflictError if the match is not void
     """
-    return _about_match(store, pool, "restore", match, request, key, now, preview)
+    return _about_match(store, pool, "restore", match, request, key, now, preview, logged)
 
 
 def _about_match(
@@ -104,6 +112,7 @@ def _about_match(
     key: int | None,
     now: int,
     preview: bool,
+    logged: LoggedAs | None,
 ) -> AmendmentMessage:
     content = _reason(request.reason)
 
@@ -127,7 +136,7 @@ def _about_match(
             key=key,
         )
 
-    return _record(store, pool, make_record, now, preview)
+    return _record(store, pool, make_record, now, preview, logged)
 
 
 def correct_match(
@@ -139,10 +148,14 @@ def correct_match(
     key: int | None,
     now: int,
     preview: bool = False,
+    future_seconds: float | None = FUTURE_SECONDS,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Replace the content of a match; without a time it keeps its own.
 
     preview : record nothing, and return what it would change
+    future_seconds : seconds that its time may be ahead of `now`; None for no limit
+    logged : what an imported log has of the record
     Raises : NotFoundError, InvalidDataError
     """
     rules = _rules(store, pool)
@@ -153,6 +166,10 @@ def correct_match(
     if problems:
         raise InvalidDataError(problems)
     posted = found[0]
+    too_late = Clock(now, future_seconds).fault(posted.time)
+    if too_late is not None:
+        got = str(written(posted.time, rules))
+        raise InvalidDataError([Problem("", None, "time", too_late, got)])
 
     def make_record(
         connection: Connection, record: PoolRecord, amendments: Amendments
@@ -173,7 +190,7 @@ def correct_match(
             key=key,
         )
 
-    return _record(store, pool, make_record, now, preview)
+    return _record(store, pool, make_record, now, preview, logged)
 
 
 def disqualify(
@@ -185,15 +202,17 @@ def disqualify(
     key: int | None,
     now: int,
     preview: bool = False,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Disqualify a player: the player is not rated from a time on, or in one match alone.
 
     Matches that were posted before but took place after that time count without the player.
 
     preview : record nothing, and return what it would change
+    logged : what an imported log has of the record
     Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
     """
-    return _about_player(store, pool, "disqualify", player, request, key, now, preview)
+    return _about_player(store, pool, "disqualify", player, request, key, now, preview, logged)
 
 
 def reinstate(
@@ -205,13 +224,15 @@ def reinstate(
     key: int | None,
     now: int,
     preview: bool = False,
+    logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
     """Reinstate a player, who is rated again from a time on, or in one match alone.
 
     preview : record nothing, and return what it would change
+    logged : what an imported log has of the record
     Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
     """
-    return _about_player(store, pool, "reinstate", player, request, key, now, preview)
+    return _about_player(store, pool, "reinstate", player, request, key, now, preview, logged)
 
 
 def _about_player(
@@ -223,6 +244,7 @@ def _about_player(
     key: int | None,
     now: int,
     preview: bool,
+    logged: LoggedAs | None,
 ) -> AmendmentMessage:
     rules, content = _rules(store, pool), _reason(request.reason)
     rule = id_fault(player)
@@ -232,7 +254,7 @@ def _about_player(
         if request.since is not None:
             raise InvalidParameterError("since cannot be combined with match")
         of_match = _of_one_match(kind, player, id_text(request.match), content, key, now)
-        return _record(store, pool, of_match, now, preview)
+        return _record(store, pool, of_match, now, preview, logged)
     since = None if request.since is None else moment(request.since, "since")
     if since is not None and not rules.timed:
         raise InvalidParameterError("since must be left out: this pool has no times")
@@ -247,8 +269,9 @@ def _about_player(
                 f"player {player!r} is {'already' if disqualified else 'not'} disqualified"
                 f"{'' if disqualified else hint}"
             )
-        # The last time of the pool includes matches that corrections moved there.
-        last = record.last_time
+        # The last time of the pool includes matches that corrections moved there. After it there
+        # may be matches that still count until a replay.
+        last = latest_of(record.last_time, record.rated_to)
         past = since is not None and last is not None and since <= last
         return LogRecord(
             seq=record.last_seq + 1,
@@ -263,7 +286,7 @@ def _about_player(
             key=key,
         )
 
-    return _record(store, pool, make_record, now, preview)
+    return _record(store, pool, make_record, now, preview, logged)
 
 
 def _of_one_match(
@@ -312,9 +335,15 @@ def _rules(store: Store, pool: str) -> PoolRules:
 
 
 def _record(
-    store: Store, pool: str, make_record: _MakeRecord, now: int, preview: bool
+    store: Store,
+    pool: str,
+    make_record: _MakeRecord,
+    now: int,
+    preview: bool,
+    logged: LoggedAs | None,
 ) -> AmendmentMessage:
     """Record an amendment, or return what it would change."""
+    logged = LoggedAs(now) if logged is None else logged
     if preview:
         with store.read() as connection:
             record = get_pool(connection, pool)
@@ -325,18 +354,15 @@ def _record(
         record = get_pool(connection, pool, lock=True)
         check_open(record)
         before = amendments_of(connection, record)
-        new = make_record(connection, record, before)
-        log.append(connection, record.id, [new])
+        new = logged.applied(make_record(connection, record, before))
         columns: dict[str, Any] = {
-            "last_seq": new.seq,
+            **log.append(connection, record, [new], logged.seals(new.seq)),
             "amendments": record.amendments + 1,
         }
-        if new.kind == "correct":
-            last = record.last_time
-            columns["last_time"] = new.time if last is None else max(new.time, last)
         if new.needs_replay:
             begin = _begin(connection, record, new, before)
             columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)
+            columns |= _last_times(connection, record, new)
         change_pool(connection, record.id, **columns)
         if new.player is not None and new.match is None:
             ratings.mark_disqualified(
@@ -361,6 +387,22 @@ def _record(
             **({"match": new.match} if of_one_match else {}),
         )
         return message_of(connection, replace(record, **columns), new)
+
+
+def _last_times(connection: Connection, pool: PoolRecord, new: LogRecord) -> dict[str, Any]:
+    """Return the columns of a pool that say how late its matches are, after a new amendment."""
+    every = Amendments.of(log.amendments(connection, pool.id), new.seq)
+    last = last_counting_time(connection, pool, every)
+    columns: dict[str, Any] = {
+        "last_time": last,
+        "rated_to": latest_of(pool.rated_to, pool.last_time, last),
+    }
+    if pool.board_day is not None:
+        day = START[0] if last is None else day_of(last)
+        if day < pool.board_day:
+            # Ratings shown have decayed up to a match that no longer counts.
+            columns |= {"board_day": day, "board_from": ""}
+    return columns
 
 
 def _preview(

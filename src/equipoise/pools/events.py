@@ -146,20 +146,14 @@ def _corrected(
 
 
 def forget_delivered(store: Store) -> None:
-    """Delete events that were delivered to all webhooks of their pool, in small steps."""
+    """Delete events that no webhook of their pool waits for, in small steps."""
     with store.read() as connection:
-        pools = webhooks.pools_with_webhooks(connection)
-    for pool in pools:
+        found = webhooks.not_awaited(connection)
+    for pool, through in found:
         gone = _DELETED_AT_ONCE
         while gone == _DELETED_AT_ONCE:
-            with store.read() as connection:
-                through = webhooks.delivered_to_all(connection, pool)
-                last = 2**62 if through is None else through
-                oldest = webhooks.events_after(connection, pool, 0, 1)
-            if not oldest or oldest[0].number > last:
-                break
             with store.write() as connection:
-                gone = webhooks.forget_through(connection, pool, last, _DELETED_AT_ONCE)
+                gone = webhooks.forget_through(connection, pool, through, _DELETED_AT_ONCE)
 
 
 def signed_headers(secret: str, message: str, timestamp: int, body: bytes) -> dict[str, str]:

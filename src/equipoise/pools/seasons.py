@@ -303,8 +303,11 @@ def _keep_disqualified(
         )
         for seq, (player, by) in enumerate(_disqualified_at_end(connection, old), start=1)
     ]
-    log.append(connection, new, records)
-    change_pool(connection, new, last_seq=len(records), amendments=len(records))
+    begun = pool_by_number(connection, new)
+    if begun is None or not records:
+        return
+    columns = log.append(connection, begun, records)
+    change_pool(connection, new, amendments=len(records), **columns)
     disqualified = [record.player for record in records if record.player is not None]
     ratings.mark_disqualified(connection, new, [FIRST_GENERATION], disqualified, True)
 

@@ -1,16 +1,17 @@
-"""Webhooks of a pool: created, listed and disabled, and the addresses that they may have."""
+"""Webhooks of a pool: created, listed, disabled, enabled and deleted, and their addresses."""
 
 from __future__ import annotations
 
 import base64
-import ipaddress
 import secrets
+from contextlib import suppress
+from dataclasses import replace
 from typing import get_args
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
-from equipoise.errors import ConflictError, InvalidDataError, Problem
+from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.webhooks import (
     EventKind,
     NewWebhookMessage,
@@ -20,9 +21,10 @@ from equipoise.messages.webhooks import (
 )
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import iso
+from equipoise.pools.public_addresses import is_public
 from equipoise.store import audit, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.pools import get_pool
+from equipoise.store.pools import PoolRecord, get_pool, pool_by_number
 from equipoise.store.webhooks import WebhookRecord
 
 #: How secrets begin.
@@ -56,9 +58,7 @@ def create_webhook(
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
-        known = webhooks.webhooks_of(connection, record.id)
-        if sum(hook.disabled is None for hook in known) >= _MOST:
-            raise ConflictError(f"pool {pool!r} already has {_MOST} webhooks, the maximum")
+        _check_number(connection, record)
         made = webhooks.add_webhook(connection, record.id, request.url, secret, events, now)
         detail = {"url": request.url, "events": events}
         what = "webhook.created"
@@ -79,17 +79,72 @@ def disable_webhook(
 ) -> WebhookMessage:
     """Disable a webhook, which then receives no more events; a disabled one does not change.
 
+    reason : why the service does it
     Raises : NotFoundError
     """
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         hook = webhooks.get_webhook(connection, record.id, number)
         if hook.disabled is None:
-            webhooks.disable(connection, hook, now)
+            webhooks.disable(connection, hook, now, reason or None)
             detail = {"url": hook.url, "reason": reason}
             what = "webhook.disabled"
             audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **detail)
         return _message(connection, webhooks.get_webhook(connection, record.id, number))
+
+
+def enable_webhook(
+    store: Store, pool: str, number: int, *, key: int | None, now: int
+) -> WebhookMessage:
+    """Enable a webhook, which receives events from now on; an enabled one does not change.
+
+    Raises : NotFoundError; ConflictError as `create_webhook`
+    """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        hook = webhooks.get_webhook(connection, record.id, number)
+        if hook.disabled is not None:
+            check_open(record)
+            _check_number(connection, record)
+            webhooks.enable(connection, hook)
+            what, detail = "webhook.enabled", {"url": hook.url}
+            audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **detail)
+        return _message(connection, webhooks.get_webhook(connection, record.id, number))
+
+
+def delete_webhook(
+    store: Store, pool: str, number: int, *, key: int | None, now: int, reason: str = ""
+) -> WebhookMessage:
+    """Delete a webhook for good, and return it as it was, disabled.
+
+    reason : why the service does it
+    Raises : NotFoundError
+    """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        hook = webhooks.get_webhook(connection, record.id, number)
+        webhooks.delete_webhook(connection, hook)
+        what, detail = "webhook.deleted", {"url": hook.url, "reason": reason}
+        audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **detail)
+        ended = now if hook.disabled is None else hook.disabled
+        return _message(connection, replace(hook, disabled=ended))
+
+
+def disable_far_behind(store: Store, most: int, now: int) -> None:
+    """Disable the webhooks that more than `most` events wait for, so that the outbox is bounded."""
+    with store.read() as connection:
+        found = [
+            (hook, pool)
+            for hook in webhooks.far_behind(connection, most)
+            if (pool := pool_by_number(connection, hook.pool)) is not None
+        ]
+    for hook, pool in found:
+        reason = f"more than {most} events waited"
+        if hook.failure is not None:
+            reason = f"{reason}; the last failure: {hook.failure}"
+        # It may have been deleted, or its pool renamed by the end of a season; the next call sees.
+        with suppress(NotFoundError):
+            disable_webhook(store, pool.name, hook.id, key=None, now=now, reason=reason)
 
 
 def find_webhook(store: Store, pool: str, number: int) -> WebhookRecord:
@@ -101,12 +156,11 @@ def find_webhook(store: Store, pool: str, number: int) -> WebhookRecord:
     return hook
 
 
-def is_public(address: str) -> bool:
-    """Return whether an IP address is public."""
-    found = ipaddress.ip_address(address)
-    mapped = getattr(found, "ipv4_mapped", None)
-    one = found if mapped is None else mapped
-    return one.is_global and not one.is_multicast
+def _check_number(connection: Connection, pool: PoolRecord) -> None:
+    """Check that a pool can have one more webhook. Raises : ConflictError."""
+    known = webhooks.webhooks_of(connection, pool.id)
+    if sum(hook.disabled is None for hook in known) >= _MOST:
+        raise ConflictError(f"pool {pool.name!r} already has {_MOST} webhooks, the maximum")
 
 
 def _message(connection: Connection, hook: WebhookRecord) -> WebhookMessage:
@@ -117,9 +171,11 @@ def _message(connection: Connection, hook: WebhookRecord) -> WebhookMessage:
         events=list(hook.events),
         created=iso(hook.created),
         disabled=None if hook.disabled is None else iso(hook.disabled),
+        disabled_because=hook.reason,
         waiting=webhooks.count_after(connection, hook.pool, hook.delivered) if active else 0,
         last_delivery=None if hook.last_delivery is None else iso(hook.last_delivery),
         failures=hook.failures,
+        failing_since=None if hook.failing_since is None else iso(hook.failing_since),
         failure=hook.failure,
         next_attempt=iso(hook.next_attempt) if active and hook.failures else None,
     )

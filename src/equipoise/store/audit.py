@@ -1,13 +1,17 @@
-"""The audit log: what administrators did, written in the same transaction, never changed."""
+"""The audit log: what administrators did, written in the same transaction, never changed.
+
+It is a hash chain, so its rows are written one at a time in a database: `store.chain`.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from equipoise.store.schema import audit
+from equipoise.store.chain import Seal, audit_leaf, linked, salts
+from equipoise.store.schema import audit, audit_chain
 
 
 class AuditRow(NamedTuple):
@@ -42,16 +46,92 @@ def note(
     subject : the match, player, key, webhook or season concerned
     detail : further values; never a secret
     """
-    connection.execute(
-        insert(audit).values(
-            time=now,
-            key=key,
-            what=what,
-            pool=pool,
-            subject=None if subject is None else str(subject),
-            detail=msgspec.json.encode(detail).decode(),
-        )
+    chain = lock_chain(connection)
+    row = AuditRow(
+        id=chain.last + 1,
+        time=now,
+        key=key,
+        what=what,
+        pool=pool,
+        subject=None if subject is None else str(subject),
+        detail=msgspec.json.encode(detail).decode(),
     )
+    (salt,) = salts(1)
+    connection.execute(insert(audit).values(**row._asdict(), salt=salt))
+    head = linked(chain.head, audit_leaf(row, salt))
+    connection.execute(update(audit_chain).values(last=row.id, head=head))
+
+
+class AuditChain(NamedTuple):
+    """The hash chain over the audit log: number of a row, and the hash after it.
+
+    last, head : of the last row
+    cut, cut_head : of the last row that was deleted because of its age
+    chained_from : first row that was chained when it was written
+    chained_through : while an upgrade chains rows, the last one that it has chained, else None
+    """
+
+    last: int
+    head: bytes
+    cut: int
+    cut_head: bytes
+    chained_from: int
+    chained_through: int | None
+
+
+def chain_of(connection: Connection) -> AuditChain:
+    """Return the hash chain over the audit log."""
+    return _chain(connection.execute(_CHAIN).one())
+
+
+def lock_chain(connection: Connection) -> AuditChain:
+    """Return the chain; nobody else can add a row before the transaction ends."""
+    return _chain(connection.execute(_CHAIN.with_for_update()).one())
+
+
+def _chain(row: Row[Any]) -> AuditChain:
+    chain = AuditChain._make(row)
+    return chain._replace(head=bytes(chain.head), cut_head=bytes(chain.cut_head))
+
+
+_CHAIN = select(*(audit_chain.c[name] for name in AuditChain._fields))
+
+
+def chained_rows(connection: Connection, after: int, limit: int) -> list[tuple[AuditRow, Seal]]:
+    """Return the next rows after one, with their seals. A row that is not chained has no salt."""
+    query = select(*_SHOWN, audit.c.salt, audit.c.leaf).where(audit.c.id > after)
+    rows = connection.execute(query.order_by(audit.c.id).limit(limit))
+    return [
+        (AuditRow._make(row), Seal(bytes(salt or b""), None if leaf is None else bytes(leaf)))
+        for *row, salt, leaf in rows
+    ]
+
+
+def cut_through(connection: Connection, number: int, limit: int) -> bool:
+    """Delete the oldest rows up to a number, at most `limit`, and keep the hash of the chain there.
+
+    Returns : whether all of them are deleted
+    """
+    chain = lock_chain(connection)
+    rows = [one for one in chained_rows(connection, chain.cut, limit) if one[0].id <= number]
+    if not rows:
+        return True
+    head = chain.cut_head
+    for row, seal in rows:
+        head = linked(head, audit_leaf(row, seal.salt) if seal.leaf is None else seal.leaf)
+    last = rows[-1][0].id
+    connection.execute(delete(audit).where(audit.c.id <= last))
+    connection.execute(update(audit_chain).values(cut=last, cut_head=head))
+    return len(rows) < limit
+
+
+def last_before(connection: Connection, time: int) -> int | None:
+    """Return the number of the last row before the first one at or after a time; None for none."""
+    kept = connection.execute(select(func.min(audit.c.id)).where(audit.c.time >= time)).scalar()
+    older = select(func.max(audit.c.id))
+    if kept is not None:
+        older = older.where(audit.c.id < kept)
+    return connection.execute(older).scalar()
 
 
 def entries_before(

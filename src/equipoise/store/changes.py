@@ -19,6 +19,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    func,
     literal,
     or_,
     select,
@@ -206,6 +207,12 @@ def rows_after(
         "through_seq": through[1],
     }
     return _ROWS_AFTER.rows(connection, values)
+
+
+def count_of(connection: Connection, pool: PoolRecord) -> int:
+    """Return the number of changes that count."""
+    query = select(func.count()).select_from(changes).where(counts(pool))
+    return int(connection.execute(query).scalar_one())
 
 
 def forget_unseen(

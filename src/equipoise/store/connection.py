@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,8 +15,16 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError
+from equipoise.errors import (
+    ConflictError,
+    DamagedError,
+    InvalidParameterError,
+    NotFoundError,
+)
+from equipoise.store.chaining import chain_existing, is_chained
 from equipoise.store.sizes import OPTION, SIZES, Sizes
+
+log = logging.getLogger(__name__)
 
 #: The database of a service that names none.
 DEFAULT_URL = "sqlite:///equipoise.db"
@@ -38,7 +48,7 @@ _SQLITE_PRAGMAS = (
 
 
 #: The schema that this code reads and writes: the last step in `migrations/versions`.
-CURRENT = "0005"
+CURRENT = "0011"
 
 #: Number of the advisory lock under which one process at a time migrates PostgreSQL.
 _LOCK = 4_201_977
@@ -54,6 +64,7 @@ class Store:
     between processes in SQLite itself.
 
     sizes : of single steps
+    damage : what a statement has said about damage to the database, None for nothing
     """
 
     def __init__(self, engine: Engine, sizes: Sizes = SIZES) -> None:
@@ -64,11 +75,15 @@ class Store:
         self._reading = engine.execution_options(**options, **moment)
         self._writing = engine.execution_options(**options, equipoise_writes=True)
         self._writer = threading.Lock()
+        self.damage: str | None = None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Give a connection whose statements all read the same snapshot."""
-        with self._reading.connect() as connection, connection.begin():
+        """Give a connection whose statements all read the same snapshot.
+
+        Raises : DamagedError
+        """
+        with self._noticing_damage(), self._reading.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -78,14 +93,16 @@ class Store:
         durable : whether the transaction is on the disk when the block ends. Otherwise it is after
             the next one that is, and a crash before that may undo it: for steps of a work that then
             begins again
+        Raises : DamagedError
         """
         if not self.is_sqlite:
-            with self._writing.begin() as connection:
+            with self._noticing_damage(), self._writing.begin() as connection:
                 if not durable:
                     connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
                 yield connection
             return
         with (
+            self._noticing_damage(),
             self._writer,
             self._writing.connect() as connection,
             _synchronous(connection, durable),
@@ -101,6 +118,30 @@ class Store:
         """
         with self.read() as connection:
             yield _Snapshot(self, connection)
+
+    @contextmanager
+    def _noticing_damage(self) -> Iterator[None]:
+        """Raise DamagedError, and remember it, where the database says that it is damaged."""
+        try:
+            yield
+        except DBAPIError as error:
+            if not is_damage(error):
+                raise
+            if self.damage is None:
+                self.damage = _damaged(error)
+                log.error("%s", self.damage)
+            raise DamagedError(self.damage) from error
+
+    def is_sound(self) -> bool:
+        """Return whether SQLite finds no damage in the whole file; True for PostgreSQL."""
+        if not self.is_sqlite:
+            return True
+        try:
+            with self.read() as connection:
+                found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+        except DamagedError:
+            return False
+        return bool(found == "ok")
 
     def close(self) -> None:
         """Close all connections; a SQLite database is then one file."""
@@ -133,9 +174,9 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
     migrate : create or upgrade the schema; otherwise the schema must be the current one
     sizes : of single steps
     Raises : InvalidParameterError for any other URL; NotFoundError if the database cannot be
-        reached; ConflictError if its schema is newer than this code
+        reached; ConflictError if its schema is newer than this code; DamagedError
     """
-    parsed = _checked(url)
+    parsed = checked_url(url)
     engine = _engine(parsed)
     try:
         if migrate:
@@ -144,7 +185,9 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
             check_schema(engine)
     except DBAPIError as error:
         engine.dispose()
-        reason = str(error.orig).strip().partition("\n")[0]
+        if is_damage(error):
+            raise DamagedError(_damaged(error)) from error
+        reason = reason_of(error)
         sentence = f"no database at {parsed.render_as_string()}: {reason}"
         if "connection option" in reason:
             raise InvalidParameterError(sentence) from error
@@ -155,7 +198,30 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
     return Store(engine, sizes)
 
 
-def _checked(url: str) -> URL:
+#: Errors of SQLite: the file is malformed, or not a database.
+_DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+#: Errors of PostgreSQL: a table or an index is corrupted.
+_DAMAGED_ROWS = frozenset({"XX001", "XX002"})
+
+
+def is_damage(error: DBAPIError) -> bool:
+    """Return whether an error says that the database is damaged."""
+    # The lowest byte is the code, the others say more.
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    return code in _DAMAGED_FILE or getattr(error.orig, "sqlstate", None) in _DAMAGED_ROWS
+
+
+def reason_of(error: DBAPIError) -> str:
+    """Return the first line of what the database said."""
+    return str(error.orig).strip().partition("\n")[0]
+
+
+def _damaged(error: DBAPIError) -> str:
+    """Return the sentence for a damaged database."""
+    return f"the database is damaged ({reason_of(error)}): stop the service and restore a backup"
+
+
+def checked_url(url: str) -> URL:
     """Return the URL in parts. Raises : InvalidParameterError, NotFoundError."""
     rule = (
         "the database must be sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; "
@@ -248,20 +314,32 @@ def check_schema(engine: Engine) -> None:
     """Check that the schema is the current one. Raises : ConflictError."""
     with engine.connect() as connection:
         version = schema_version(connection)
-    if version != CURRENT:
-        raise _wrong(version)
+        if version != CURRENT:
+            raise _wrong(version)
+        if not is_chained(connection):
+            raise ConflictError(
+                "the upgrade of the database is not complete: `equipoise serve` continues it"
+            )
 
 
 def migrate_schema(engine: Engine) -> None:
     """Create or upgrade the schema. Raises : ConflictError if it is newer than this code."""
     with engine.connect() as connection:
         version = schema_version(connection)
-    if version == CURRENT:
+        complete = version == CURRENT and is_chained(connection)
+    if complete:
         return
     if version is not None and version > CURRENT:
         raise _wrong(version)
     if engine.dialect.name == "sqlite":
         engine = engine.execution_options(equipoise_writes=True)
+    if version != CURRENT:
+        _migrate(engine)
+    chain_existing(engine)
+
+
+def _migrate(engine: Engine) -> None:
+    """Run the missing migrations in one transaction."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             _work_in_files(connection)

@@ -1,24 +1,38 @@
-"""Keys of the service: random secrets, of which only a hash is stored."""
+"""Keys of the service, and sessions: browsers that are signed in with a key.
+
+Both are random secrets, of which only a hash is stored. After a rotation a key has two secrets for
+a time. A session lasts no longer than the secret with which it began, and ends with its key.
+
+A request for a secret may come with a token. The secret is then made from the token and a random
+salt, and only the salt and a hash of the token are stored: neither the database nor the token alone
+gives the secret away, but if the request is repeated, it gets the same one.
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+import msgspec
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
-from equipoise.errors import NotFoundError
+from equipoise.errors import ConflictError, NotFoundError
 from equipoise.store import audit
 from equipoise.store.connection import Store
-from equipoise.store.schema import keys
+from equipoise.store.schema import key_requests, keys, sessions
 
-#: The beginning of a secret, by which users and secret scanners recognise it.
-PREFIX = "eqp"
-
-#: Microseconds between two updates of a key's last use.
-_LAST_USED_EVERY = 60_000_000
+#: The beginnings of a secret and of a session, by which users and secret scanners recognise them.
+PREFIX, SESSION_PREFIX = "eqp", "eqs_"
+#: Sessions of one key. One more ends the oldest.
+MOST_SESSIONS = 50
+#: Bytes of a secret.
+_RANDOM = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +40,7 @@ class KeyRecord:
     """A key; times in microseconds since 1970.
 
     pool : its scope, None for all pools
+    previous_until : until when the secret before the last rotation is valid
     """
 
     id: int
@@ -36,7 +51,11 @@ class KeyRecord:
     expires: int | None
     revoked: int | None
     last_used: int | None
+    previous_until: int | None = None
 
+
+#: A key and its secret.
+Issued: TypeAlias = tuple[KeyRecord, str]
 
 _SHOWN = [keys.c[name] for name in KeyRecord.__dataclass_fields__]
 
@@ -50,47 +69,158 @@ def create_key(
     now: int,
     *,
     by: int | None = None,
-) -> tuple[KeyRecord, str]:
+    token: str | None = None,
+) -> Issued:
     """Return a new key and its secret, which is not stored.
 
     by : number of the key that makes it
+    token : random text; the same request with the same token gets the same key and secret
+    Raises : ConflictError if the token was used for another request, or the secret has changed
     """
-    random = secrets.token_urlsafe(32)
-    with store.write() as connection:
+
+    def make(connection: Connection, random: str) -> KeyRecord:
         made = insert(keys).values(
             name=name, role=role, pool=pool, hash=_hash(random), created=now, expires=expires
         )
         number = int(connection.execute(made.returning(keys.c.id)).scalar_one())
         detail = {"name": name, "role": role, "expires": expires}
         audit.note(connection, "key.created", now=now, key=by, pool=pool, subject=number, **detail)
-    return (
-        KeyRecord(number, name, role, pool, now, expires, None, None),
-        f"{PREFIX}_{number}_{random}",
-    )
+        return _by_number(connection, number)
+
+    return _issued(store, ("create", name, role, pool, expires, by), token, now, make)
+
+
+def rotate_key(
+    store: Store,
+    number: int,
+    now: int,
+    *,
+    keep: int = 0,
+    by: int | None = None,
+    token: str | None = None,
+) -> Issued:
+    """Return a key and its new secret.
+
+    keep : microseconds for which the secret before remains valid; the one before that ends now
+    by, token : as in `create_key`
+    Raises : NotFoundError; ConflictError as `create_key`, and if the key is revoked or has expired
+    """
+
+    def change(connection: Connection, random: str) -> KeyRecord:
+        found = _by_number(connection, number)
+        if found.revoked is not None or (found.expires is not None and found.expires <= now):
+            raise ConflictError(f"key {number} is revoked or has expired: create a new one")
+        connection.execute(
+            update(keys)
+            .where(keys.c.id == number)
+            .values(
+                hash=_hash(random),
+                previous_hash=keys.c.hash if keep else None,
+                previous_until=now + keep if keep else None,
+            )
+        )
+        mine = (sessions.c.key == number) & (sessions.c.expires > now + keep)
+        connection.execute(update(sessions).where(mine).values(expires=now + keep))
+        detail = {"keep_seconds": keep / 1_000_000}
+        what = "key.rotated"
+        audit.note(connection, what, now=now, key=by, pool=found.pool, subject=number, **detail)
+        return _by_number(connection, number)
+
+    return _issued(store, ("rotate", number, keep, by), token, now, change)
+
+
+def _issued(
+    store: Store,
+    request: tuple[object, ...],
+    token: str | None,
+    now: int,
+    issue: Callable[[Connection, str], KeyRecord],
+) -> Issued:
+    """Return the key for which `issue` stores a secret, or what an earlier request got."""
+
+    def attempt() -> Issued:
+        with store.write() as connection:
+            found = None if token is None else _repeated(connection, token, digest, now)
+            if found is not None:
+                return found
+            salt = secrets.token_bytes(_RANDOM)
+            random = _encoded(salt) if token is None else _derived(salt, token)
+            key = issue(connection, random)
+            if token is not None:
+                row = {"token": _hash(token), "request": digest, "key": key.id, "salt": salt}
+                connection.execute(insert(key_requests).values(**row, created=now))
+            return key, _secret(key.id, random)
+
+    digest = hashlib.sha256(msgspec.json.encode(request)).digest()
+    try:
+        return attempt()
+    except IntegrityError:
+        # On PostgreSQL, the same request may run at the same time. It has now been committed.
+        return attempt()
+
+
+def _repeated(connection: Connection, token: str, request: bytes, now: int) -> Issued | None:
+    """Return what an earlier request with this token got, None if there was none."""
+    wanted = select(key_requests).where(key_requests.c.token == _hash(token))
+    row = connection.execute(wanted).first()
+    if row is None:
+        return None
+    if bytes(row.request) != request:
+        raise ConflictError("this token was used for another request: use a new random token")
+    random = _derived(bytes(row.salt), token)
+    found = connection.execute(_ONE, {"wanted": row.key}).one()
+    key = _key(found)
+    if key.revoked is not None:
+        raise ConflictError(f"the request with this token made key {key.id}, which is revoked")
+    valid = [found.hash]
+    if key.previous_until is not None and now < key.previous_until:
+        valid.append(found.previous_hash)
+    if _hash(random) not in valid:
+        raise ConflictError(
+            f"the request with this token was carried out for key {key.id}, which has been rotated "
+            "since: use a new random token"
+        )
+    return key, _secret(key.id, random)
 
 
 def find_key(store: Store, secret: str, now: int) -> KeyRecord | None:
     """Return the key of a secret, None if it is unknown, revoked or expired."""
+    found = _find(store, secret, now)
+    return None if found is None else found[0]
+
+
+def _find(store: Store, secret: str, now: int) -> tuple[KeyRecord, int | None] | None:
+    """Return the key of a secret, and until when this secret of it is valid, None for ever."""
     prefix, _, rest = secret.partition("_")
     number, _, random = rest.partition("_")
     known = prefix == PREFIX and number.isascii() and number.isdecimal() and len(number) < 10
     with store.read() as connection:
         found = connection.execute(_ONE, {"wanted": int(number) if known else 0}).first()
-    # The comparison takes the same time whether or not the key exists.
-    stored = bytes(32) if found is None else bytes(found[-1])
-    if not hmac.compare_digest(stored, _hash(random)) or found is None:
+    # Both comparisons are made, and take the same time, whether or not the key exists.
+    nothing, digest = bytes(_RANDOM), _hash(random)
+    current = hmac.compare_digest(nothing if found is None else bytes(found.hash), digest)
+    before = None if found is None else found.previous_hash
+    previous = hmac.compare_digest(nothing if before is None else bytes(before), digest)
+    if found is None or not (current or previous):
         return None
-    key = KeyRecord(*found[:-1])
-    if key.revoked is not None or (key.expires is not None and key.expires <= now):
+    key = _key(found)
+    until = key.expires if current else key.previous_until
+    if not _is_valid(key, now) or (until is not None and until <= now):
         return None
-    return key
+    return key, until
 
 
-def note_use(store: Store, key: KeyRecord, now: int) -> None:
-    """Store the last use of a key, unless that was done within a minute."""
-    if key.last_used is None or now - key.last_used > _LAST_USED_EVERY:
-        with store.write() as connection:
-            connection.execute(update(keys).where(keys.c.id == key.id).values(last_used=now))
+def _is_valid(key: KeyRecord, now: int) -> bool:
+    return key.revoked is None and (key.expires is None or now < key.expires)
+
+
+def note_uses(store: Store, uses: Mapping[int, int]) -> None:
+    """Store when keys were last used: times by the numbers of keys."""
+    later = or_(keys.c.last_used.is_(None), keys.c.last_used < bindparam("at"))
+    change = update(keys).where(keys.c.id == bindparam("number"), later)
+    rows = [{"number": number, "at": at} for number, at in sorted(uses.items())]
+    with store.write() as connection:
+        connection.execute(change.values(last_used=bindparam("at")), rows)
 
 
 def list_keys(store: Store) -> list[KeyRecord]:
@@ -101,7 +231,7 @@ def list_keys(store: Store) -> list[KeyRecord]:
 
 
 def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) -> KeyRecord:
-    """Revoke a key and return it; a revoked key does not change.
+    """Revoke a key, end its sessions, and return it; a revoked key does not change.
 
     Raises : NotFoundError
     """
@@ -109,6 +239,7 @@ def revoke_key(store: Store, number: int, now: int, *, by: int | None = None) ->
         found = _by_number(connection, number)
         if found.revoked is None:
             connection.execute(update(keys).where(keys.c.id == number).values(revoked=now))
+            connection.execute(delete(sessions).where(sessions.c.key == number))
             what = "key.revoked"
             audit.note(connection, what, now=now, key=by, pool=found.pool, subject=number)
         return _by_number(connection, number)
@@ -119,7 +250,55 @@ def revoke_keys_of(connection: Connection, pool: str, now: int) -> list[int]:
     mine = (keys.c.pool == pool) & keys.c.revoked.is_(None)
     found = [int(row[0]) for row in connection.execute(select(keys.c.id).where(mine))]
     connection.execute(update(keys).where(mine).values(revoked=now))
+    connection.execute(delete(sessions).where(sessions.c.key.in_(found)))
     return sorted(found)
+
+
+def open_session(
+    store: Store, secret: str, now: int, lifetime: int
+) -> tuple[KeyRecord, str] | None:
+    """Return the key of a secret and the token of a new session; None if the secret is invalid.
+
+    lifetime : microseconds, at most
+    """
+    found = _find(store, secret, now)
+    if found is None:
+        return None  # Nothing is written for a wrong secret.
+    key, until = found
+    expires = now + lifetime if until is None else min(now + lifetime, until)
+    token = SESSION_PREFIX + secrets.token_urlsafe(_RANDOM)
+    mine = sessions.c.key == key.id
+    with store.write() as connection:
+        connection.execute(delete(sessions).where(sessions.c.expires <= now))
+        newest = select(sessions.c.hash).where(mine).order_by(sessions.c.created.desc())
+        oldest = [row[0] for row in connection.execute(newest.offset(MOST_SESSIONS - 1))]
+        if oldest:
+            connection.execute(delete(sessions).where(sessions.c.hash.in_(oldest)))
+        row = {"hash": _hash(token), "key": key.id, "created": now, "expires": expires}
+        connection.execute(insert(sessions).values(**row))
+    return key, token
+
+
+def find_session(store: Store, token: str, now: int) -> KeyRecord | None:
+    """Return the key of a session, None if the session or its key is not valid."""
+    with store.read() as connection:
+        row = connection.execute(_OF_SESSION, {"wanted": _hash(token)}).first()
+    if row is None or row.session_expires <= now:
+        return None
+    key = _key(row)
+    return key if _is_valid(key, now) else None
+
+
+def end_session(store: Store, token: str) -> None:
+    """End a session, if there is one."""
+    with store.write() as connection:
+        connection.execute(delete(sessions).where(sessions.c.hash == _hash(token)))
+
+
+def end_sessions(store: Store, number: int) -> int:
+    """End all sessions of a key; return how many there were."""
+    with store.write() as connection:
+        return connection.execute(delete(sessions).where(sessions.c.key == number)).rowcount
 
 
 def _by_number(connection: Connection, number: int) -> KeyRecord:
@@ -127,11 +306,33 @@ def _by_number(connection: Connection, number: int) -> KeyRecord:
     row = connection.execute(_ONE, {"wanted": number}).first() if known else None
     if row is None:
         raise NotFoundError(f"no key {number}")
-    return KeyRecord(*row[:-1])
+    return _key(row)
+
+
+def _key(row: Sequence[Any]) -> KeyRecord:
+    """Return the key in a row that begins with its columns."""
+    return KeyRecord(*row[: len(_SHOWN)])
+
+
+def _secret(number: int, random: str) -> str:
+    return f"{PREFIX}_{number}_{random}"
+
+
+def _derived(salt: bytes, token: str) -> str:
+    return _encoded(hmac.digest(salt, token.encode("utf-8", "surrogatepass"), "sha256"))
+
+
+def _encoded(random: bytes) -> str:
+    return base64.urlsafe_b64encode(random).decode().rstrip("=")
 
 
 def _hash(random: str) -> bytes:
     return hashlib.sha256(random.encode("utf-8", "surrogatepass")).digest()
 
 
-_ONE = select(*_SHOWN, keys.c.hash).where(keys.c.id == bindparam("wanted"))
+_ONE = select(*_SHOWN, keys.c.hash, keys.c.previous_hash).where(keys.c.id == bindparam("wanted"))
+_OF_SESSION = (
+    select(*_SHOWN, sessions.c.expires.label("session_expires"))
+    .join(sessions, sessions.c.key == keys.c.id)
+    .where(sessions.c.hash == bindparam("wanted"))
+)

@@ -1,9 +1,13 @@
-"""The log of a pool: its matches and amendments, in the order of receipt. It only grows."""
+"""The log of a pool: its matches and amendments, in the order of receipt.
+
+It only grows. Only the erasure of a player's name changes what is in it (`store.upkeep.erasing`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import (
@@ -19,12 +23,14 @@ from sqlalchemy import (
 
 from equipoise.errors import NotFoundError
 from equipoise.store.bulk import Prepared, among, insert_rows, one_each
+from equipoise.store.chain import Seal, extended, leaf_of, sealed_leaf
+from equipoise.store.chain import salts as new_salts
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import is_name, log
 from equipoise.store.sizes import sizes_of
 
 Kind: TypeAlias = Literal[
-    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings"
+    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings", "erase"
 ]
 
 
@@ -48,17 +54,68 @@ class LogRecord(NamedTuple):
         return self.time, self.seq
 
 
+class LoggedAs(NamedTuple):
+    """What an imported log has of a record, beside what was posted.
+
+    received : time of its receipt
+    time, content, seal : as in the log; None for logs of versions 1 and 2, which do not have them
+    """
+
+    received: int
+    time: int | None = None
+    content: str | None = None
+    seal: Seal | None = None
+
+    def applied(self, record: LogRecord) -> LogRecord:
+        """Return a record with the time and the content of the log, if the log has them."""
+        if self.time is None or self.content is None:
+            return record
+        return record._replace(time=self.time, content=self.content)
+
+    def seals(self, seq: int) -> dict[int, Seal]:
+        """Return the seal of a record as `append` takes it."""
+        return {} if self.seal is None else {seq: self.seal}
+
+
 _NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
+_CONTENT = _NAMES.index("content")
+_NEW: Mapping[int, Seal] = MappingProxyType({})
 #: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
 #: Larger than the number of any record.
 LAST = 2**63 - 1
 
 
-def append(connection: Connection, pool: int, records: Sequence[LogRecord]) -> None:
-    """Append records; their numbers must continue those of the log."""
-    insert_rows(connection, log, ("pool", *_NAMES), [(pool, *record) for record in records])
+def append(
+    connection: Connection,
+    pool: PoolRecord,
+    records: Sequence[LogRecord],
+    seals: Mapping[int, Seal] = _NEW,
+) -> dict[str, Any]:
+    """Append records and chain them. Nothing else may add to the log.
+
+    pool : locked, as it was before
+    records : at least one; their numbers continue those of the log
+    seals : of imported records, by number; other records get a new salt
+    Returns : the columns of the pool that the caller must change by `change_pool`
+    """
+    rows: list[tuple[Any, ...]]
+    names: tuple[str, ...] = ("pool", *_NAMES, "salt")
+    salts = new_salts(len(records))
+    if not seals:
+        leaves = list(map(leaf_of, records, salts))
+        rows = [(pool.id, *record, salt) for record, salt in zip(records, salts, strict=True)]
+    else:
+        found = [
+            seals.get(record.seq, Seal(salt)) for record, salt in zip(records, salts, strict=True)
+        ]
+        leaves = list(map(sealed_leaf, records, found))
+        rows = [(pool.id, *record, *seal) for record, seal in zip(records, found, strict=True)]
+        names = (*names, "leaf")
+    insert_rows(connection, log, names, rows)
+    heads = extended(pool.heads, records, leaves)
+    return {"last_seq": records[-1].seq, "head": heads.shared, "local_head": heads.local}
 
 
 def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, LogRecord]:
@@ -136,43 +193,62 @@ def amendments_before(
 
 
 def matches_after(
-    connection: Connection, pool: int, after: Position, *, posted: int = LAST
+    connection: Connection,
+    pool: int,
+    after: Position,
+    until: int | None = None,
+    *,
+    posted: int = LAST,
 ) -> tuple[list[LogRecord], bool]:
     """Return the next matches by the positions at which they were posted, and whether that is all.
 
     Large matches, contests of thousands, are returned in smaller numbers.
+    until : time of the last matches; None for no limit
     posted : only matches with a number up to this one
     """
-    values = {"of_pool": pool, "after_time": after[0], "after_seq": after[1], "through": posted}
-    return _first_rows(connection, _MATCHES_AFTER, values)
+    values = {
+        "of_pool": pool,
+        "after_time": after[0],
+        "after_seq": after[1],
+        "until": LAST if until is None else until,
+        "through": posted,
+    }
+    rows, last = _first_rows(connection, _MATCHES_AFTER, values)
+    return list(map(LogRecord._make, rows)), last
 
 
 def records_after(
-    connection: Connection, pool: int, after: int, through: int
-) -> tuple[list[LogRecord], bool]:
-    """Return the next records in the order of receipt, and whether that is all.
+    connection: Connection, pool: int, after: int, through: int = LAST
+) -> tuple[list[LogRecord], list[Seal], bool]:
+    """Return the next records in the order of receipt, their seals, and whether that is all.
 
+    A record that is not chained has an empty salt.
     after, through : numbers of records; the one after `after` is the first, `through` the last
     """
     values = {"of_pool": pool, "after_seq": after, "through": through}
-    return _first_rows(connection, _RECORDS_AFTER, values)
+    rows, last = _first_rows(connection, _RECORDS_AFTER, values)
+    records, seals = [], []
+    for *fields, salt, leaf in rows:
+        records.append(LogRecord._make(fields))
+        seals.append(Seal(bytes(salt or b""), None if leaf is None else bytes(leaf)))
+    return records, seals, last
 
 
 def _first_rows(
     connection: Connection, query: Prepared, values: dict[str, Any]
-) -> tuple[list[LogRecord], bool]:
+) -> tuple[list[tuple[Any, ...]], bool]:
     """Return as many rows as are read at once, and whether that is all."""
     sizes = sizes_of(connection)
-    found: list[LogRecord] = []
+    rows: list[tuple[Any, ...]] = []
     characters = 0
     values["many"] = sizes.matches
     with closing(query.pieces(connection, values, sizes.fetched)) as pieces:
-        for rows in pieces:
-            found += map(LogRecord._make, rows)
-            characters += sum(len(record.content) for record in found[-len(rows) :])
+        for piece in pieces:
+            rows += piece
+            characters += sum([len(row[_CONTENT]) for row in piece])
             if characters >= sizes.characters:
-                return found, False
-    return found, len(found) < sizes.matches
+                return rows, False
+    return rows, len(rows) < sizes.matches
 
 
 def matches_before(
@@ -215,13 +291,16 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
     return [int(row[0]) for row in connection.execute(query.order_by(log.c.seq))]
 
 
-def whole_log(connection: Connection, pool: int, after: int = 0) -> Iterator[LogRecord]:
-    """Give all records in the order of receipt."""
+def sealed_log(
+    connection: Connection, pool: int, after: int = 0
+) -> Iterator[tuple[list[LogRecord], list[Seal]]]:
+    """Give all records with their seals in the order of receipt, piece by piece."""
     last = False
     while not last:
-        piece, last = records_after(connection, pool, after, LAST)
-        yield from piece
-        after = piece[-1].seq if piece else after
+        records, seals, last = records_after(connection, pool, after)
+        if records:
+            yield records, seals
+            after = records[-1].seq
 
 
 def count_of(connection: Connection, pool: int) -> int:
@@ -256,13 +335,14 @@ _MATCHES_AFTER = Prepared(
         log.c.pool == bindparam("of_pool"),
         _MATCH,
         _position() > tuple_(bindparam("after_time"), bindparam("after_seq")),
+        log.c.time <= bindparam("until"),
         log.c.seq <= bindparam("through"),
     )
     .order_by(log.c.time, log.c.seq)
     .limit(bindparam("many"))
 )
 _RECORDS_AFTER = Prepared(
-    select(*_COLUMNS)
+    select(*_COLUMNS, log.c.salt, log.c.leaf)
     .where(
         log.c.pool == bindparam("of_pool"),
         log.c.seq > bindparam("after_seq"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Connection,
     Row,
     Table,
+    Update,
     bindparam,
     delete,
     insert,
@@ -30,6 +32,7 @@ from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, NotFoundError
 from equipoise.store.bulk import Prepared
+from equipoise.store.chain import Heads, first_heads
 from equipoise.store.schema import (
     changes,
     checkpoints,
@@ -68,6 +71,9 @@ class PoolRecord:
     settings : JSON of PoolRequest
     last_seq : number of the last record of the log
     last_time : the latest time at which a match counts; None for no matches
+    rated_to : no match is rated at a later time, neither in the ratings that readers see nor in a
+        running replay; after last_time while amendments wait for a replay
+    erased : number of the last log record that erased a player's name; 0 for none
     shared : state that belongs to no single player
     begins : position from which only changes of this generation count
     dirty : position from which the pool needs a replay, None for none
@@ -80,6 +86,10 @@ class PoolRecord:
     board_from : the last player with changed settings, while they are written into ratings; ""
         before the first, None if all players have them
     draws_from : number of the first record whose match counts for the draw probability
+    first_settings : JSON of the settings that it was created with
+    head, local_head : of the hash chains over its log; empty while an upgrade has not begun them
+    chained_from : number of the first record that was chained when it was recorded
+    chained_through : while an upgrade chains records, the last one that it has chained, else None
     """
 
     id: int
@@ -112,6 +122,18 @@ class PoolRecord:
     deleted: int | None = None
     board_from: str | None = None
     draws_from: int = 1
+    rated_to: int | None = None
+    erased: int = 0
+    first_settings: str = ""
+    head: bytes = b""
+    local_head: bytes = b""
+    chained_from: int = 1
+    chained_through: int | None = None
+
+    @property
+    def heads(self) -> Heads:
+        """Heads of the hash chains over its log."""
+        return Heads(self.head, self.local_head)
 
     def checkpoint_every(self, sizes: Sizes) -> int:
         """Return the number of participations between two checkpoints."""
@@ -126,8 +148,14 @@ def add_pool(
     now: int,
     *,
     board_day: int | None = None,
+    first_settings: str | None = None,
 ) -> int | None:
-    """Add an empty pool and return its number; None if a pool of this name exists."""
+    """Add an empty pool and return its number; None if a pool of this name exists.
+
+    first_settings : `settings` as an imported log has them, which its hash chain begins with
+    """
+    first = settings if first_settings is None else first_settings
+    heads = first_heads(first, name, now, chained_from=1)
     insert_into = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     made = (
         insert_into(pools)
@@ -148,6 +176,9 @@ def add_pool(
             checkpoint_interval=sizes_of(connection).checkpoint_interval,
             checkpoint_due=0,
             board_day=board_day,
+            first_settings=first,
+            head=heads.shared,
+            local_head=heads.local,
         )
         .on_conflict_do_nothing(index_elements=[pools.c.name])
         .returning(pools.c.id)
@@ -243,7 +274,15 @@ def change_pool(connection: Connection, pool: int, **columns: Any) -> None:
     if "dirty" in columns:
         dirty = columns.pop("dirty")
         columns["dirty_time"], columns["dirty_seq"] = (None, None) if dirty is None else dirty
-    connection.execute(update(pools).where(pools.c.id == pool).values(**columns))
+    values = {f"new_{name}": value for name, value in columns.items()}
+    connection.execute(_change(tuple(columns)), {"the_pool": pool, **values})
+
+
+@lru_cache(maxsize=64)
+def _change(names: tuple[str, ...]) -> Update:
+    """Return the statement that sets these columns; making it takes longer than running it."""
+    values = {name: bindparam(f"new_{name}", type_=pools.c[name].type) for name in names}
+    return update(pools).where(pools.c.id == bindparam("the_pool")).values(values)
 
 
 def _record(row: Row[Any]) -> PoolRecord:
@@ -257,6 +296,8 @@ def _from_columns(values: dict[str, Any]) -> PoolRecord:
     values["begins"] = (values.pop("from_time"), values.pop("from_seq"))
     time, seq = values.pop("dirty_time"), values.pop("dirty_seq")
     values["dirty"] = None if time is None else (time, seq)
+    for name in ("head", "local_head"):
+        values[name] = bytes(values[name] or b"")
     return PoolRecord(**values)
 
 
@@ -314,6 +355,12 @@ def content_of(connection: Connection, pool: int) -> bytes | None:
     """Return the packed state of a pool's seed, None for none."""
     found = connection.execute(select(seeds.c.content).where(seeds.c.pool == pool)).scalar()
     return None if found is None else bytes(found)
+
+
+def seed_of(connection: Connection, pool: int) -> Seed | None:
+    """Return the seed of a pool, None for none."""
+    found = connection.execute(select(*_SHOWN).where(seeds.c.pool == pool)).first()
+    return None if found is None else Seed(*found)
 
 
 def seed_after(connection: Connection, archive: int) -> tuple[int, Seed] | None:

@@ -88,6 +88,13 @@ def replay_of(connection: Connection, pool: int, generation: int) -> ReplayRecor
     return _record(connection.execute(query).first())
 
 
+def replays_of(connection: Connection, pool: int) -> list[ReplayRecord]:
+    """Return all replays of a pool, oldest first."""
+    query = _SHOWN.where(replays.c.pool == pool).order_by(replays.c.generation)
+    found = (_record(row) for row in connection.execute(query))
+    return [one for one in found if one is not None]
+
+
 def _record(found: Any) -> ReplayRecord | None:
     """Return a row of `_SHOWN` as a replay, None for None."""
     if found is None:

@@ -67,7 +67,7 @@ pools = Table(
     Column("matches", BigInteger, nullable=False),
     Column("amendments", BigInteger, nullable=False),
     Column("players", BigInteger, nullable=False),
-    # No match counts at a later time than this one.
+    # Time of the latest match that counts.
     Column("last_time", BigInteger),
     # State that belongs to no single player: JSON.
     Column("shared", Text, nullable=False),
@@ -106,6 +106,20 @@ pools = Table(
     Column("board_from", Name),
     # Number of the first record whose match counts for the draw probability: rating.draws.
     Column("draws_from", BigInteger, nullable=False, server_default="1"),
+    # No match is rated at a later time than this one, neither in the ratings that readers see nor
+    # in a running replay. It is after `last_time` while amendments wait for a replay.
+    Column("rated_to", BigInteger),
+    # Number of the last record that erased a player's name; 0 for none.
+    Column("erased", BigInteger, nullable=False, server_default="0"),
+    # JSON of the settings that the pool was created with.
+    Column("first_settings", Text),
+    # The heads of the hash chains over the log, and the first record that was chained when it was
+    # recorded: store.chain. While an upgrade chains the records before it, `chained_through` is the
+    # last one that it has chained, else null.
+    Column("head", LargeBinary),
+    Column("local_head", LargeBinary),
+    Column("chained_from", BigInteger, nullable=False, server_default="1"),
+    Column("chained_through", BigInteger),
 )
 
 log = Table(
@@ -113,7 +127,8 @@ log = Table(
     metadata,
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
-    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings".
+    # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings",
+    # "erase". Only the erasure of a player's name changes records: store.upkeep.erasing.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),
@@ -127,6 +142,9 @@ log = Table(
     Column("needs_replay", Boolean, nullable=False),
     Column("received", BigInteger, nullable=False),
     Column("key", Integer),
+    # Random bytes for the hash chain, and the first leaf of a record that was rewritten.
+    Column("salt", LargeBinary),
+    Column("leaf", LargeBinary),
     Index(
         "ix_log_match",
         "pool",
@@ -264,6 +282,33 @@ keys = Table(
     Column("expires", BigInteger),
     Column("revoked", BigInteger),
     Column("last_used", BigInteger),
+    # After a rotation: the secret before it, and until when that is valid.
+    Column("previous_hash", LargeBinary),
+    Column("previous_until", BigInteger),
+)
+
+# Requests for a secret that came with a token, so that a repeated one gets the same secret.
+key_requests = Table(
+    "key_requests",
+    metadata,
+    # SHA-256 of the token, and of what was requested and by which key.
+    Column("token", LargeBinary, primary_key=True),
+    Column("request", LargeBinary, nullable=False),
+    Column("key", Integer, nullable=False),
+    # The secret follows from this and the token, which is not stored.
+    Column("salt", LargeBinary, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
+# Browsers that are signed in with a key.
+sessions = Table(
+    "sessions",
+    metadata,
+    # SHA-256 of the random text in the cookie.
+    Column("hash", LargeBinary, primary_key=True),
+    Column("key", Integer, nullable=False, index=True),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
 )
 
 seeds = Table(
@@ -292,11 +337,15 @@ webhooks = Table(
     Column("events", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("disabled", BigInteger),
+    # Why the service disabled it; null if an administrator did.
+    Column("reason", Text),
     # The last number of the outbox that was delivered, or that it does not want.
     Column("delivered", BigInteger, nullable=False),
     Column("last_delivery", BigInteger),
-    # Failed deliveries since then, why the last one failed, and when to try again.
+    # Failed deliveries since then, the time of the first, why the last one failed, and when to try
+    # again.
     Column("failures", Integer, nullable=False),
+    Column("failing_since", BigInteger),
     Column("failure", Text),
     Column("next_attempt", BigInteger, nullable=False),
     # The owner of the lease of its deliveries, and the end of the lease.
@@ -329,5 +378,25 @@ audit = Table(
     Column("pool", Name),
     Column("subject", Text),
     Column("detail", Text, nullable=False),
+    # As in `log`.
+    Column("salt", LargeBinary),
+    Column("leaf", LargeBinary),
     Index("ix_audit_pool", "pool", "id"),
+)
+
+# The hash chain over the audit log, one row: store.audit.
+audit_chain = Table(
+    "audit_chain",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    # The last row, and the hash of the chain there.
+    Column("last", BigInteger, nullable=False),
+    Column("head", LargeBinary, nullable=False),
+    # The same of the last row that was deleted because of its age; number 0 and the first hash if
+    # none was.
+    Column("cut", BigInteger, nullable=False),
+    Column("cut_head", LargeBinary, nullable=False),
+    # As in `pools`.
+    Column("chained_from", BigInteger, nullable=False),
+    Column("chained_through", BigInteger),
 )

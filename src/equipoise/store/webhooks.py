@@ -1,7 +1,7 @@
 """Webhooks and their outbox: the events of a pool, and how far each webhook has received them.
 
 An event is written in the transaction of what happened. It is kept until all webhooks of the pool
-have received it. A process that delivers to a webhook leases it.
+that are not disabled have received it. A process that delivers to a webhook leases it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, ScalarSelect, delete, func, insert, select, update
 
 from equipoise.errors import NotFoundError
 from equipoise.store.bulk import insert_rows
@@ -92,8 +92,10 @@ class WebhookRecord:
     """A webhook; times in microseconds since 1970.
 
     events : kinds of events that it receives
+    reason : why the service disabled it
     delivered : number of the last event that it has received or does not want
-    failures : failed deliveries in a row; failure : why the last one failed
+    failures : failed deliveries in a row, the first at `failing_since`
+    failure : why the last one failed
     """
 
     id: int
@@ -103,9 +105,11 @@ class WebhookRecord:
     events: tuple[str, ...]
     created: int
     disabled: int | None
+    reason: str | None
     delivered: int
     last_delivery: int | None
     failures: int
+    failing_since: int | None
     failure: str | None
     next_attempt: int
 
@@ -117,14 +121,13 @@ def add_webhook(
     connection: Connection, pool: int, url: str, secret: str, events: Sequence[str], now: int
 ) -> WebhookRecord:
     """Add a webhook, which receives events from now on; the pool must be locked."""
-    last = select(pools.c.outbox_last).where(pools.c.id == pool).scalar_subquery()
     made = insert(webhooks).values(
         pool=pool,
         url=url,
         secret=secret,
         events=json.dumps(list(events)),
         created=now,
-        delivered=last,
+        delivered=_last_event(pool),
         failures=0,
         next_attempt=0,
         lease_until=0,
@@ -134,10 +137,39 @@ def add_webhook(
     return get_webhook(connection, pool, number)
 
 
-def disable(connection: Connection, hook: WebhookRecord, now: int) -> None:
-    """Disable a webhook; the pool must be locked."""
-    connection.execute(update(webhooks).where(webhooks.c.id == hook.id).values(disabled=now))
+def disable(connection: Connection, hook: WebhookRecord, now: int, reason: str | None) -> None:
+    """Disable a webhook and end its delivery; the pool must be locked."""
+    _change(connection, hook, disabled=now, reason=reason, lease_owner=None, lease_until=0)
+
+
+def enable(connection: Connection, hook: WebhookRecord) -> None:
+    """Enable a webhook, which receives events from now on; the pool must be locked."""
+    _change(
+        connection,
+        hook,
+        disabled=None,
+        reason=None,
+        delivered=_last_event(hook.pool),
+        failures=0,
+        failing_since=None,
+        failure=None,
+        next_attempt=0,
+    )
+
+
+def delete_webhook(connection: Connection, hook: WebhookRecord) -> None:
+    """Delete a webhook, which ends its delivery; the pool must be locked."""
+    connection.execute(delete(webhooks).where(webhooks.c.id == hook.id))
     _count(connection, hook.pool)
+
+
+def _change(connection: Connection, hook: WebhookRecord, **columns: Any) -> None:
+    connection.execute(update(webhooks).where(webhooks.c.id == hook.id).values(**columns))
+    _count(connection, hook.pool)
+
+
+def _last_event(pool: int) -> ScalarSelect[int]:
+    return select(pools.c.outbox_last).where(pools.c.id == pool).scalar_subquery()
 
 
 def get_webhook(connection: Connection, pool: int, number: int) -> WebhookRecord:
@@ -155,9 +187,31 @@ def webhooks_of(connection: Connection, pool: int) -> list[WebhookRecord]:
     return [_record(row) for row in connection.execute(query)]
 
 
-def pools_with_webhooks(connection: Connection) -> list[int]:
-    """Return the numbers of pools that have or had webhooks."""
-    return [int(row[0]) for row in connection.execute(select(webhooks.c.pool).distinct())]
+def not_awaited(connection: Connection) -> list[tuple[int, int]]:
+    """Return pools with events that no webhook waits for, and the last such event of each."""
+    active = (webhooks.c.pool == pools.c.id) & webhooks.c.disabled.is_(None)
+    delivered = select(func.min(webhooks.c.delivered)).where(active).scalar_subquery()
+    through = func.coalesce(delivered, pools.c.outbox_last)
+    found = select(outbox.c.id).where(outbox.c.pool == pools.c.id, outbox.c.id <= through).exists()
+    query = select(pools.c.id, through).where(pools.c.outbox_last > 0, found)
+    return [(int(pool), int(last)) for pool, last in connection.execute(query)]
+
+
+def far_behind(connection: Connection, most: int) -> list[WebhookRecord]:
+    """Return the webhooks that more than `most` events wait for."""
+    query = (
+        select(*_SHOWN)
+        .join(pools, pools.c.id == webhooks.c.pool)
+        .where(webhooks.c.disabled.is_(None), pools.c.outbox_last - webhooks.c.delivered > most)
+        .order_by(webhooks.c.id)
+    )
+    return [_record(row) for row in connection.execute(query)]
+
+
+def disabled_before(connection: Connection, time: int) -> list[WebhookRecord]:
+    """Return the webhooks that were disabled before a time."""
+    query = select(*_SHOWN).where(webhooks.c.disabled < time).order_by(webhooks.c.id)
+    return [_record(row) for row in connection.execute(query)]
 
 
 def forget_webhooks(connection: Connection, pool: int) -> None:
@@ -210,13 +264,6 @@ def advance(connection: Connection, number: int, owner: str, **columns: Any) -> 
     """Write columns of a leased webhook; return whether the lease still holds."""
     mine = update(webhooks).where(webhooks.c.id == number, webhooks.c.lease_owner == owner)
     return connection.execute(mine.values(**columns)).rowcount > 0
-
-
-def delivered_to_all(connection: Connection, pool: int) -> int | None:
-    """Return the last event that all webhooks have received; None if no webhook is active."""
-    active = (webhooks.c.pool == pool) & webhooks.c.disabled.is_(None)
-    found = connection.execute(select(func.min(webhooks.c.delivered)).where(active)).scalar()
-    return None if found is None else int(found)
 
 
 def _count(connection: Connection, pool: int) -> None:

@@ -26,6 +26,7 @@ from equipoise.web.page import page_routes
 from equipoise.web.page.context import PageState
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
+from equipoise.web.tracing import TracingMiddleware
 
 
 class Application(Starlette):
@@ -62,7 +63,8 @@ def _layered(app: ASGIApp, service: Service) -> ASGIApp:
     """Return an application inside the middleware that all requests pass."""
     if service.settings.cors:
         app = _allow_origins(app, service.settings.cors)
-    return RequestMiddleware(app, metrics=service.metrics)
+    app = RequestMiddleware(app, metrics=service.metrics)
+    return app if service.tracing is None else TracingMiddleware(app, service.tracing)
 
 
 def create_application(

@@ -1,122 +1,77 @@
-"""The background thread: replays, checkpoints, deletion of old rows, and compiling kernels.
-
-Numba compiles a kernel at its first use. Without a cache on disk that takes seconds, and the first
-match of a pool would wait. So the kernels of a system are compiled beforehand, by rating a
-throw-away pool.
-"""
+"""The background thread: replays, checkpoints, deletion of old rows and old entries of logs."""
 
 from __future__ import annotations
 
 import logging
 import os
-import queue
-import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
-from pathlib import Path
 
-import msgspec
-
-from equipoise.errors import EquipoiseError, NotFoundError
-from equipoise.messages.matches import (
-    MatchRequest,
-    ParticipationRequest,
-    ReasonRequest,
-    TeamRequest,
-)
-from equipoise.messages.pools import PoolMessage, PoolRequest
-from equipoise.pools import amending
+from equipoise.analysis.clock import now
+from equipoise.errors import NotFoundError
+from equipoise.pools import retention
 from equipoise.pools.pool import deleting
-from equipoise.pools.pool.pools import create_pool, pool_messages
-from equipoise.pools.posting import planning, posting
+from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.replay import replaying
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store
+from equipoise.store.keys import note_uses
+from equipoise.web.http.access import KeyUses
+from equipoise.web.http.errors import DATABASE_ERRORS
 from equipoise.web.monitoring import Metrics
+from equipoise.web.tracing import Tracing, span
+from equipoise.wording import counted
 
 log = logging.getLogger(__name__)
 
-_POOL = "precompile"
-_NOW = 0
-
-
-def request_of(pool: PoolMessage) -> PoolRequest:
-    """Return a request with the settings of a pool that decide which kernels it uses."""
-    return PoolRequest(
-        system=pool.system,
-        parameters={name: value for name, value in pool.parameters.items() if value is not None},
-        times=pool.times,  # type: ignore[arg-type]
-    )
-
-
-def precompile(request: PoolRequest) -> bool:
-    """Rate, void and replay in a throw-away pool; return whether the system can do that."""
-    request = msgspec.structs.replace(request, statistics={}, late="reject")
-    with tempfile.TemporaryDirectory(prefix="equipoise-precompile-") as folder:
-        store = open_store(f"sqlite:///{Path(folder) / 'pools.db'}")
-        try:
-            create_pool(store, _POOL, request, _NOW)
-            answers = posting.post_matches(store, _POOL, [planning.Post(_matches())], _NOW)
-            failed = [one for one in answers if isinstance(one, EquipoiseError)]
-            if failed:
-                raise failed[0]
-            amending.void_match(store, _POOL, "1", ReasonRequest(), key=None, now=_NOW)
-            replaying.maintain_pool(store, _POOL, owner="precompile", stop=lambda: False)
-        except EquipoiseError as error:
-            log.debug("%s could not be precompiled: %s", request.system, error)
-            return False
-        finally:
-            store.close()
-    return True
-
-
-def _matches() -> list[MatchRequest]:
-    """Return matches that every system can rate."""
-
-    def team(player: str, rank: int) -> TeamRequest:
-        return TeamRequest([ParticipationRequest(player, performance=2.0 - rank)], rank)
-
-    return [
-        MatchRequest(str(number), [team("a", 0), team("b", 1)], time=86_400 * number)
-        for number in range(3)
-    ]
-
-
 #: Seconds between two searches for work, unless `wake` is called.
 PAUSE = 1.0
+#: Seconds between two deletions of what is too old.
+_CLEARING = 3600.0
 #: The longest pause after failures of one pool, seconds.
 _LONGEST = 60.0
 
 
 class Background:
-    """A thread that maintains the pools, and compiles the kernels of their systems beforehand."""
+    """A thread that maintains the pools.
 
-    def __init__(self, store: Store, metrics: Metrics, pause: float = PAUSE) -> None:
+    ready : whether it may begin: a replay before would compile kernels in this process
+    audit_days, webhook_days : days for which entries of the audit log and disabled webhooks are
+        kept; 0 for ever
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        metrics: Metrics,
+        pause: float = PAUSE,
+        ready: Callable[[], bool] = lambda: True,
+        audit_days: float = 0.0,
+        webhook_days: float = 0.0,
+        tracing: Tracing | None = None,
+        uses: KeyUses | None = None,
+    ) -> None:
         self._pause = pause
+        self._uses = uses or KeyUses()
+        self._ready = ready
+        self._audit_days, self._webhook_days = audit_days, webhook_days
+        self._next_clearing = 0.0
+        self._tracing = tracing
         self._store = store
         self._metrics = metrics
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._to_compile: queue.SimpleQueue[tuple[PoolRequest, Future[None]]] = queue.SimpleQueue()
-        self._compiled: list[tuple[str, dict[str, object]]] = []
         self._failures: dict[str, int] = {}
         self._not_before: dict[str, float] = {}
-        self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="equipoise-background")
 
     @property
     def running(self) -> bool:
         """Return whether the thread is alive."""
         return self._thread.is_alive()
-
-    @property
-    def ready(self) -> bool:
-        """Return whether the kernels of all pools that existed at the start are compiled."""
-        return self._ready.is_set()
 
     def start(self) -> None:
         """Start the thread."""
@@ -129,47 +84,19 @@ class Background:
         if self._thread.is_alive():
             self._thread.join()
 
-    def precompile(self, request: PoolRequest) -> Future[None]:
-        """Compile the kernels of a new pool; return a future that resolves when that is done."""
-        done: Future[None] = Future()
-        self._to_compile.put((request, done))
-        self._wake.set()
-        return done
-
     def wake(self) -> None:
         """Search for work at once."""
         self._wake.set()
 
     def _run(self) -> None:
-        self._guarded("", self._precompile_all)
-        self._ready.set()
         while not self._stop.is_set():
             self._wake.clear()
-            self._guarded("", self._round)
+            if self._ready():
+                self._guarded("", self._round)
             self._wake.wait(self._pause)
 
-    def _precompile_all(self) -> None:
-        for pool in pool_messages(self._store):
-            self._precompile_one(request_of(pool))
-
-    def _precompile_one(self, request: PoolRequest) -> None:
-        kind = (request.system, request.parameters)
-        if kind in self._compiled or self._stop.is_set():
-            return
-        self._compiled.append(kind)
-        started = time.perf_counter()
-        if precompile(request):
-            log.info("%s kernels compiled in %.1f s", request.system, time.perf_counter() - started)
-
     def _round(self) -> None:
-        while not self._to_compile.empty():
-            request, done = self._to_compile.get()
-            try:
-                self._precompile_one(request)
-            finally:
-                # The request that waits for it may have timed out and cancelled it.
-                if done.set_running_or_notify_cancel():
-                    done.set_result(None)
+        self._store_uses()
         pending = replaying.pending_pools(self._store)
         self._metrics.pending.set(len(pending))
         for pool in pending:
@@ -180,6 +107,24 @@ class Background:
             if self._stop.is_set():
                 return
             self._guarded(f"deleted/{number}", partial(self._clear, number))
+        if time.monotonic() >= self._next_clearing:
+            self._next_clearing = time.monotonic() + _CLEARING
+            self._guarded("", self._clear_old)
+
+    def _clear_old(self) -> None:
+        if self._audit_days:
+            retention.clear_audit(self._store, self._audit_days, now(), stop=self._stop.is_set)
+        if self._webhook_days:
+            retention.clear_webhooks(self._store, self._webhook_days, now())
+
+    def _store_uses(self) -> None:
+        """Store the last uses of keys. Drop them if the database is busy for too long."""
+        uses = self._uses.take()
+        if uses:
+            try:
+                note_uses(self._store, uses)
+            except DATABASE_ERRORS:
+                log.info("the last use of %s was not stored", counted(len(uses), "key", "keys"))
 
     def _clear(self, number: int) -> None:
         started = time.perf_counter()
@@ -196,7 +141,11 @@ class Background:
 
     def _replay(self, pool: str) -> None:
         started = time.perf_counter()
-        if replaying.maintain_pool(self._store, pool, owner=self._owner, stop=self._stop.is_set):
+        with span(self._tracing, "replay", pool=pool):
+            done = replaying.maintain_pool(
+                self._store, pool, owner=self._owner, stop=self._stop.is_set
+            )
+        if done:
             seconds = time.perf_counter() - started
             self._metrics.replay.observe(seconds)
             log.info("replayed pool %s in %.2f s", pool, seconds)

@@ -108,7 +108,7 @@ class JsonHandler(logging.Handler):
 def configure_logs(level: str, stream: TextIO | None = None) -> None:
     """Write the logs of this package and of the server as JSON, to standard error by default."""
     handler = JsonHandler(stream or sys.stderr)
-    for name in ("equipoise", "uvicorn"):
+    for name in ("equipoise", "uvicorn", "opentelemetry"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False
@@ -172,6 +172,12 @@ class Metrics:
             "pending_pools",
             "Pools that wait for a replay",
             multiprocess_mode="max",
+            **own,
+        )
+        self.calculation_memory = Gauge(
+            "calculation_memory_bytes",
+            "Resident memory of the largest process for calculations",
+            multiprocess_mode="livemax",
             **own,
         )
         self._new = self._matches.labels("new")

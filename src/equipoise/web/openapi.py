@@ -160,12 +160,13 @@ ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
     401: ("A key is missing, or not or no longer valid.", ("WWW-Authenticate",)),
     403: ("The key is not for this.", ()),
     404: ("Something that was named does not exist.", ()),
-    408: ("The body did not arrive in time.", ()),
+    408: ("The headers or the body did not arrive in time.", ()),
     409: ("It contradicts what is recorded.", ()),
     413: ("The body, or a line of it, is too large.", ()),
     415: ("The body is of a kind that is not taken here.", ()),
     422: ("What was sent breaks a rule; `problems` says which.", ()),
     429: ("More requests than are allowed. Nothing was done.", ("Retry-After",)),
+    431: ("The request line and headers are too large.", ()),
     503: ("Too busy, or the database does not answer. Nothing was done.", ("Retry-After",)),
     504: ("It took too long. It may have been done.", ("Retry-After",)),
 }
@@ -175,7 +176,7 @@ def error_statuses(endpoint: Endpoint) -> list[int]:
     """Return the error statuses of an endpoint."""
     if endpoint.group == "Operation":
         return sorted(endpoint.errors)
-    found = {400, 401, 422, 429, 503, 504, *endpoint.errors}
+    found = {400, 401, 422, 429, 431, 503, 504, *endpoint.errors}
     if endpoint.right is not None:
         found.add(403)
     if endpoint.of_pool and not endpoint.new_pool:

@@ -21,8 +21,10 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.connection import open_store
+from equipoise.web.http.connections import ServerConfig, limits_of
 from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
 from equipoise.web.settings import ServiceSettings, environment_of
+from equipoise.web.tracing import check_installed
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +34,10 @@ _BACKLOG = 2048
 #: A worker that ends this often within this many seconds is not restarted: the service stops.
 MOST_ENDS = 5
 ENDS_WITHIN = 600.0
+#: Files that a process may have open, if the system allows as many.
+_DESCRIPTORS = 8_192
+_HTTPTOOLS = "equipoise.web.http.connections:LimitedHttpTools"
+_H11 = "equipoise.web.http.connections:LimitedH11"
 _FACTORY = "equipoise.web.application:application_from_environment"
 
 
@@ -45,12 +51,15 @@ def serve(
 
     port : 0 for any free port; the address is printed on standard error
     workers : number of processes; each has a writer, and the database orders their transactions
-    Raises : InvalidParameterError if it cannot listen on the port; what `open_store` raises;
+    Raises : InvalidParameterError if it cannot listen on the port or lacks a library; what
+        `open_store` raises;
         SystemExit with status 1 if a process does not start or keeps ending
     """
     require(0 <= port < 65_536, "port", "from 0 to 65535", port)
     require(1 <= workers <= 64, "workers", "from 1 to 64", workers)
     configure_logs(settings.log_level)
+    if settings.tracing:
+        check_installed()
     # Problems of the database are reported here, once, and not by every process.
     open_store(settings.database).close()
     listening = _listen(host, port)
@@ -63,7 +72,8 @@ def serve(
 
 
 def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> None:
-    config = uvicorn.Config(_FACTORY, factory=True, workers=workers, **_options(settings))
+    limits = limits_of(settings, _raise_descriptors())
+    config = ServerConfig(_FACTORY, limits, factory=True, workers=workers, **_options(settings))
     if workers > 1:
         supervisor = Supervisor(config, sockets=[listening])
         supervisor.run()
@@ -145,7 +155,7 @@ def _status(code: int | None) -> str:
 
 def _options(settings: ServiceSettings) -> dict[str, Any]:
     return {
-        "http": "httptools" if find_spec("httptools") else "h11",
+        "http": _HTTPTOOLS if find_spec("httptools") else _H11,
         "loop": "uvloop" if find_spec("uvloop") else "asyncio",
         "ws": "none",
         "lifespan": "on",
@@ -154,10 +164,32 @@ def _options(settings: ServiceSettings) -> dict[str, Any]:
         "server_header": False,
         "proxy_headers": bool(settings.proxies),
         "forwarded_allow_ips": list(settings.proxies),
-        "timeout_graceful_shutdown": int(settings.grace_seconds) or 1,
-        "timeout_keep_alive": 75,
+        # The rest of the time is for closing.
+        "timeout_graceful_shutdown": 0.9 * settings.grace_seconds,
+        "timeout_keep_alive": settings.keep_alive_seconds,
         "backlog": _BACKLOG,
     }
+
+
+def _raise_descriptors() -> int:
+    """Raise the number of files that this process may have open, and return it.
+
+    The processes that it starts have the same number.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return _DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return _DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):
+        log.warning("the number of open files stays at %d: it cannot be raised", soft)
+        return soft
+    return wanted
 
 
 def _listen(host: str, port: int) -> socket.socket:

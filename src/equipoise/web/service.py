@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
+from equipoise.messages.pools import PoolMessage, PoolRequest
 from equipoise.messages.webhooks import WebhookTestMessage
+from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
+from equipoise.web import tracing
 from equipoise.web.background import Background
-from equipoise.web.delivery import OutboxSender, send_test
+from equipoise.web.calculation import Work
 from equipoise.web.executor import BoundedExecutor
-from equipoise.web.http.access import Access
+from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.exports import Exports
+from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
+from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
+from equipoise.web.tracing import Tracing
+from equipoise.web.webhooks.delivery import OutboxSender, send_test
 from equipoise.web.writer import Writer
 
 P = ParamSpec("P")
@@ -23,6 +31,8 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
+#: Seconds for which the system of a pool is remembered. Another process may end a season with it.
+_SYSTEM_SECONDS = 1.0
 
 
 class Service:
@@ -33,15 +43,23 @@ class Service:
         # The OpenAPI document as JSON.
         self.description = b"{}"
         self.metrics = Metrics()
+        self.tracing: Tracing | None = None
+        if settings.tracing:
+            tracing.check_installed()
+            self.tracing = Tracing(tracing.otlp_exporter())
         self.store: Store
         self.writer: Writer
         self.background: Background
+        self.kernels: Kernels
         self.sender: OutboxSender
         self.access: Access
         self._readers: BoundedExecutor
-        self._calculators: BoundedExecutor
+        self._calculators: CalculationProcesses
         self._changes: BoundedExecutor
         self.exports: Exports
+        # What decides the kernels of a pool. It changes only when a season ends, or when a pool is
+        # deleted and created again.
+        self._systems: ExpiringCache[PoolRequest] = ExpiringCache(_SYSTEM_SECONDS)
         self._open = False
 
     async def open(self) -> None:
@@ -49,27 +67,40 @@ class Service:
         settings = self.settings
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
-        self._calculators = BoundedExecutor(
-            "calculating", settings.calculators, settings.queued_calculations
-        )
+        self._calculators = CalculationProcesses(settings, self.metrics)
+        self._calculators.open()
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
         self.exports = Exports(settings)
         self.access = Access(self.store, settings, self._readers)
-        self.background = Background(self.store, self.metrics)
+        self.kernels = Kernels(self.store)
+        self.background = Background(
+            self.store,
+            self.metrics,
+            ready=lambda: self.kernels.ready,
+            audit_days=settings.audit_days,
+            webhook_days=settings.webhook_log_days,
+            tracing=self.tracing,
+            uses=self.access.uses,
+        )
         self.writer = Writer(
             self.store,
             self.metrics,
             batch_matches=settings.batch_matches,
             queued_matches=settings.queued_matches,
             queued_posts=settings.queued_posts,
+            future_seconds=settings.future_seconds,
+            tracing=self.tracing,
         )
         self.writer.start()
+        self.kernels.start()
         self.background.start()
         self.sender = OutboxSender(
             self.store,
             self.metrics,
             seconds=settings.webhook_seconds,
             private=settings.private_webhooks,
+            days=settings.webhook_days,
+            waiting=settings.webhook_waiting,
         )
         self.sender.start()
         self._open = True
@@ -79,20 +110,24 @@ class Service:
         if not self._open:
             return
         self._open = False
+        await self._calculators.close()
         # The writer resolves futures in the event loop, which must keep running while it ends.
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
-        for executor in (self.exports, self._changes, self._calculators, self._readers):
+        await asyncio.to_thread(self.kernels.stop)
+        for executor in (self.exports, self._changes, self._readers):
             await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
+        if self.tracing is not None:
+            await asyncio.to_thread(self.tracing.close)
 
     @property
     def running(self) -> bool:
         """Return whether the threads run and the kernels are compiled."""
         threads = self.writer.running and self.background.running if self._open else False
-        return threads and self.background.ready
+        return threads and self.kernels.ready
 
     async def read(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
@@ -113,8 +148,19 @@ class Service:
         return await self.read(function, *args, **kwargs)
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function that takes long. It does not delay reads."""
-        return await self._calculators.run(function, *args, **kwargs)
+        """Run a function that takes long in a process of its own, which ends with the caller.
+
+        The function must be one of a module, and its arguments such that they can be pickled.
+        """
+        found: T = await self._calculators.run(Work(function, args, kwargs, with_store=False))
+        return found
+
+    async def calculate_from_store(
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a use case that reads and takes long, as in `calculate`."""
+        found: T = await self._calculators.run(Work(function, args, kwargs, with_store=True))
+        return found
 
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
@@ -125,8 +171,21 @@ class Service:
         """
         changed = await self._changes.run(function, self.store, *args, **kwargs)
         self.access.forget()
+        self._systems.clear()
         self.background.wake()
         return changed
+
+    async def check_kernels(self, pool: str) -> None:
+        """Check that posts to a pool can be rated at once. Raises : CompilingError."""
+        found = self._systems.get(pool, time.monotonic())
+        if found is None:
+            found = request_of(await self.read(pool_message, pool))
+            self._systems.put(pool, found, time.monotonic())
+        await self.kernels.check(found)
+
+    async def pool_message(self, pool: str) -> PoolMessage:
+        """Return a pool with the status of its kernels. Raises : NotFoundError."""
+        return await self.kernels.described(await self.read(pool_message, pool))
 
     async def test_webhook(self, pool: str, webhook: int) -> WebhookTestMessage:
         """Send a webhook a test message and return the result.

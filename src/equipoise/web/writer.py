@@ -8,14 +8,15 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.pools.posting import posting
-from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import (
@@ -26,6 +27,7 @@ from equipoise.web.http.errors import (
     without_lines,
 )
 from equipoise.web.monitoring import Metrics
+from equipoise.web.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +45,8 @@ class _Waiting:
     post: Post
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Recorded]
+    # The span of its request, if there are traces.
+    cause: Any = None
 
 
 _Outcome: TypeAlias = "tuple[_Waiting, Recorded | EquipoiseError]"
@@ -59,12 +63,16 @@ class Writer:
         batch_matches: int,
         queued_matches: int,
         queued_posts: int,
+        future_seconds: float = FUTURE_SECONDS,
+        tracing: Tracing | None = None,
     ) -> None:
         self._store = store
         self._metrics = metrics
+        self._tracing = tracing
         self._batch_matches = batch_matches
         self._most_matches = queued_matches
         self._most_posts = queued_posts
+        self._future_seconds = future_seconds
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         # Used only in the thread.
         self._cache = StateCache()
@@ -122,7 +130,8 @@ class Writer:
         self._matches += matches
         self._posts += 1
         self._metrics.queue.set(self._matches)
-        self._queue.put(_Waiting(pool, post, loop, future))
+        cause = None if self._tracing is None else self._tracing.current()
+        self._queue.put(_Waiting(pool, post, loop, future, cause))
         return future
 
     def _run(self) -> None:
@@ -165,7 +174,15 @@ class Writer:
         """Yield the outcome of each post to one pool."""
         posts = [one.post for one in waiting]
         try:
-            answers = posting.post_matches(self._store, pool, posts, now(), self._cache)
+            with self._span(pool, waiting):
+                answers = posting.post_matches(
+                    self._store,
+                    pool,
+                    posts,
+                    now(),
+                    self._cache,
+                    future_seconds=self._future_seconds,
+                )
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
         except DATABASE_ERRORS:
@@ -182,6 +199,16 @@ class Writer:
                 yield waiting[0], InternalError("the service failed; its log says why")
         else:
             yield from zip(waiting, answers, strict=True)
+
+    def _span(self, pool: str, waiting: Sequence[_Waiting]) -> AbstractContextManager[None]:
+        """Return the span of a commit, linked to the requests of its posts."""
+        if self._tracing is None:
+            return nullcontext()
+        matches = sum(len(one.post.matches) for one in waiting)
+        causes = [one.cause for one in waiting]
+        return self._tracing.work(
+            "commit", causes, {"pool": pool, "posts": len(waiting), "matches": matches}
+        )
 
     def _resolve(self, outcomes: Sequence[_Outcome]) -> None:
         """Resolve the futures of posts; runs in the event loop."""

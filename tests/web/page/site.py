@@ -55,6 +55,8 @@ class Site:
         """
         told = msgspec.to_builtins(request)
         assert self.ask("PUT", f"/pools/{pool}", told).is_success
+        while self.ask("GET", f"/pools/{pool}").json()["kernels"] == "compiling":
+            time.sleep(0.1)  # On a machine that has no kernels yet.
         if matches:
             answer = self.ask("POST", f"/pools/{pool}/matches", msgspec.to_builtins(matches))
             assert answer.is_success, answer.text

@@ -34,6 +34,8 @@ def watched(site: Any) -> str:
     hook = site.ask("POST", f"/pools/{pool}/webhooks", {"url": "https://e.org/<script>x</script>"})
     assert hook.is_success, hook.text
     number = hook.json()["webhook"]["webhook"]
+    for action in ("disable", "enable"):
+        assert site.ask("POST", f"/pools/{pool}/webhooks/{number}/{action}").is_success
     assert site.ask("DELETE", f"/pools/{pool}/webhooks/{number}").is_success
     key = {"name": HOSTILE[0], "role": "reader", "pool": pool}
     made = site.ask("POST", "/keys", key).json()["key"]["key"]
@@ -58,6 +60,8 @@ def test_deeds_are_sentences_with_key_and_time(admin: httpx.Client, watched: str
     page = look(admin, f"/audit?pool={watched}")
     assert "requested a replay of the pool watched" in page.text
     assert "disabled webhook" in page.text
+    assert "enabled webhook" in page.text
+    assert "deleted webhook" in page.text
     assert "reader of watched" in page.text
     assert "the admin" in page.texts
     assert page.text.index("requested a replay") < page.text.index("disabled webhook")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from equipoise.web.application import create_application
+from equipoise.web.settings import ServiceSettings
+from trials.server import make_key
+from web.asking import Running
 from web.page.markup import Page
 
 
-def test_a_key_is_kept_where_no_script_reads_it(site: Any) -> None:
-    """HttpOnly and SameSite=Strict; Secure is for https."""
+def test_a_session_is_kept_where_no_script_reads_it(site: Any) -> None:
+    """HttpOnly and SameSite=Strict; Secure is for https. The key is not in it."""
     with site.visitor() as client:
         answer = client.post("/sign-in", data={"key": site.keys["admin"], "next": "/keys"})
     assert answer.headers["location"] == "/keys"
@@ -19,6 +25,120 @@ def test_a_key_is_kept_where_no_script_reads_it(site: Any) -> None:
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
     assert "Secure" not in cookie
+    assert cookie.startswith("equipoise-session=eqs_")
+    assert site.keys["admin"].split("_")[2] not in cookie
+
+
+@pytest.mark.parametrize(
+    ("setting", "scheme", "secure"),
+    [
+        ("auto", "http", False),
+        ("auto", "https", True),
+        ("always", "http", True),
+        ("never", "https", False),
+    ],
+)
+def test_a_setting_says_whether_cookies_are_for_https(
+    tmp_path: Path, setting: str, scheme: str, secure: bool
+) -> None:
+    """`auto` follows the request, and so a proxy that says which scheme it was sent with."""
+    database = f"sqlite:///{tmp_path / 'service.db'}"
+    key = make_key(database, "admin")
+    app = create_application(ServiceSettings(database=database, secure_cookies=setting))  # type: ignore[arg-type]
+    with Running(app) as running:
+        answer = running.request(
+            "POST",
+            f"{scheme}://service/sign-in",
+            data={"key": key, "next": "/"},
+            headers={"origin": f"{scheme}://service"},
+        )
+    assert answer.status_code == 303
+    assert ("secure" in answer.headers["set-cookie"].lower()) is secure
+
+
+def signed_in(client: httpx.Client) -> bool:
+    """Return whether pages are shown as to somebody with a key."""
+    return "Sign out" in Page(client.get("/").text).text
+
+
+def test_signing_out_ends_the_session_itself(site: Any) -> None:
+    """Whoever has copied the cookie is out as well; other sessions of the key stay."""
+    with site.visitor("club") as here, site.visitor("club") as there, site.visitor() as thief:
+        thief.cookies.update(here.cookies)
+        assert [signed_in(one) for one in (here, there, thief)] == [True, True, True]
+        token = Page(here.get("/").text).field("token")
+        here.post("/sign-out", data={"token": token})
+        assert [signed_in(one) for one in (here, there, thief)] == [False, True, False]
+
+
+def test_signing_out_everywhere_ends_all_sessions_of_the_key(site: Any) -> None:
+    with (
+        site.visitor("club") as here,
+        site.visitor("club") as there,
+        site.visitor("judge") as judge,
+    ):
+        page = Page(here.get("/sign-in").text)
+        assert "Sign out everywhere" in page.text
+        assert here.post("/sign-out/everywhere", data={"token": ""}).status_code == 403
+        answer = here.post("/sign-out/everywhere", data={"token": page.field("token")})
+        assert answer.status_code == 303
+        assert [signed_in(one) for one in (here, there, judge)] == [False, False, True]
+
+
+def test_signing_in_again_ends_the_session_before(site: Any) -> None:
+    with site.visitor("club") as client, site.visitor() as thief:
+        thief.cookies.update(client.cookies)
+        token = Page(client.get("/").text).field("token")
+        fields = {"key": site.keys["club"], "next": "/", "token": token}
+        assert client.post("/sign-in", data=fields).status_code == 303
+        assert (signed_in(client), signed_in(thief)) == (True, False)
+
+
+def test_a_session_expires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After `session_seconds`, whatever its cookie says."""
+    database = f"sqlite:///{tmp_path / 'service.db'}"
+    key = make_key(database, "admin")
+    app = create_application(ServiceSettings(database=database, session_seconds=60.0))
+    with Running(app) as running:
+        origin = {"origin": "http://service"}
+        fields = {"key": key, "next": "/"}
+        running.request("POST", "/sign-in", data=fields, headers=origin)
+        assert running.request("GET", "/keys").status_code == 200
+        later = time.time_ns() // 1000 + 61_000_000
+        monkeypatch.setattr("equipoise.web.http.access.now", lambda: later)
+        answer = running.request("GET", "/keys")
+        assert answer.headers["location"] == "/sign-in?next=%2Fkeys"
+        # The browser forgets it.
+        assert 'equipoise-session="";' in answer.headers["set-cookie"]
+
+
+def test_the_cookie_of_earlier_versions_is_not_accepted(site: Any) -> None:
+    """It held the key. It is deleted, and its owner signs in again."""
+    with site.visitor() as client:
+        client.cookies.set("equipoise-key", site.keys["admin"])
+        answer = client.get("/keys")
+        assert answer.headers["location"] == "/sign-in?next=%2Fkeys"
+        assert 'equipoise-key="";' in answer.headers["set-cookie"]
+        assert not signed_in(client)
+
+
+def test_wrong_keys_and_sessions_are_limited_by_address(tmp_path: Path) -> None:
+    """A right one works all the same."""
+    database = f"sqlite:///{tmp_path / 'service.db'}"
+    key = make_key(database, "admin")
+    app = create_application(ServiceSettings(database=database, failed_keys=0.1))
+    with Running(app) as running:
+        origin = {"origin": "http://service"}
+
+        def sign_in(secret: str) -> int:
+            fields = {"key": secret, "next": "/"}
+            return running.request("POST", "/sign-in", data=fields, headers=origin).status_code
+
+        assert [sign_in("eqp_1_wrong") for _ in range(3)] == [401, 429, 429]
+        wrong = {"cookie": "equipoise-session=eqs_wrong"}
+        assert running.request("GET", "/", headers=wrong).status_code == 429
+        assert sign_in(key) == 303
+        assert running.request("GET", "/keys").status_code == 200
 
 
 @pytest.mark.parametrize("key", ["", "x", "eqp_1_wrong", "é", "x" * 1000, "a\nb"])
@@ -39,7 +159,7 @@ def test_signing_in_leads_nowhere_else(site: Any, target: str) -> None:
     assert answer.headers["location"] == "/"
 
 
-def test_signing_out_forgets_the_key(admin: httpx.Client) -> None:
+def test_signing_out_ends_the_session(admin: httpx.Client) -> None:
     """The next page is anybody's."""
     token = Page(admin.get("/").text).field("token")
     assert admin.post("/sign-out", data={"token": token}).status_code == 303
@@ -164,6 +284,25 @@ def test_a_key_is_made_shown_once_and_revoked(admin: httpx.Client, site: Any) ->
         ended = admin.post("/keys/revoke", data={"key": number, "token": token})
         assert ended.status_code == 303
         assert client.get("/pools/club").status_code == 303
+
+
+def test_a_key_is_rotated_on_its_page(admin: httpx.Client, site: Any) -> None:
+    """The new secret is shown once; the one before remains valid for a day."""
+    made = site.ask("POST", "/keys", {"name": "hall", "role": "reader", "pool": "club"}).json()
+    page = Page(admin.get("/keys").text)
+    fields = {"key": str(made["key"]["key"]), "token": page.field("token")}
+    rotated = admin.post("/keys/rotate", data=fields)
+    assert rotated.status_code == 200
+    assert "has a new secret" in Page(rotated.text).text
+    secret = rotated.text.partition("<pre")[2].partition(">")[2].partition("</pre>")[0].strip()
+    assert secret.startswith(f"eqp_{made['key']['key']}_")
+    for key in (secret, made["secret"]):
+        with httpx.Client(base_url=site.url, headers={"origin": site.url}) as client:
+            assert client.post("/sign-in", data={"key": key, "next": "/"}).status_code == 303
+    assert f"rotated key {made['key']['key']}" in Page(admin.get("/audit").text).text
+    admin.post("/keys/revoke", data=fields)
+    assert admin.post("/keys/rotate", data=fields).status_code == 409
+    assert admin.post("/keys/rotate", data={**fields, "token": ""}).status_code == 403
 
 
 def test_too_large_a_form_is_refused(anybody: httpx.Client) -> None:

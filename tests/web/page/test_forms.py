@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from urllib.parse import quote, urlencode
 
+import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.web.http.errors import TooLargeError
 from equipoise.web.page.amendments import team_lines, with_places
 from equipoise.web.page.balancing import Row, lobby_of, request_of
 from equipoise.web.page.context import TaskCache
-from equipoise.web.page.forms import Form, _encoded, _multipart
+from equipoise.web.page.forms import FORM, Form, FormLimits, parsed
 from equipoise.web.page.matches import match_of_form, match_of_json
 from equipoise.web.page.tournaments import guessed
+
+ENCODED = "application/x-www-form-urlencoded"
 
 
 def test_a_form_with_parts_is_taken_apart() -> None:
@@ -24,7 +32,7 @@ def test_a_form_with_parts_is_taken_apart() -> None:
         b'--x\r\nContent-Disposition: form-data; name="file"; filename="a &quot; b.pgn"\r\n'
         b"Content-Type: application/octet-stream\r\n\r\n" + content + b"\r\n--x--\r\n"
     )
-    form = _multipart("multipart/form-data; boundary=x", body)
+    form = parsed("multipart/form-data; boundary=x", body, FormLimits(2_000, 2, files=1))
     assert form.fields == {"games": ["é \r\nb"]}
     assert form.files["file"].content == content
 
@@ -33,21 +41,53 @@ def test_parts_that_are_none_are_refused_or_left_out() -> None:
     """Without a boundary there are no parts; without a name a part is no field."""
     for kind, body in (("", b"--x\r\n\r\n--x--"), ("; boundary=x", b"no parts at all")):
         with pytest.raises(InvalidDataError, match="cannot be read"):
-            _multipart(f"multipart/form-data{kind}", body)
+            parsed(f"multipart/form-data{kind}", body, FORM)
     nameless = b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--\r\n"
-    assert _multipart("multipart/form-data; boundary=x", nameless).fields == {}
+    assert parsed("multipart/form-data; boundary=x", nameless, FORM).fields == {}
+    with pytest.raises(InvalidDataError, match="last boundary is missing"):
+        parsed("multipart/form-data; boundary=x", nameless[:-8], FORM)
     latin = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\xff\r\n--x--\r\n'
     with pytest.raises(InvalidDataError, match="cannot be read"):
-        _multipart("multipart/form-data; boundary=x", latin)
+        parsed("multipart/form-data; boundary=x", latin, FORM)
 
 
 def test_plain_forms_must_be_utf_8_and_not_endless() -> None:
     """Bytes that are no text are refused."""
-    assert _encoded(b"a=1&a=%C3%A9&b=").fields == {"a": ["1", "é"], "b": [""]}
+    found = parsed(ENCODED, b"a=1&a=%C3%A9+x&b=&c&&d=1%3D2=3", FORM).fields
+    assert found == {"a": ["1", "é x"], "b": [""], "c": [""], "d": ["1=2=3"]}
     with pytest.raises(InvalidDataError):
-        _encoded(b"a=%FF")
-    with pytest.raises(InvalidDataError):
-        _encoded(b"&".join([b"a=1"] * 6_000))
+        parsed(ENCODED, b"a=%FF", FORM)
+    with pytest.raises(TooLargeError, match="at most 5,000 fields"):
+        parsed(ENCODED, b"&".join([b"a=1"] * 6_000), FORM)
+
+
+FIELDS = st.lists(st.tuples(st.text(min_size=1, max_size=9), st.text(max_size=30)), max_size=9)
+
+
+@given(FIELDS)
+def test_what_a_client_writes_is_read_back(pairs: list[tuple[str, str]]) -> None:
+    """In both media types, as httpx writes them; multipart names have no quotes and line ends."""
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value)
+    assert parsed(ENCODED, urlencode(pairs).encode(), FORM).fields == fields
+    plain = {quote(name): values for name, values in fields.items()}
+    parts = [(name, (None, value.encode())) for name, all_ in plain.items() for value in all_]
+    if not parts:
+        return
+    sent = httpx.Request("POST", "http://x", files=parts)  # type: ignore[arg-type]
+    assert parsed(sent.headers["content-type"], sent.read(), FORM).fields == plain
+
+
+@given(st.binary(max_size=300))
+def test_a_damaged_form_is_read_or_refused(noise: bytes) -> None:
+    """Whatever the bytes: only our own errors."""
+    start = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
+    bodies = (noise, start + noise + b"\r\n--x--\r\n", b"--x\r\n" + noise + b"\r\n\r\n\r\n--x--")
+    for body in bodies:
+        for header in (ENCODED, "multipart/form-data; boundary=x", noise.decode("latin-1")):
+            with suppress(EquipoiseError):
+                parsed(header, body, FORM)
 
 
 @pytest.mark.parametrize("text", ["x", "nan", "inf", "-1", "100.1", "1e9", "1" * 400])

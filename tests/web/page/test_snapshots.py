@@ -14,7 +14,9 @@ from equipoise.pools.reading import leaderboard, players
 from equipoise.pools.reading.explaining import explain_player
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players
 from equipoise.store.connection import Store, open_store
+from equipoise.web.calculation import Work
 from equipoise.web.page.context import OverviewCache
+from equipoise.web.processes import CalculationProcesses
 from pools.pool_trials import Trial, duel
 from web.page.invented import DAY, START
 from web.page.markup import Page
@@ -86,8 +88,17 @@ def test_a_players_page_opens_one_transaction(site: Any, monkeypatch: pytest.Mon
             reads.append(self)
         return read(self)
 
+    async def in_this_process(self: CalculationProcesses, work: Work) -> Any:
+        """Calculate where calls are counted."""
+        store = open_store(self._settings.database, migrate=False)
+        try:
+            return work.function(store, *work.args, **work.kwargs)
+        finally:
+            store.close()
+
     with site.visitor() as client:
         client.get("/pools/arena/players/mio-fox?wait=1")
+        monkeypatch.setattr(CalculationProcesses, "run", in_this_process)
         monkeypatch.setattr(Store, "moment", counted)
         monkeypatch.setattr(Store, "read", counted_read)
         answer = client.get("/pools/arena/players/ada-fox?wait=1")

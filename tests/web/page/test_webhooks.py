@@ -1,4 +1,4 @@
-"""Webhooks on the page: made, tried, disabled, and how they do."""
+"""Webhooks on the page: created, tested, disabled, enabled, deleted, and their state."""
 
 from __future__ import annotations
 
@@ -51,8 +51,33 @@ def test_a_webhook_is_made_tried_and_disabled(site: Any) -> None:
         assert ended.headers["location"] == path
         page = look(judge, path)
         assert "disabled" in page.texts
-        assert not [one for one in page.all("input") if one.get("name") == "webhook"]
+        actions = [one["formaction"] for one in page.all("button") if "formaction" in one]
+        assert actions == [f"{path}/enable", f"{path}/delete"]
         assert judge.post(f"{path}/test", data=chosen).status_code == 409
+        assert judge.post(f"{path}/enable", data=chosen).headers["location"] == path
+        page = look(judge, path)
+        assert "disabled" not in page.texts
+        actions = [one["formaction"] for one in page.all("button") if "formaction" in one]
+        assert actions == [f"{path}/test", f"{path}/disable"]
+        assert judge.post(f"{path}/delete", data=chosen).headers["location"] == path
+        assert "No webhooks yet." in look(judge, path).text
+
+
+def test_a_webhook_that_the_service_disabled_says_why(site: Any) -> None:
+    """On the page, in the API and in the audit log."""
+    pool = site.new_pool("gone", LEAGUE)
+    path = f"/pools/{pool}/webhooks"
+    with site.visitor(f"{pool} admin") as judge, Inbox(answers=[410]) as inbox:
+        fields = {"url": inbox.url, "event": "match.rated", "token": token(judge, path)}
+        assert judge.post(path, data=fields).status_code == 200
+        site.ask("POST", f"/pools/{pool}/matches", _duel("1"))
+        eventually(lambda: "disabled" in Page(judge.get(path).text).texts)
+        assert "Disabled by the service: the receiver has answered 410" in look(judge, path).text
+        (hook,) = site.ask("GET", path).json()["webhooks"]
+        assert hook["disabled_because"] == "the receiver has answered 410 Gone"
+        text = look(judge, f"/audit?pool={pool}").text
+        assert "Reason: the receiver has answered 410 Gone" in text
+        assert "the service" in text
 
 
 def test_a_receiver_that_fails_is_said_with_what_waits(site: Any) -> None:
@@ -91,12 +116,12 @@ def test_what_makes_no_webhook_is_refused_beside_the_form(site: Any) -> None:
         for number in ("", "x", "9" * 12):
             chosen = {"webhook": number, "token": fields["token"]}
             assert judge.post(f"{path}/disable", data=chosen).status_code == 422
-        for deed in ("disable", "test"):
+        for deed in ("disable", "enable", "delete", "test"):
             chosen = {"webhook": "999", "token": fields["token"]}
             assert judge.post(f"{path}/{deed}", data=chosen).status_code == 404
 
 
-@pytest.mark.parametrize("deed", ["", "/disable", "/test"])
+@pytest.mark.parametrize("deed", ["", "/disable", "/enable", "/delete", "/test"])
 @pytest.mark.parametrize(("who", "status"), [(None, 303), ("writer", 403), ("club", 403)])
 def test_webhooks_are_for_the_admins_of_their_pool(
     site: Any, who: str | None, status: int, deed: str
@@ -116,7 +141,8 @@ def test_an_admin_of_another_pool_cannot_touch_a_webhook(site: Any) -> None:
     with site.visitor("judge") as judge:
         fields = {"webhook": number, "token": token(judge, "/pools/arena/webhooks")}
         assert judge.post(f"/pools/{pool}/webhooks/disable", data=fields).status_code == 403
-        assert judge.post("/pools/arena/webhooks/disable", data=fields).status_code == 404
+        for action in ("disable", "enable", "delete"):
+            assert judge.post(f"/pools/arena/webhooks/{action}", data=fields).status_code == 404
 
 
 def test_a_form_becomes_a_request() -> None:

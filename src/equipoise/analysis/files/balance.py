@@ -63,6 +63,7 @@ class BalanceRequest(SplitRequest):
     ratings : path or stream of a table of ratings
     format : of the lobby or table, if the file name does not show it
     output : path of a table of the teams
+    raw : whether CSV and TSV have text that spreadsheets run as it is
     """
 
     lobby: object = None
@@ -73,6 +74,7 @@ class BalanceRequest(SplitRequest):
     players: Sequence[str] | None = None
     format: str | None = None
     output: str | None = None
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -96,7 +98,7 @@ def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
         check_target(request.output)
     answer = _split(request)
     if request.output is not None:
-        write_table(table_of(answer), request.output)
+        write_table(table_of(answer), request.output, raw=request.raw)
     return answer
 
 

@@ -43,6 +43,7 @@ class PerformanceRequest:
     also : further columns
     strict : raise an error if no equilibrium exists
     output : path of the table; chart : path of the chart; title : the tournament's name in it
+    raw : whether CSV and TSV have text that spreadsheets run as it is
     The others are parameters of `equipoise.performance`.
     """
 
@@ -69,6 +70,7 @@ class PerformanceRequest:
     also: tuple[Extra, ...] = ()
     strict: bool = False
     output: str | None = None
+    raw: bool = False
     chart: str | None = None
     title: str | None = None
 
@@ -118,7 +120,7 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         threads=threads,
     )
     if request.output is not None:
-        write_table(found.table, request.output)
+        write_table(found.table, request.output, raw=request.raw)
     if request.chart is not None:
         theme.write(chart_of(found, request.title or title_of(request.games)), request.chart)
     return PerformanceAnswer(performance=found, reading=reading)

@@ -17,6 +17,7 @@ from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.evaluate.placing import place_distribution
 from equipoise.formats.lobby import ids_of
+from equipoise.formats.spreadsheets import unescaped_text
 from equipoise.formats.times import check_time_format, moment
 from equipoise.messages.conversion import to_message, to_messages
 from equipoise.messages.questions import (
@@ -170,7 +171,7 @@ def field_of(source: str | TextIO) -> list[str]:
     column = 0
     if rows and "player" in rows[0]:
         column = rows.pop(0).index("player")
-    players = [row[column].strip() if column < len(row) else "" for row in rows]
+    players = [unescaped_text(row[column].strip()) if column < len(row) else "" for row in rows]
     if not all(players) or not players:
         rule = "must name a player on every line"
         raise InvalidDataError([Problem(name, None, "player", rule, "none")])

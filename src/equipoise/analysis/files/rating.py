@@ -46,6 +46,7 @@ class RateRequest:
     resume : path of a saved state
     restart : rate from the beginning; the history must have all matches of that state
     at : time for which ratings are read, as text
+    raw : whether CSV and TSV have text that spreadsheets run as it is
     """
 
     history: HistoryRequest
@@ -55,6 +56,7 @@ class RateRequest:
     resume: str | None = None
     restart: bool = False
     at: str | None = None
+    raw: bool = False
     threads: int = 1
 
 
@@ -108,9 +110,9 @@ def rate(
     )
     clock.append(working_time())
     if request.trace is not None and answer.trace is not None:
-        write_table(answer.trace.to_polars(), request.trace)
+        write_table(answer.trace.to_polars(), request.trace, raw=request.raw)
     if request.output is not None:
-        write_table(answer.ratings.to_polars(), request.output)
+        write_table(answer.ratings.to_polars(), request.output, raw=request.raw)
     if request.save is not None:
         answer.state.save(request.save)
     clock.append(working_time())

@@ -37,6 +37,7 @@ class RebalanceOrder:
 
     source : path or stream of a request
     output : path of a table of the teams
+    raw : whether CSV and TSV have text that spreadsheets run as it is
     The others are parameters of `equipoise.rebalance`.
     """
 
@@ -47,6 +48,7 @@ class RebalanceOrder:
     nodes: int | None = None
     time_limit: float | None = None
     output: str | None = None
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,7 @@ def rebalance_request(order: RebalanceOrder) -> RebalanceAnswer:
     request = read_rebalance_request(order.source)
     answer = RebalanceAnswer(request=request, result=rebalanced(request, order))
     if order.output is not None:
-        write_table(table_of(answer), order.output)
+        write_table(table_of(answer), order.output, raw=order.raw)
     return answer
 
 

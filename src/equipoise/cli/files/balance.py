@@ -65,6 +65,7 @@ def balance(
     seed: int = option(0, "Random seed of the search.", min=0),
     output: options.TeamsTable,
     format_: str | None = option(None, "Format of the input, if the file name does not show it."),
+    raw: options.RawText,
     as_json: options.Json,
 ) -> None:
     """Split a lobby into fair teams.
@@ -98,6 +99,7 @@ def balance(
             seed=seed,
             time_limit=time_limit,
             output=output,
+            raw=raw,
         )
     )
     if as_json:

@@ -103,6 +103,7 @@ def performance(
         None, "Use only games with this value of a tag or column. Repeatable.", "NAME=VALUE"
     ),
     format_: str | None = option(None, "Format of the games, if the file name does not show it."),
+    raw: options.RawText,
     as_json: options.Json,
 ) -> None:
     """Rate the performances in a tournament.
@@ -148,6 +149,7 @@ def performance(
             also=extra_columns(also or [], "--also"),
             strict=strict,
             output=output,
+            raw=raw,
             chart=chart,
             title=title,
         )

@@ -46,6 +46,7 @@ def rate(
     restart: options.Restart,
     at: str | None = option(None, "Compute the ratings as of this time, decay included.", "TIME"),
     threads: options.Threads,
+    raw: options.RawText,
     reading: options.Reading,
     as_json: options.Json,
 ) -> None:
@@ -65,6 +66,7 @@ def rate(
         resume=resume,
         restart=restart,
         at=at,
+        raw=raw,
         threads=options.thread_count(threads),
     )
     with working("rating") as job:

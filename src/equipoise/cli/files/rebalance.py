@@ -50,6 +50,7 @@ def rebalance(
         min=0.0,
     ),
     output: options.TeamsTable,
+    raw: options.RawText,
     as_json: options.Json,
 ) -> None:
     """Make even teams of matched parties, by the method of the ruleset.
@@ -73,6 +74,7 @@ def rebalance(
         nodes=nodes,
         time_limit=time_limit,
         output=output,
+        raw=raw,
     )
     if compare:
         rows = compare_methods(order)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.errors import (
+    DamagedError,
+    EquipoiseError,
+    InvalidParameterError,
+    NotFoundError,
+    UnavailableError,
+)
 
 if TYPE_CHECKING:
     from equipoise.store.connection import Store
@@ -18,21 +26,44 @@ def opened(url: str, *, create: bool = False) -> Iterator[Store]:
 
     create : make a missing database and upgrade an old schema; otherwise the database must exist
         and have the current schema
-    Raises : NotFoundError, ConflictError, InvalidParameterError
+    Raises : NotFoundError, ConflictError, InvalidParameterError, DamagedError; also from the block,
+        where the database fails or has values that no version has written
     """
     check_installed("sqlalchemy", "alembic")
-    from equipoise.store.connection import open_store
+    import msgspec
+    from sqlalchemy.exc import DBAPIError
+
+    from equipoise.store.connection import open_store, reason_of
 
     if not create:
-        _check_there(url)
+        check_there(url)
     store = open_store(url, migrate=create)
     try:
         yield store
+    except DBAPIError as error:
+        raise UnavailableError(f"the database failed: {reason_of(error)}") from error
+    except (EquipoiseError, OSError, KeyboardInterrupt):
+        raise
+    except (UnicodeError, struct.error, zlib.error, msgspec.MsgspecError) as error:
+        raise _unreadable(error) from error
+    except Exception as error:
+        # Rows of a damaged file can be anything. Without damage it is a defect.
+        if store.is_sound():
+            raise
+        raise _unreadable(error) from error
     finally:
         store.close()
 
 
-def _check_there(url: str) -> None:
+def _unreadable(error: Exception) -> DamagedError:
+    """Return the error for values that no version has written."""
+    reason = str(error).partition("\n")[0] or type(error).__name__
+    return DamagedError(
+        f"the database has a value that cannot be read ({reason}): restore a backup"
+    )
+
+
+def check_there(url: str) -> None:
     """Refuse a SQLite file that does not exist: a mistyped name would make an empty database.
 
     Raises : NotFoundError

@@ -30,6 +30,7 @@ def export(
         ".parquet, for `equipoise rate`). ratings: the rating table. changes: what every match did "
         "to every player in it.",
     ),
+    raw: options.RawText,
     database: options.Database,
 ) -> None:
     """Write the log, ratings or changes of a pool to a file.
@@ -41,7 +42,7 @@ def export(
 
     format_of(output)
     with opened(database) as store, progress("writing") as show:
-        export_file(store, pool, what, output, show)
+        export_file(store, pool, what, output, show, raw=raw)
 
 
 IMPORT_EXAMPLE = """\b
@@ -67,6 +68,9 @@ def import_(
         "What a new pool does with matches older than its last match. [default: reject]",
     ),
     public: bool = option(False, "Let anybody read a new pool without a key."),
+    allow_future: bool = option(
+        False, "Import matches more than a day ahead of the clock, which are refused otherwise."
+    ),
     reading: options.Reading,
     database: options.Database,
     as_json: options.Json,
@@ -79,12 +83,18 @@ def import_(
     """
     from equipoise.analysis.clock import now as clock
     from equipoise.pools.exchange.importing import ImportRequest, import_pool
+    from equipoise.pools.posting.planning import FUTURE_SECONDS
 
     from_file = system.settings()
     history = reading.request(source, from_file)
     settings = _settings(system, from_file, history.statistics, late, public)
     _check_usage(settings, create)
-    request = ImportRequest(history=history, create=create, settings=settings)
+    request = ImportRequest(
+        history=history,
+        create=create,
+        settings=settings,
+        future_seconds=None if allow_future else FUTURE_SECONDS,
+    )
     with opened(database, create=create) as store, working("importing") as job:
         done = import_pool(store, pool, request, clock(), job.progress)
     if as_json:

@@ -1,4 +1,4 @@
-"""equipoise keys: create, list and revoke keys of the service."""
+"""equipoise keys: create, list, rotate and revoke keys of the service."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ Example:
 LIST_EXAMPLE = """\b
 Example:
   equipoise keys list"""
+ROTATE_EXAMPLE = """\b
+Example:
+  equipoise keys rotate 1 --keep 7d"""
 REVOKE_EXAMPLE = """\b
 Example:
   equipoise keys revoke 1"""
 
 application = typer.Typer(
-    help="Create, list and revoke keys of the service.",
+    help="Create, list, rotate and revoke keys of the service.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-#: Microseconds in the units of `--expires`.
+#: Microseconds in the units of `--expires` and `--keep`.
 _UNITS = {"h": 3_600_000_000, "d": 86_400_000_000, "w": 604_800_000_000}
 
 
@@ -101,6 +104,43 @@ def list_(
     print_table(table({"key": "d", **dict.fromkeys(names, "")}, rows))
 
 
+def rotate(
+    *,
+    key: int = argument("Number of the key.", "KEY", min=1),
+    keep: str = option(
+        "1d",
+        "How long the secret before remains valid: hours (h), days (d) or weeks (w). 0h ends it "
+        "at once. One before that ends at once in any case.",
+        "1d",
+    ),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Give a key a new secret and print it. It is shown only once and not stored.
+
+    Programs that use the key have until the end of `--keep` to change to the new secret.
+    """
+    from equipoise.analysis.clock import now as clock
+    from equipoise.errors import require
+    from equipoise.messages.access import RotationRequest
+    from equipoise.pools.pool.access import rotate_key
+
+    span = _span(keep)
+    require(span is not None, "--keep", "a time such as 12h, 7d or 2w", keep)
+    with opened(database) as store:
+        made = rotate_key(store, key, RotationRequest((span or 0) // 1_000_000), clock())
+    if as_json:
+        print_json(made)
+        return
+    print_lines(made.secret)
+    until = made.key.previous_until
+    before = "is no longer valid" if until is None else f"is valid until {_minutes(until)}"
+    say(
+        f"Key {made.key.key} ({made.key.name}) has a new secret, which is not shown again. The "
+        f"secret before {before}."
+    )
+
+
 def revoke(
     *,
     key: int = argument("Number of the key.", "KEY", min=1),
@@ -123,10 +163,16 @@ def _expiry(text: str | None, now: int) -> int | str | None:
     """Return the value of `--expires` as keys take it; a span counts from now."""
     if text is None:
         return None
+    span = _span(text)
+    return text if span is None else (now + span) // 1_000_000
+
+
+def _span(text: str) -> int | None:
+    """Return a span such as 12h, 7d or 2w in microseconds, None for other text."""
     count, unit = text[:-1], text[-1:]
     if unit in _UNITS and count.isascii() and count.isdecimal() and len(count) < 6:
-        return (now + int(count) * _UNITS[unit]) // 1_000_000
-    return text
+        return int(count) * _UNITS[unit]
+    return None
 
 
 def _state(key: KeyMessage, now: int) -> str:
@@ -147,4 +193,5 @@ def _minutes(time: str | None) -> str:
 
 add_command(application, "create", create, CREATE_EXAMPLE)
 add_command(application, "list", list_, LIST_EXAMPLE)
+add_command(application, "rotate", rotate, ROTATE_EXAMPLE)
 add_command(application, "revoke", revoke, REVOKE_EXAMPLE)

@@ -30,11 +30,13 @@ def verify(
 ) -> int:
     """Replay pools from the beginning of their logs and compare the result with what is stored.
 
-    Values are compared bit for bit. Nothing is changed, and a service may run on the database at
+    Values are compared bit for bit, and the log and the audit log must lead to the heads of their
+    hash chains. Nothing is changed, and a service may run on the database at
     the same time. Exit status 1 means that something differs.
     """
     from equipoise.messages.pools import VerifyList
     from equipoise.pools.pool.pools import pool_messages
+    from equipoise.pools.replay.chain_checks import verify_audit
     from equipoise.pools.replay.verifying import verify_pool
     from equipoise.wording import counted
 
@@ -43,9 +45,10 @@ def verify(
         for name in pools or [one.pool for one in pool_messages(store)]:
             with progress(f"verifying {name}") as show:
                 found.append(verify_pool(store, name, show))
-    identical = all(one.identical for one in found)
+        audit = verify_audit(store)
+    identical = audit.identical and all(one.identical for one in found)
     if as_json:
-        print_json(VerifyList(identical, found))
+        print_json(VerifyList(identical, found, audit))
         return 0 if identical else 1
     say_compiled(compilation)
     columns = {"pool": "", "matches": ",", "players": ",", "changes": ","}
@@ -58,9 +61,19 @@ def verify(
         for one in found
     )
     print_table(table({**columns, "stored and replayed": "", "seconds": ".2f"}, rows))
+    print_lines("", "Heads of the hash chains; keep them elsewhere:")
+    for one in found:
+        upgraded = one.chained_from - 1
+        since = f"; records up to {upgraded:,} were chained by an upgrade" if upgraded else ""
+        print_lines(f"{one.pool}: {one.head}, local {one.local_head}{since}")
+    upgraded = audit.chained_from - 1
+    since = f"; rows up to {upgraded:,} were chained by an upgrade" if upgraded else ""
+    print_lines(f"audit log: {audit.head}{since}")
     for one in found:
         for sentence in one.differences:
             print_lines(f"{one.pool}: {sentence}")
         if one.different > len(one.differences):
             print_lines(f"{one.pool}: and {one.different - len(one.differences):,} more")
+    for sentence in audit.differences:
+        print_lines(sentence)
     return 0 if identical else 1

@@ -20,7 +20,7 @@ import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.crosstable import looks_like_cross_table, read_cross_table
+from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
 from equipoise.formats.games.duels import read_duels
 from equipoise.formats.games.layout import Kind, find_layout, spelling
 from equipoise.formats.games.lists import read_game_list, read_pair_table
@@ -35,6 +35,7 @@ from equipoise.formats.sources import (
     open_source,
     read_stream,
 )
+from equipoise.formats.spreadsheets import escaped
 from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
@@ -161,7 +162,10 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
         return read_cross_table(document.text, table.name, document.separator)
     # Values that are no text are written as one, so that there is one reader of cross tables.
     other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
-    text = table.frame.drop(other).write_csv().encode()
+    kept = table.frame.drop(other)
+    if not kept.width:
+        refuse(table.name, PLAYERS, "no columns of text or numbers")
+    text = escaped(kept).write_csv().encode()
     try:
         columns = read_cross_table(text, table.name, ",")
     except InvalidDataError as error:

@@ -15,15 +15,18 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Ints
-from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.table import BrokenRow, Table, refuse, shown
+from equipoise.formats.spreadsheets import may_be_escaped, unescaped, unescaped_text
+from equipoise.formats.table import BrokenRow, Table, check_columns, refuse, shown
 
 _NEWLINE, _QUOTE = 10, 34
 UNCLOSED = "must close all quotation marks"
 
 
 def read_delimited(data: bytes, name: str, separator: str) -> Table:
-    """Return the table of a CSV or TSV file, all of whose columns are text."""
+    """Return the table of a CSV or TSV file, all of whose columns are text.
+
+    Text that was escaped for spreadsheets comes as it was before.
+    """
     data = _plain_text(data, name)
     body = data.lstrip(b"\r\n")
     above = data[: len(data) - len(body)].count(b"\n")
@@ -35,11 +38,13 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
         if other is not None:
             separator, notes = other, (f"columns are separated by {other!r}, not by a comma",)
             header = _header(body, name, separator, above)
-    _check_header(header, name, above)
+    names = [unescaped_text(one) for one in header if one]
+    check_columns(names, name, above + 1)
     table = _fast(body, name, separator, header, above)
     if table is None:
         table = _careful(body, name, separator, header, above)
-    table = replace(table, notes=notes)
+    frame = unescaped(table.frame) if may_be_escaped(body) else table.frame
+    table = replace(table, frame=frame, notes=notes)
     blank = _blank_rows(table.frame)
     blank[[row.row for row in table.broken_rows]] = False
     return table.without(blank) if blank.any() else table
@@ -74,15 +79,6 @@ def _header(data: bytes, name: str, separator: str, above: int) -> list[str]:
         refuse(name, "must have a header of column names", str(error), line=above + 1)
 
 
-def _check_header(header: list[str], name: str, above: int) -> None:
-    twice = dict.fromkeys(one for one in header if one and header.count(one) > 1)
-    if twice:
-        rule = "must be the name of only one column"
-        raise InvalidDataError(
-            [Problem(name, above + 1, one, rule, f"{header.count(one)} columns") for one in twice]
-        )
-
-
 def _fast(data: bytes, name: str, separator: str, header: list[str], above: int) -> Table | None:
     """Return the table of a well-formed file, or None if it is not one."""
     try:
@@ -110,7 +106,8 @@ def _fast(data: bytes, name: str, separator: str, header: list[str], above: int)
 
 def _named(frame: pl.DataFrame, header: list[str]) -> pl.DataFrame:
     """Return the frame under its header; of columns without a name only the first stays."""
-    kept = [at for at, one in enumerate(header) if one or at == header.index("")]
+    first = header.index("") if "" in header else None
+    kept = [at for at, one in enumerate(header) if one or at == first]
     named = frame[:, kept]
     named.columns = [header[at] for at in kept]
     return named

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.table import Table, refuse
+from equipoise.formats.table import Table, check_columns, refuse
 
 
 def read_frame(source: object) -> Table | None:
@@ -107,7 +107,7 @@ def _from_pandas(source: Any) -> pl.DataFrame:
     if type(source).__name__ != "DataFrame":
         raise InvalidParameterError(f"a pandas table must be a DataFrame; got {type(source)!r}")
     names = [str(name) for name in source.columns]
-    _refuse_twice(names)
+    check_columns(names)
     return pl.DataFrame([_pandas_column(name, source.iloc[:, at]) for at, name in enumerate(names)])
 
 
@@ -126,20 +126,11 @@ def _pandas_column(name: str, column: Any) -> pl.Series:
 
 
 def _from_arrow(source: Any) -> pl.DataFrame:
-    _refuse_twice([str(name) for name in getattr(source, "column_names", ())])
+    check_columns([str(name) for name in getattr(source, "column_names", ())])
     frame = pl.DataFrame(source) if hasattr(source, "__arrow_c_stream__") else pl.from_arrow(source)
     if not isinstance(frame, pl.DataFrame):
         raise InvalidParameterError(f"an Arrow source must be a table; got {type(source)!r}")
     return frame
-
-
-def _refuse_twice(names: list[str]) -> None:
-    twice = dict.fromkeys(one for one in names if names.count(one) > 1)
-    if twice:
-        rule = "must be the name of only one column"
-        raise InvalidDataError(
-            [Problem("", None, one, rule, f"{names.count(one)} columns") for one in twice]
-        )
 
 
 PARQUET_MAGIC = b"PAR1"

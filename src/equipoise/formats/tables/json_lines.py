@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from equipoise.arrays import Ints
-from equipoise.formats.table import BrokenRow, Table, refuse, shown
+from equipoise.formats.table import SURROGATE, BrokenRow, Table, check_cells, refuse, shown
 from equipoise.formats.tables.frames import series_of
 
 OBJECT = "must be one JSON object"
@@ -32,6 +32,7 @@ def read_json_lines(data: bytes, name: str) -> Table:
     data = data.removeprefix(b"\xef\xbb\xbf")
     if data.isspace() or not data:
         refuse(name, "must hold at least one row", "an empty file")
+    _refuse_half_pairs(data, name)
     frame = _fast(data)
     if frame is not None:
         return Table(frame=frame, name=name)
@@ -50,6 +51,21 @@ def _fast(data: bytes) -> pl.DataFrame | None:
     # Blank lines are no rows: count lines only where there are none.
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     return frame if lines == len(frame) else None
+
+
+def _refuse_half_pairs(data: bytes, name: str) -> None:
+    """Refuse an escape of half of a surrogate pair. Polars reads all of them as NUL."""
+    if not SURROGATE.search(data):
+        return
+    for at, text in enumerate(data.split(b"\n")):
+        if not SURROGATE.search(text):
+            continue
+        try:
+            json.dumps(json.loads(text), ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            refuse(name, "must be text in UTF-8", "half of a surrogate pair", line=at + 1)
+        except (ValueError, RecursionError):
+            continue  # no JSON: it is refused as such
 
 
 def _careful(data: bytes, name: str) -> Table:
@@ -73,7 +89,8 @@ def _careful(data: bytes, name: str) -> Table:
         except RecursionError:
             row = None  # brackets nested too deeply: no object of plain values
         if not isinstance(row, dict):
-            broken.append(BrokenRow(len(rows), "", OBJECT, shown(text.decode()[:80])))
+            got = shown(text.decode("utf-8", "replace")[:80])
+            broken.append(BrokenRow(len(rows), "", OBJECT, got))
             row = {}
         rows.append(row)
         lines.append(at + 1)
@@ -96,7 +113,9 @@ def read_json_rows(documents: list[Any], name: str) -> Table:
 
 
 def _table(rows: list[dict[str, Any]], name: str) -> Table:
-    return Table(frame=pl.DataFrame([_column(key, rows) for key in _keys(rows)]), name=name)
+    keys = _keys(rows)
+    check_cells(len(rows), len(keys), name)
+    return Table(frame=pl.DataFrame([_column(key, rows) for key in keys]), name=name)
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:

@@ -6,9 +6,10 @@ matches as they count now, which `equipoise rate` reads. Ratings and changes are
 
 An export is one state of the pool, but no transaction lasts as long as somebody reads it: an old
 transaction that reads makes the write-ahead log of SQLite grow without end. The log only grows, so
-it is read up to its last record of the beginning, each piece in a transaction of its own. Changes
-are read in the same way into a temporary file, from the beginning again if a replay has replaced
-them, and the third time in one transaction. Ratings change with every post: they are read into a
+it is read up to its last record of the beginning, each piece in a transaction of its own. Only the
+erasure of a player changes it, and ends its export with an error. Changes are read in the same way
+into a temporary file, from the beginning again if a replay or an erasure has replaced them, and the
+third time in one transaction. Ratings change with every post: they are read into a
 temporary file in one transaction.
 """
 
@@ -28,11 +29,11 @@ from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
 from equipoise.data.times import MICROSECONDS
 from equipoise.errors import ConflictError, InvalidParameterError, require
+from equipoise.formats.spreadsheets import escaped
 from equipoise.pools.amended_log import amendments_of, counted_piece
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
 from equipoise.pools.pool.rules import PoolRules, rules_of
-from equipoise.pools.pool.settings import first_settings
 from equipoise.pools.posting.match_history import LoggedMatch, object_array, players_of, pool_stamps
 from equipoise.pools.posting.rated_rows import unpack_extra
 from equipoise.rating.player_state import unpack_players
@@ -63,36 +64,51 @@ _ATTEMPTS = 2
 
 
 def export_file(
-    store: Store, pool: str, what: What, path: str, progress: _Progress | None = None
+    store: Store,
+    pool: str,
+    what: What,
+    path: str,
+    progress: _Progress | None = None,
+    *,
+    raw: bool = False,
 ) -> None:
     """Write a pool's log, ratings or changes to a file, completely or not at all.
 
     path : its ending gives the format
+    raw : whether CSV has text that spreadsheets run as it is. Otherwise it is escaped, and our
+        readers read it back as it was
     progress : called with (records or players done, in all)
     Raises : NotFoundError, InvalidParameterError
     """
     format = format_of(path)
     with whole_file(path) as file:
-        for chunk in export_bytes(store, pool, what, format, progress):
+        for chunk in export_bytes(store, pool, what, format, progress, raw=raw):
             file.write(chunk)
 
 
 def export_bytes(
-    store: Store, pool: str, what: What, format: Format, progress: _Progress | None = None
+    store: Store,
+    pool: str,
+    what: What,
+    format: Format,
+    progress: _Progress | None = None,
+    *,
+    raw: bool = False,
 ) -> Iterator[bytes]:
     """Return the bytes that `export_file` writes, in pieces.
 
     A piece is empty while a temporary file is made. No transaction is open between two pieces with
     bytes.
     Raises : NotFoundError, InvalidParameterError; at once, not with the first piece. ConflictError
-        with a piece if the pool is deleted meanwhile
+        with a piece if the pool is deleted meanwhile, or a player is erased from a log
     """
     require(what in get_args(What), "what", f"one of {', '.join(get_args(What))}", what)
     formats = get_args(Format)
     require(format in formats, "format", f"one of {', '.join(formats)}", format)
     with store.read() as connection:
         number = get_pool(connection, pool).id
-    return _in_chunks(_bytes(store, number, what, format, progress or (lambda done, total: None)))
+    shown = progress or (lambda done, total: None)
+    return _in_chunks(_bytes(store, number, what, format, shown, raw=raw))
 
 
 def format_of(path: str) -> Format:
@@ -106,19 +122,23 @@ def format_of(path: str) -> Format:
 
 
 class _ReplacedError(Exception):
-    """A replay has replaced the changes that are exported."""
+    """A replay or an erasure has replaced the changes that are exported."""
 
 
 def _bytes(
-    store: Store, pool: int, what: What, format: Format, progress: _Progress
+    store: Store, pool: int, what: What, format: Format, progress: _Progress, *, raw: bool
 ) -> Iterator[bytes]:
     if what == "log" and format == "ndjson":
         yield from _log_lines(store, pool, progress)
     elif what == "log":
-        yield from _encoded(_log_frames(store, pool, progress), format)
+        yield from _encoded(_log_frames(store, pool, progress), format, raw=raw)
     else:
         make = _rating_frames if what == "ratings" else _change_frames
-        yield from _from_file(store, lambda one: _encoded(make(one, pool, progress), format), what)
+
+        def encoded(one: Store) -> Iterator[bytes]:
+            return _encoded(make(one, pool, progress), format, raw=raw)
+
+        yield from _from_file(store, encoded, what)
 
 
 def _from_file(
@@ -157,18 +177,27 @@ def _same_pool(connection: Connection, pool: int) -> PoolRecord:
     return found
 
 
+def _check_names(connection: Connection, pool: PoolRecord) -> None:
+    """Check that no name was erased from a log since its export began: it would have both names.
+
+    Raises : ConflictError, also if the pool was deleted
+    """
+    if _same_pool(connection, pool.id).erased != pool.erased:
+        raise ConflictError("a player was erased while the log was exported: export it again")
+
+
 def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
     with store.read() as connection:
         record = _same_pool(connection, pool)
-        settings, seed = first_settings(connection, record), seed_of(connection, record)
-    yield head_line(record, settings, seed)
+        seed = seed_of(connection, record)
+    yield head_line(record, seed)
     after, last = 0, False
     while not last:
         with store.read() as connection:
-            _same_pool(connection, pool)
-            records, last = log.records_after(connection, pool, after, record.last_seq)
+            _check_names(connection, record)
+            records, seals, last = log.records_after(connection, pool, after, record.last_seq)
         if records:
-            yield b"".join(map(record_line, records))
+            yield b"".join(map(record_line, records, seals))
             after = records[-1].seq
             progress(after, record.last_seq)
 
@@ -182,7 +211,7 @@ def _log_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.Dat
         after, last = START, False
         while not last:
             with store.read() as connection:
-                _same_pool(connection, pool)
+                _check_names(connection, record)
                 matches, after, last = counted_piece(
                     connection, record, amendments, after, posted=record.last_seq
                 )
@@ -259,7 +288,7 @@ def _rating_frame(
 def _change_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.DataFrame]:
     """Give what every match did to its players, in the order of rating.
 
-    Raises : _ReplacedError if a replay has replaced the changes given so far
+    Raises : _ReplacedError if a replay or an erasure has replaced the changes given so far
     """
     with store.read() as connection:
         record = _same_pool(connection, pool)
@@ -274,7 +303,8 @@ def _change_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.
     yield pl.DataFrame(schema=schema)
     while not last:
         with store.read() as connection:
-            if _same_pool(connection, pool).generation != record.generation:
+            now = _same_pool(connection, pool)
+            if (now.generation, now.erased) != (record.generation, record.erased):
                 raise _ReplacedError
             matches, after, last = counted_piece(
                 connection, record, amendments, after, posted=record.last_seq
@@ -333,13 +363,14 @@ def _numbers(
     return [extra[name] if name in extra else getattr(change, name) for name in names]
 
 
-def _encoded(frames: Iterator[pl.DataFrame], format: Format) -> Iterator[bytes]:
+def _encoded(frames: Iterator[pl.DataFrame], format: Format, *, raw: bool) -> Iterator[bytes]:
     """Give the bytes of one table that is given in pieces."""
     if format == "parquet":
         yield from _parquet(frames)
         return
     for number, frame in enumerate(frames):
-        yield _text(frame, format, head=number == 0)
+        table = escaped(frame) if format == "csv" and not raw else frame
+        yield _text(table, format, head=number == 0)
 
 
 def _text(frame: pl.DataFrame, format: Format, head: bool) -> bytes:

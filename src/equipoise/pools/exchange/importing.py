@@ -42,11 +42,14 @@ from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
+from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.exchange.log_lines import (
     check_log,
+    first_settings_of,
     is_log,
     log_records,
+    logged_as,
     match_of,
     read_head,
     reason_of,
@@ -54,14 +57,14 @@ from equipoise.pools.exchange.log_lines import (
 )
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.pool.rules import PoolRules, id_text, moment, rules_of
+from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, rules_of
 from equipoise.pools.pool.settings import (
     SettingsContent,
     content_of,
     first_settings,
     import_settings,
 )
-from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock, Post
 from equipoise.pools.posting.posting import post_matches, read_post
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import maintain_pool
@@ -86,16 +89,21 @@ class ImportRequest:
     create : create the pool if it does not exist
     settings : fields of PoolRequest. Other fields come from the head of a log; for a history,
         `times` comes from its times
+    future_seconds : seconds that a match may be ahead of the clock; None for no limit
     """
 
     history: HistoryRequest
     create: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
+    future_seconds: float | None = FUTURE_SECONDS
 
 
 @dataclass(slots=True)
 class _Import:
-    """A running import, with the numbers of new and known records so far."""
+    """A running import, with the numbers of new and known records so far.
+
+    head : of the hash chain that the log gives, None if it gives none
+    """
 
     store: Store
     pool: str
@@ -107,6 +115,12 @@ class _Import:
     amendments: int = 0
     known_amendments: int = 0
     history: HistoryMessage | None = None
+    head: str | None = None
+
+    def time_fault(self, time: int) -> str | None:
+        """Return the rule that the time of a match breaks, or None."""
+        fault = Clock(self.now, self.request.future_seconds).fault(time)
+        return None if fault is None else f"{fault}; --allow-future records it nevertheless"
 
 
 def import_pool(
@@ -155,6 +169,8 @@ def import_pool(
         pending=record.dirty is not None,
         history=done.history,
         seconds=working_time() - started,
+        head=record.head.hex(),
+        same_head=None if done.head is None else record.head.hex() == done.head,
     )
 
 
@@ -166,12 +182,12 @@ def _existing_rules(store: Store, pool: str) -> PoolRules | None:
 
 
 def _pool_rules(
-    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, at_first: bool = False
+    done: _Import, rules: PoolRules | None, settings: PoolRequest, *, first: str | None = None
 ) -> PoolRules:
     """Return the rules of the pool, after creating it if it does not exist.
 
     settings : for fields that the request leaves out
-    at_first : compare with the first settings of an existing pool
+    first : `settings` as a log has them; they are compared with the first ones of an existing pool
     Raises : InvalidDataError; ConflictError if the pool exists with different settings
     """
     request = done.request.settings
@@ -181,13 +197,15 @@ def _pool_rules(
             wanted = msgspec.convert(values, PoolRequest)
         except msgspec.ValidationError as error:
             raise InvalidParameterError(f"the pool could not be created: {error}") from error
-        if rules is not None and at_first:
+        if rules is not None and first is not None:
             with done.store.read() as connection:
-                there = first_settings(connection, get_pool(connection, done.pool))
+                there = first_settings(get_pool(connection, done.pool))
             check_settings(done.pool, wanted, "The log could not be imported")
             check_same(done.pool, PoolRules(there), PoolRules(wanted))
         else:
-            create_pool(done.store, done.pool, wanted, done.now)
+            # With other settings the pool has another hash chain.
+            kept = first if wanted == settings else None
+            create_pool(done.store, done.pool, wanted, done.now, first_settings=kept)
     with done.store.read() as connection:
         return rules_of(get_pool(connection, done.pool).settings)
 
@@ -197,7 +215,7 @@ def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> N
 
     Raises : ConflictError, InvalidDataError if the pool refuses them
     """
-    (answer,) = post_matches(done.store, done.pool, [post], done.now)
+    (answer,) = post_matches(done.store, done.pool, [post], done.now, future_seconds=None)
     if isinstance(answer, InvalidDataError):
         raise InvalidDataError(
             [located(problem) for problem in answer.problems],
@@ -231,6 +249,7 @@ def _import_history(done: _Import) -> None:
                 "them as seconds since 1970"
             )
         raise InvalidParameterError(f"the pool has {has}")
+    _check_future(done, history)
     for start, stop in pieces_of(history, done.store.sizes.imported):
         with without_collection():
             matches = requests_of(history, start, stop)
@@ -284,6 +303,19 @@ def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> 
     return history
 
 
+def _check_future(done: _Import, history: History) -> None:
+    """Check that no match is too far ahead of the clock. Raises : InvalidDataError."""
+    if history.time is None or history.matches == 0:
+        return
+    latest = int(history.time.argmax())
+    fault = done.time_fault(int(history.time[latest]))
+    if fault is not None:
+        got = iso(int(history.time[latest]))
+        problem = Problem("", None, "time", fault, got)
+        (match,) = requests_of(history, latest, latest + 1)
+        raise InvalidDataError([_by_match(done, [match], 0)(replace(problem, line=1))])
+
+
 def _by_match(
     done: _Import, matches: Sequence[MatchRequest], start: int
 ) -> Callable[[Problem], Problem]:
@@ -303,8 +335,14 @@ def _by_match(
 def _import_log(done: _Import, path: Path) -> None:
     """Check a log completely, then record it in order."""
     head = read_head(path)
-    check_log(path, head)
-    _pool_rules(done, _existing_rules(done.store, done.pool), head.settings, at_first=True)
+    check_log(path, head, done.time_fault)
+    done.head = head.head
+    _pool_rules(
+        done,
+        _existing_rules(done.store, done.pool),
+        first_settings_of(head),
+        first=bytes(head.settings).decode(),
+    )
     _write_seed(done.store, done.pool, head.seed)
     amendments = LoggedAmendments(done.store, done.pool)
     count = 0
@@ -373,7 +411,7 @@ def _pieces(done: _Import, path: Path) -> Iterator[Post | list[tuple[int, LogLin
             [match_of(line) for _, line in lines],
             detailed=False,
             first_line=lines[0][0],
-            received=[moment(line.received, "received") for _, line in lines],
+            logged=[logged_as(line) for _, line in lines],
         )
         yield read_post(done.store, done.pool, post)
 
@@ -416,12 +454,16 @@ class LoggedAmendments:
             )
         if (line.kind, line.match, line.player, content, since, received) in self._known:
             return False
-        own: dict[str, Any] = {"key": None, "now": received}
+        logged = logged_as(line)
+        own: dict[str, Any] = {"key": None, "now": received, "logged": logged}
         match, player = line.match or "", line.player or ""
         if is_correction:
-            correct_match(self._store, self._pool, match, match_of(line), **own)
+            fixed = match_of(line)
+            correct_match(self._store, self._pool, match, fixed, future_seconds=None, **own)
         elif is_change:
-            import_settings(self._store, self._pool, content_of(line.content), received)
+            import_settings(self._store, self._pool, content_of(line.content), logged)
+        elif line.kind == "erase":
+            import_erasure(self._store, self._pool, player, logged)
         elif line.kind in ("void", "restore"):
             amend = void_match if line.kind == "void" else restore_match
             amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
@@ -438,6 +480,8 @@ def _identity(record: LogRecord) -> tuple[Any, ...]:
         content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
     elif record.kind == "settings":
         content = _canonical_settings(content_of(record.content))
+    elif record.kind == "erase":
+        content = str(msgspec.json.decode(record.content)["reason"])
     else:
         content = msgspec.json.decode(record.content, type=ReasonRequest).reason
     return (

@@ -6,7 +6,7 @@ of its season. Each further line is one record, in the order of the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,7 +19,8 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.rules import iso, moment
 from equipoise.pools.pool.settings import content_of
 from equipoise.store import pools
-from equipoise.store.log import LogRecord
+from equipoise.store.chain import Seal, extended, first_heads, leaf_of
+from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import PoolRecord
 
 _encoder = msgspec.json.Encoder()
@@ -28,21 +29,30 @@ _lines = msgspec.json.Decoder(LogLine)
 _matches = msgspec.json.Decoder(MatchRequest)
 _reasons = msgspec.json.Decoder(ReasonRequest)
 
+
+class _Erasure(msgspec.Struct):
+    """The part of an erasure's content that is text; `store.chain` reads the rest."""
+
+    reason: str = ""
+
+
+_erasures = msgspec.json.Decoder(_Erasure)
+_settings = msgspec.json.Decoder(PoolRequest)
+
 #: The beginning of the head, by which a log is distinguished from other lines of JSON.
 _MARK = b'{"equipoise_log":'
 
 
-def head_line(pool: PoolRecord, settings: PoolRequest, seed: bytes | None) -> bytes:
-    """Return the first line of a pool's log.
-
-    settings : the first settings of the pool; seed : of its season, None for none
-    """
-    head = LogHead(LOG_VERSION, pool.name, settings, pool.last_seq, seed)
+def head_line(pool: PoolRecord, seed: bytes | None) -> bytes:
+    """Return the first line of a pool's log; seed : of its season, None for none."""
+    settings = msgspec.Raw(pool.first_settings.encode())
+    head = LogHead(LOG_VERSION, pool.name, settings, pool.last_seq, seed, pool.head.hex())
     return _encoder.encode(head) + b"\n"
 
 
-def record_line(record: LogRecord) -> bytes:
+def record_line(record: LogRecord, seal: Seal) -> bytes:
     """Return the line of a record."""
+    posted = record.posted_time
     line = LogLine(
         seq=record.seq,
         kind=record.kind,
@@ -50,10 +60,48 @@ def record_line(record: LogRecord) -> bytes:
         content=msgspec.Raw(record.content.encode()),
         match=record.match,
         player=record.player,
-        time=None if record.posted_time is None else _moment(record.posted_time),
+        time=None if posted is None else _moment(posted),
         key=record.key,
+        counts=None if record.time == (posted or 0) else _moment(record.time),
+        salt=seal.salt,
+        leaf=seal.leaf,
     )
     return _encoder.encode(line) + b"\n"
+
+
+def logged_as(line: LogLine) -> LoggedAs:
+    """Return what a line has of its record beside what was posted."""
+    received = moment(line.received, "received")
+    if line.salt is None:
+        return LoggedAs(received)
+    return LoggedAs(
+        received=received,
+        time=_posted(line) or 0 if line.counts is None else moment(line.counts, "counts"),
+        content=bytes(line.content).decode(),
+        seal=Seal(line.salt, line.leaf),
+    )
+
+
+def _posted(line: LogLine) -> int | None:
+    return None if line.time is None else moment(line.time)
+
+
+def _leaf(line: LogLine) -> tuple[LogRecord, bytes]:
+    """Return a line as a record, and its leaf."""
+    logged = logged_as(line)
+    record = LogRecord(
+        seq=line.seq,
+        kind=line.kind,
+        match=line.match,
+        player=line.player,
+        content=logged.content or "",
+        posted_time=_posted(line),
+        time=logged.time or 0,
+        needs_replay=False,
+        received=logged.received,
+        key=None,
+    )
+    return record, line.leaf or leaf_of(record, line.salt or b"")
 
 
 def is_log(path: Path) -> bool:
@@ -77,15 +125,26 @@ def read_head(path: Path) -> LogHead:
             "version of equipoise reads"
         )
         raise _broken(path, 1, rule, str(head.equipoise_log), "equipoise_log")
+    try:
+        _settings.decode(head.settings)
+    except msgspec.MsgspecError as error:
+        raise _broken(path, 1, "must be settings of a pool", str(error), "settings") from error
     return head
 
 
-def check_log(path: Path, head: LogHead) -> None:
+def first_settings_of(head: LogHead) -> PoolRequest:
+    """Return the first settings of the pool of a log."""
+    return _settings.decode(head.settings)
+
+
+def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]) -> None:
     """Read a log to its end, so that nothing is recorded of one that is damaged or cut short.
 
+    From version 3 on, its records must lead to the head of the hash chain that it gives.
+    time_fault : returns the rule that the time of a match breaks, or None
     Raises : InvalidDataError
     """
-    count = 0
+    count, chain = 0, first_heads(bytes(head.settings).decode(), "", 0, 0)
     for number, line in log_records(path):
         count += 1
         try:
@@ -97,9 +156,19 @@ def check_log(path: Path, head: LogHead) -> None:
         if line.seq != count:
             rule = f"must be {count}: records are numbered consecutively"
             raise _broken(path, number, rule, str(line.seq), "seq")
+        if line.kind in ("match", "correct") and line.time is not None:
+            fault = time_fault(moment(line.time))
+            if fault is not None:
+                raise _broken(path, number, fault, str(line.time), "time")
+        if head.head is not None:
+            record, leaf = _leaf(line)
+            chain = extended(chain, [record], [leaf])
     if count != head.entries:
         rule = f"must have {head.entries} records, as its first line says"
         raise _broken(path, None, rule, str(count))
+    if head.head is not None and head.head != chain.shared.hex():
+        rule = f"must lead to the head that its first line gives, {head.head}: it was changed"
+        raise _broken(path, None, rule, chain.shared.hex(), "head")
 
 
 def _check_content(line: LogLine) -> None:
@@ -120,6 +189,8 @@ def match_of(line: LogLine) -> MatchRequest:
 
 def reason_of(line: LogLine) -> str:
     """Return the reason of an amendment. Raises : msgspec.MsgspecError."""
+    if line.kind == "erase":
+        return _erasures.decode(line.content).reason
     return _reasons.decode(line.content).reason
 
 
@@ -130,7 +201,7 @@ def log_records(path: Path) -> Iterator[tuple[int, LogLine]]:
         for number, text in enumerate(file, start=2):
             try:
                 line = _lines.decode(text)
-                moment(line.received, "received")
+                logged_as(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, InvalidParameterError) as error:
                 raise _broken(path, number, "must be a log record", str(error)) from error
             yield number, line

@@ -6,12 +6,16 @@ import msgspec
 
 from equipoise.errors import require
 from equipoise.messages.access import (
+    LONGEST_TOKEN,
+    MOST_KEEP_SECONDS,
+    SHORTEST_TOKEN,
     AuditEntry,
     AuditPage,
     KeyList,
     KeyMessage,
     KeyRequest,
     NewKeyMessage,
+    RotationRequest,
 )
 from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import iso, moment
@@ -30,21 +34,52 @@ def make_key(
 ) -> NewKeyMessage:
     """Return a new key with its secret, which is not stored.
 
+    If the request has a token and was carried out before, the answer is the same.
+
     now : microseconds since 1970; by : number of the key that makes it
-    Raises : InvalidParameterError; NotFoundError if its pool does not exist
+    Raises : InvalidParameterError; NotFoundError if its pool does not exist; ConflictError if the
+        token was used for another request, or the secret is no longer valid
     """
     rule = f"1 to {_NAME} printable characters"
     fits = 0 < len(request.name) <= _NAME and request.name.isprintable()
     require(fits, "name", rule, request.name[:50])
     expires = None if request.expires is None else moment(request.expires, "expires")
     require(expires is None or expires > now, "expires", "in the future", request.expires)
+    _check_token(request.token)
     if request.pool is not None:
         with store.read() as connection:
             get_pool(connection, request.pool)
     made, secret = keys.create_key(
-        store, request.name, request.role, request.pool, expires, now, by=by
+        store, request.name, request.role, request.pool, expires, now, by=by, token=request.token
     )
     return NewKeyMessage(message_of(made), secret)
+
+
+def rotate_key(
+    store: Store, number: int, request: RotationRequest, now: int, *, by: int | None = None
+) -> NewKeyMessage:
+    """Return a key with a new secret. The secret before remains valid for a time.
+
+    If the request has a token and was carried out before, the answer is the same.
+
+    Raises : InvalidParameterError; NotFoundError; ConflictError if the key is revoked or has
+        expired, the token was used for another request, or its secret is no longer valid
+    """
+    keep = request.keep_seconds
+    require(
+        0 <= keep <= MOST_KEEP_SECONDS, "keep_seconds", f"from 0 to {MOST_KEEP_SECONDS:,}", keep
+    )
+    _check_token(request.token)
+    made, secret = keys.rotate_key(
+        store, number, now, keep=keep * 1_000_000, by=by, token=request.token
+    )
+    return NewKeyMessage(message_of(made), secret)
+
+
+def _check_token(token: str | None) -> None:
+    fits = token is None or SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN
+    # The token must not be shown: the secret may follow from it.
+    require(fits, "token", f"{SHORTEST_TOKEN} to {LONGEST_TOKEN} characters", "another length")
 
 
 def all_keys(store: Store) -> KeyList:
@@ -68,6 +103,7 @@ def message_of(key: KeyRecord) -> KeyMessage:
         expires=None if key.expires is None else iso(key.expires),
         revoked=None if key.revoked is None else iso(key.revoked),
         last_used=None if key.last_used is None else iso(key.last_used),
+        previous_until=None if key.previous_until is None else iso(key.previous_until),
     )
 
 

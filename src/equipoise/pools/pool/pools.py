@@ -25,29 +25,51 @@ from equipoise.store.pools import START, PoolRecord, add_pool, all_pools, find_p
 
 
 def create_pool(
-    store: Store, name: str, request: PoolRequest, now: int, *, key: int | None = None
+    store: Store,
+    name: str,
+    request: PoolRequest,
+    now: int,
+    *,
+    key: int | None = None,
+    first_settings: str | None = None,
 ) -> PoolMessage:
     """Create a pool. The same request again changes nothing and gets the same answer.
 
     key : number of the key that creates it
+    first_settings : the request as an imported log has it
     Raises : InvalidDataError; ConflictError if a pool of this name has different settings
     """
     check_settings(name, request)
     settings = settings_json(request)
     with store.write() as connection:
         new = find_pool(connection, name) is None
-        if new and open_pool(connection, name, request, now) is not None:
+        if new and open_pool(connection, name, request, now, first_settings) is not None:
             audit.note(connection, "pool.created", now=now, key=key, pool=name, settings=request)
         found = get_pool(connection, name)
         check_same(name, rules_of(found.settings), rules_of(settings))
         return message_of(found)
 
 
-def open_pool(connection: Connection, name: str, request: PoolRequest, now: int) -> int | None:
-    """Add an empty pool and return its number; None if a pool of this name exists."""
-    board_day = START[0] if decays(request) else None
-    settings = settings_json(request)
-    return add_pool(connection, name, settings, code_version(), now, board_day=board_day)
+def open_pool(
+    connection: Connection,
+    name: str,
+    request: PoolRequest,
+    now: int,
+    first_settings: str | None = None,
+) -> int | None:
+    """Add an empty pool and return its number; None if a pool of this name exists.
+
+    first_settings : the request as an imported log has it
+    """
+    return add_pool(
+        connection,
+        name,
+        settings_json(request),
+        code_version(),
+        now,
+        board_day=START[0] if decays(request) else None,
+        first_settings=first_settings,
+    )
 
 
 def check_open(pool: PoolRecord) -> None:

@@ -29,7 +29,7 @@ from equipoise.pools.pool.rules import PoolRules, decays, rules_of, settings_jso
 from equipoise.pools.replay.ordering import fits_one_transaction, rewrite_next
 from equipoise.store import audit, log
 from equipoise.store.connection import Store
-from equipoise.store.log import LogRecord
+from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
 
 #: Settings that affect stored ratings: the order of the leaderboard, and who is provisional.
@@ -78,7 +78,7 @@ def change_settings(
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
-        wanted = _with(rules_of(record.settings).settings, given)
+        wanted = with_settings(rules_of(record.settings).settings, given)
         check_settings(pool, wanted, "The settings could not be changed")
         found = differing(rules_of(record.settings), PoolRules(wanted))
         fixed = {name: pair for name, pair in found.items() if is_fixed(name, pair)}
@@ -94,35 +94,32 @@ def change_settings(
         return message_of(_record(connection, record, changed, request.reason, now, key))
 
 
-def import_settings(store: Store, pool: str, content: SettingsContent, now: int) -> None:
+def import_settings(store: Store, pool: str, content: SettingsContent, logged: LoggedAs) -> None:
     """Record a change of settings from an imported log, even if nothing differs.
 
+    logged : what the log has of the record
     Raises : NotFoundError, InvalidDataError, ConflictError
     """
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
-        wanted = _with(rules_of(record.settings).settings, content.settings)
+        wanted = with_settings(rules_of(record.settings).settings, content.settings)
         check_settings(pool, wanted, "The settings could not be changed")
         found = differing(rules_of(record.settings), PoolRules(wanted))
         if any(is_fixed(name, pair) for name, pair in found.items()):
             raise ConflictError(
                 f"the log changes settings that cannot be changed: {', '.join(found)}"
             )
-        _record(connection, record, content.settings, content.reason, now, None)
+        values = content.settings, content.reason, logged.received, None
+        _record(connection, record, *values, logged=logged)
 
 
-def first_settings(connection: Connection, pool: PoolRecord) -> PoolRequest:
+def first_settings(pool: PoolRecord) -> PoolRequest:
     """Return the first settings of a pool."""
-    settings = rules_of(pool.settings).settings
-    log_records = log.amendments(connection, pool.id) if pool.amendments else []
-    for log_record in reversed(log_records):
-        if log_record.kind == "settings":
-            settings = _with(settings, content_of(log_record.content).before)
-    return settings
+    return rules_of(pool.first_settings).settings
 
 
-def _with(settings: PoolRequest, given: Mapping[str, Any]) -> PoolRequest:
+def with_settings(settings: PoolRequest, given: Mapping[str, Any]) -> PoolRequest:
     """Return settings with some of them replaced. Raises : InvalidDataError."""
     try:
         return msgspec.convert({**msgspec.to_builtins(settings), **given}, PoolRequest)
@@ -139,10 +136,16 @@ def _record(
     reason: str,
     now: int,
     key: int | None,
+    *,
+    logged: LoggedAs | None = None,
 ) -> PoolRecord:
-    """Record a change in the log and in the pool, which is locked; return the pool after it."""
+    """Record a change in the log and in the pool, which is locked; return the pool after it.
+
+    logged : what an imported log has of the record
+    """
+    logged = LoggedAs(now) if logged is None else logged
     old = rules_of(pool.settings).settings
-    new = _with(old, changed)
+    new = with_settings(old, changed)
     before = {name: getattr(old, name) for name in changed}
     log_record = LogRecord(
         seq=pool.last_seq + 1,
@@ -156,10 +159,10 @@ def _record(
         received=now,
         key=key,
     )
-    log.append(connection, pool.id, [log_record])
+    log_record = logged.applied(log_record)
     columns: dict[str, Any] = {
+        **log.append(connection, pool, [log_record], logged.seals(log_record.seq)),
         "settings": settings_json(new),
-        "last_seq": log_record.seq,
         "amendments": pool.amendments + 1,
     }
     if _ON_BOARD & changed.keys():

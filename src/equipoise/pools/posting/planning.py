@@ -11,24 +11,36 @@ what happens to it; `timing_of` applies it:
 - "append": it is rated at once, at the time of the last match.
 - "replay": it is recorded at its own time with status "pending". It waits for a replay from its
   position on (`pools.amended_log.waiting_from`, `pools.replay.replaying`), which rates it there.
+
+The last match of a pool is the latest one that counts. If it is voided, earlier matches are taken
+at once, but the stored ratings still contain it until the pool is replayed. So a match before
+`PoolRecord.rated_to` waits for a replay, whatever the setting says.
+
+A match too far ahead of the clock is refused: it would make every match after it late.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchRequest
-from equipoise.pools.pool.rules import PoolRules, written
+from equipoise.pools.amended_log import Eligibility, latest_of
+from equipoise.pools.pool.rules import PoolRules, iso, written
+from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.posted_matches import PostedMatch, read_matches
 from equipoise.pools.posting.rating import UnratableMatchError
 from equipoise.store import log
-from equipoise.store.log import LogRecord
+from equipoise.store.chain import Seal
+from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import PoolRecord
+from equipoise.store.upkeep.erasing import erased_players
 
 #: Microseconds after the start of a season for which matches are compared with the season before.
 #: Nobody repeats a request for longer, and a new season may use ids again.
@@ -36,6 +48,9 @@ _REPEATED_WITHIN = 86_400_000_000
 
 #: Conflicting matches that an error lists.
 _LISTED = 5
+
+#: Seconds that the time of a match may be ahead of the clock.
+FUTURE_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,7 @@ class Post:
     key : number of the key that posted them
     detailed : answer with every match and its changes, not only with counts
     first_line : number of the first match in what was posted, for problems
-    received : time of each match's receipt, microseconds since 1970; None for now
+    logged : what an imported log has beside each match; None for matches that are posted now
     read : result of an earlier `read_post`
     """
 
@@ -53,7 +68,7 @@ class Post:
     key: int | None = None
     detailed: bool = True
     first_line: int = 1
-    received: Sequence[int] | None = None
+    logged: Sequence[LoggedAs] | None = None
     read: ReadPost | None = None
 
 
@@ -84,10 +99,12 @@ class RecordedMatches(NamedTuple):
 
     log : those in the log of the pool, by id
     season_before : ids of those in the season before, with the same content
+    erased : pseudonyms of players whose names were erased from the pool
     """
 
     log: dict[str, LogRecord]
     season_before: set[str]
+    erased: frozenset[str] = frozenset()
 
 
 def recorded_matches(
@@ -95,7 +112,11 @@ def recorded_matches(
 ) -> RecordedMatches:
     """Return which of some posted matches are recorded already."""
     there = log.matches_by_id(connection, pool.id, {match.id for match in matches})
-    return RecordedMatches(there, _repeated(connection, pool, matches, now))
+    differ = pool.erased and any(
+        match.id in there and there[match.id].content != match.content for match in matches
+    )
+    erased = erased_players(connection, pool.id) if differ else frozenset()
+    return RecordedMatches(there, _repeated(connection, pool, matches, now), erased)
 
 
 def _repeated(
@@ -110,11 +131,46 @@ def _repeated(
         return set()
     wanted = {match.id: match for match in matches}
     there = log.matches_by_id(connection, pool.follows, wanted)
-    return {name for name, record in there.items() if _is_same(record, wanted[name])}
+    if not there:
+        return set()
+    erased = erased_players(connection, pool.follows)
+    return {
+        name
+        for name, record in there.items()
+        if _is_same(record, wanted[name].content, wanted[name].time, erased)
+    }
 
 
-def _is_same(record: LogRecord, match: PostedMatch) -> bool:
-    return record.content == match.content and record.posted_time == match.time
+def _is_same(record: LogRecord, content: str, time: int | None, erased: frozenset[str]) -> bool:
+    """Return whether a posted match has the same content as a recorded one.
+
+    erased : pseudonyms. In their places any name is the same, because the erased one is not known
+    """
+    if record.posted_time != time:
+        return False
+    if record.content == content:
+        return True
+    if not any(pseudonym in record.content for pseudonym in erased):
+        return False
+    stored, posted = msgspec.json.decode(record.content), msgspec.json.decode(content)
+    return _matches(stored, posted, erased)
+
+
+def _matches(stored: Any, posted: Any, erased: frozenset[str]) -> bool:
+    """Return whether posted JSON is the stored one with names in place of pseudonyms."""
+    if isinstance(stored, dict) and isinstance(posted, dict):
+        return stored.keys() == posted.keys() and all(
+            _matches(value, posted[name], erased) for name, value in stored.items()
+        )
+    if isinstance(stored, list) and isinstance(posted, list):
+        return len(stored) == len(posted) and all(
+            _matches(one, other, erased) for one, other in zip(stored, posted, strict=True)
+        )
+    if isinstance(stored, str) and isinstance(posted, str) and stored != posted:
+        parts = re.split("|".join(map(re.escape, erased)), stored)
+        pattern = ".+".join(map(re.escape, parts))
+        return len(parts) > 1 and re.fullmatch(pattern, posted, re.DOTALL) is not None
+    return bool(stored == posted)
 
 
 @dataclass(slots=True)
@@ -124,7 +180,9 @@ class PostingPlan:
     last_time : of the pool, after the new records
     refused : index of a post -> why it is refused
     records : new log records; `requests` has their content, `owners` the indices of their posts
+    to_rate : the matches that are rated now, without disqualified players
     known : index of a post -> how many of its matches were recorded before
+    seals : of imported records, by number
     """
 
     last_time: int | None
@@ -132,7 +190,9 @@ class PostingPlan:
     records: list[LogRecord] = field(default_factory=list)
     requests: list[MatchRequest] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
+    to_rate: list[LoggedMatch] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
+    seals: dict[int, Seal] = field(default_factory=dict)
 
 
 def plan_posts(
@@ -141,18 +201,19 @@ def plan_posts(
     read: Sequence[ReadPost],
     recorded: RecordedMatches,
     refused: Mapping[int, EquipoiseError],
-    now: int,
+    eligible: Eligibility,
+    clock: Clock,
 ) -> PostingPlan:
     """Return what is recorded of posts.
 
     refused : index of a post -> why it is refused for other reasons
-    now : time of receipt, microseconds since 1970
+    eligible : which of the players may be rated
     """
     plan = PostingPlan(pool.last_time, dict(refused))
     recorded = recorded._replace(log=dict(recorded.log))
     for index, (post, checked) in enumerate(zip(posts, read, strict=True)):
         if index not in refused:
-            _plan_post(plan, index, pool, post, checked, recorded, now)
+            _plan_post(plan, index, pool, post, checked, recorded, eligible, clock)
     return plan
 
 
@@ -163,24 +224,35 @@ def _plan_post(
     post: Post,
     read: ReadPost,
     recorded: RecordedMatches,
-    now: int,
+    eligible: Eligibility,
+    clock: Clock,
 ) -> None:
     """Add a post to a plan and to the recorded matches, or add why it is refused."""
     new: dict[str, LogRecord] = {}
+    seals: dict[int, Seal] = {}
     requests: list[MatchRequest] = []
+    to_rate: list[LoggedMatch] = []
     problems: list[Problem] = []
     conflicts: list[str] = []
     last, seq = plan.last_time, pool.last_seq + len(plan.records)
+    logged = LoggedAs(clock.now)
     for number, match in enumerate(read.matches):
+        if post.logged is not None:
+            logged = post.logged[number]
+        content = match.content if logged.content is None else logged.content
         there = recorded.log.get(match.id) or new.get(match.id)
         if there is not None:
-            if not _is_same(there, match):
+            if not _is_same(there, content, match.time, recorded.erased):
                 conflicts.append(match.id)
             continue
         if match.id in recorded.season_before:
             continue
-        received = now if post.received is None else post.received[number]
-        time, waits, rejected = timing_of(match, read.rules, last, received)
+        too_late = clock.fault(match.time)
+        if too_late is not None:
+            got = str(written(match.time, read.rules))
+            problems.append(Problem("", post.first_line + number, "time", too_late, got))
+            continue
+        time, waits, rejected = timing_of(match, read.rules, last, pool.rated_to, logged)
         if rejected:
             rule = f"must not be before the last match of the pool, {written(last, read.rules)}"
             got = str(written(match.time, read.rules))
@@ -192,24 +264,56 @@ def _plan_post(
             kind="match",
             match=match.id,
             player=None,
-            content=match.content,
+            content=content,
             posted_time=match.time,
             time=time,
             needs_replay=waits,
-            received=received,
+            received=logged.received,
             key=post.key,
         )
+        if logged.seal is not None:
+            seals[seq] = logged.seal
         requests.append(match.request)
-        last = time if last is None else max(last, time)
+        placed = LoggedMatch(seq, time, match.request)
+        counted = eligible.rated_part(placed) if match.request.rated else None
+        if counted is not None:
+            last = latest_of(last, time)
+            if not waits:
+                to_rate.append(counted)
     if conflicts or problems:
         plan.refused[index] = _refusal(conflicts, problems)
         return
     plan.last_time = last
     plan.records += new.values()
+    plan.seals |= seals
     plan.requests += requests
+    plan.to_rate += to_rate
     plan.owners += [index] * len(new)
     plan.known[index] = len(read.matches) - len(new)
     recorded.log.update(new)
+
+
+class Clock(NamedTuple):
+    """The clock of the service, and how far ahead of it a match may be.
+
+    now : time of receipt, microseconds since 1970
+    future_seconds : seconds that a match may be ahead; None for no limit
+    """
+
+    now: int
+    future_seconds: float | None = FUTURE_SECONDS
+
+    def fault(self, time: int | None) -> str | None:
+        """Return the rule that a time breaks, or None; time : microseconds since 1970."""
+        if time is None or self.future_seconds is None:
+            return None
+        ahead = (time - self.now) / 1_000_000
+        if ahead <= self.future_seconds:
+            return None
+        return (
+            f"must not be more than {self.future_seconds:,.0f} s ahead of the clock of the "
+            f"service, {iso(self.now - self.now % 1_000_000)}"
+        )
 
 
 class Timing(NamedTuple):
@@ -225,23 +329,28 @@ class Timing(NamedTuple):
     rejected: bool = False
 
 
-def timing_of(match: PostedMatch, rules: PoolRules, last: int | None, received: int) -> Timing:
+def timing_of(
+    match: PostedMatch, rules: PoolRules, last: int | None, rated_to: int | None, logged: LoggedAs
+) -> Timing:
     """Return when a match counts: the policy for late matches.
 
     last : time of the pool's last match
+    rated_to : time of the last match in the ratings; later than `last` if that was voided since
+    logged : its time of receipt; and of a match of an imported log, the time at which it counts
     """
     if not rules.timed:
-        return Timing(0)
-    if match.time is None:
-        return Timing(received if last is None else max(received, last))
-    if last is None or match.time >= last:
-        return Timing(match.time)
-    policy = rules.settings.late
-    if policy == "append":
-        return Timing(last)
-    if policy == "replay":
-        return Timing(match.time, waits=match.request.rated)
-    return Timing(match.time, rejected=True)
+        return Timing(0 if logged.time is None else logged.time)
+    time = logged.received if match.time is None else match.time
+    if logged.time is not None:
+        time = logged.time
+    elif last is not None and time < last:
+        policy = rules.settings.late
+        if policy == "reject" and match.time is not None:
+            return Timing(time, rejected=True)
+        if policy == "append" or match.time is None:
+            time = last
+    end = latest_of(last, rated_to)
+    return Timing(time, waits=end is not None and time < end and match.request.rated)
 
 
 def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:

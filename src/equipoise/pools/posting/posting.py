@@ -14,11 +14,13 @@ from sqlalchemy import Connection
 
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
-from equipoise.pools.amended_log import Eligibility
+from equipoise.pools.amended_log import Eligibility, latest_of
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, rules_of
-from equipoise.pools.posting.match_history import LoggedMatch, names_of
+from equipoise.pools.posting.match_history import players_of
 from equipoise.pools.posting.planning import (
+    FUTURE_SECONDS,
+    Clock,
     Post,
     PostingPlan,
     ReadPost,
@@ -40,12 +42,19 @@ Answer: TypeAlias = list[MatchMessage] | PostedMessage | EquipoiseError
 
 
 def post_matches(
-    store: Store, pool: str, posts: Sequence[Post], now: int, cache: StateCache | None = None
+    store: Store,
+    pool: str,
+    posts: Sequence[Post],
+    now: int,
+    cache: StateCache | None = None,
+    *,
+    future_seconds: float | None = FUTURE_SECONDS,
 ) -> list[Answer]:
     """Record and rate posts, in this order, in one transaction.
 
     now : time of receipt, microseconds since 1970
     cache : player states from earlier posts; updated
+    future_seconds : seconds that a match may be ahead of `now`; None for no limit
     Returns : an answer for each post; of a refused post nothing is recorded
     Raises : NotFoundError; ConflictError where the pool is the archive of a season
     """
@@ -60,7 +69,8 @@ def post_matches(
             # The settings were changed in the meantime, or a season with other settings began.
             rules = rules_of(record.settings)
             read = [read_by_rules(post, rules) for post in posts]
-        plan, batch = _rate(connection, record, rules, posts, read, cache, now)
+        clock = Clock(now, future_seconds)
+        plan, batch = _rate(connection, record, rules, posts, read, cache, clock)
         after = _write(connection, record, plan, batch)
         answers = _answers(connection, after, rules, posts, read, plan, batch)
     cache.update(record, after, None if batch is None else batch.states)
@@ -84,40 +94,27 @@ def _rate(
     posts: Sequence[Post],
     read: Sequence[ReadPost],
     cache: StateCache,
-    now: int,
+    clock: Clock,
 ) -> tuple[PostingPlan, RatedBatch | None]:
     """Return what is recorded of posts, and the result of rating their matches.
 
     A post with a match that the system cannot rate is refused, and the others are planned again.
     """
     every = [match for one in read for match in one.matches]
-    recorded = recorded_matches(connection, pool, every, now)
+    recorded = recorded_matches(connection, pool, every, clock.now)
+    players = (player for match in every for player in players_of(match.request))
+    eligible = Eligibility.of_players(connection, pool, set(players) if pool.amendments else ())
     refused = {i: one.refused for i, one in enumerate(read) if one.refused is not None}
     while True:
-        plan = plan_posts(pool, posts, read, recorded, refused, now)
-        to_rate = _to_rate(connection, pool, plan)
+        plan = plan_posts(pool, posts, read, recorded, refused, eligible, clock)
         try:
-            if not to_rate:
+            if not plan.to_rate:
                 return plan, None
-            return plan, rate_batch(connection, pool, rules, to_rate, cache)
+            return plan, rate_batch(connection, pool, rules, plan.to_rate, cache)
         except UnratableMatchError as error:
-            at = to_rate[error.index].seq - pool.last_seq - 1
+            at = plan.to_rate[error.index].seq - pool.last_seq - 1
             owner = plan.owners[at]
             refused[owner] = unratable(plan, at, posts[owner], error)
-
-
-def _to_rate(connection: Connection, pool: PoolRecord, plan: PostingPlan) -> list[LoggedMatch]:
-    """Return the new matches that are rated now, without disqualified players."""
-    found = [
-        LoggedMatch(record.seq, record.time, request)
-        for record, request in zip(plan.records, plan.requests, strict=True)
-        if request.rated and not record.needs_replay
-    ]
-    if not pool.amendments:
-        return found
-    eligible = Eligibility.of_players(connection, pool, set(names_of(found)))
-    rated = [eligible.rated_part(match) for match in found]
-    return [match for match in rated if match is not None]
 
 
 def _write(
@@ -126,12 +123,12 @@ def _write(
     """Write log, changes and ratings; return the pool after that."""
     if not plan.records:
         return pool
-    log.append(connection, pool.id, plan.records)
     late = [record.position for record in plan.records if record.needs_replay]
     columns: dict[str, Any] = {
-        "last_seq": plan.records[-1].seq,
+        **log.append(connection, pool, plan.records, plan.seals),
         "matches": pool.matches + len(plan.records),
         "last_time": plan.last_time,
+        "rated_to": latest_of(pool.rated_to, plan.last_time),
         "dirty": min([*late, *([] if pool.dirty is None else [pool.dirty])], default=None),
     }
     if batch is not None:
@@ -222,12 +219,22 @@ def _matches_of_season_before(
     return stored_matches(connection, before, rules_of(before.settings), ids)
 
 
-def preview_match(store: Store, pool: str, match: MatchRequest, now: int) -> MatchMessage:
+def preview_match(
+    store: Store,
+    pool: str,
+    match: MatchRequest,
+    now: int,
+    *,
+    future_seconds: float | None = FUTURE_SECONDS,
+) -> MatchMessage:
     """Return what posting a match would do: it is posted, and that is undone.
 
+    future_seconds : seconds that a match may be ahead of `now`; None for no limit
     Raises : NotFoundError, ConflictError, InvalidDataError
     """
-    answer = post_matches(_Undoing(store), pool, [Post([match])], now)[0]
+    (answer,) = post_matches(
+        _Undoing(store), pool, [Post([match])], now, future_seconds=future_seconds
+    )
     if isinstance(answer, EquipoiseError):
         raise answer
     assert isinstance(answer, list)

@@ -129,8 +129,10 @@ class StateCache:
     """Player states by pool, valid while nobody else writes to the pool.
 
     Rating takes the lock of the pool, every post or amendment adds to its log, and every replay
-    makes a new generation. So the cache agrees with the tables if the generation and the number of
-    the last log record are the same. It is for one thread.
+    makes a new generation. So the cache agrees with the tables if the generation and the head of
+    the hash chain over the log are the same. Numbers of records would not do: where a database goes
+    back to an earlier state, other records may get the same numbers, but never the same salts. It
+    is for one thread.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -170,11 +172,11 @@ class StateCache:
                 return
             known = _CachedPool(
                 before.generation,
-                before.last_seq,
+                before.local_head,
                 states.state.take(_NO_ROWS),
                 LastChanges.empty(0),
             )
-        known.last_seq = after.last_seq
+        known.head = after.local_head
         if states is not None:
             known.put(states)
         # The pools that were written to longest ago are dropped first.
@@ -209,18 +211,19 @@ def _read(
 class _CachedPool:
     """States of some players of a pool, of one generation and after one log record.
 
+    head : of the local hash chain after that record
     rows : player -> row in state and last_changes, which have room for more rows
     """
 
     generation: int
-    last_seq: int
+    head: bytes
     state: State
     last_changes: LastChanges
     rows: dict[str, int] = field(default_factory=dict)
 
     def holds(self, pool: PoolRecord) -> bool:
         """Return whether nothing was written to the pool since."""
-        return (self.generation, self.last_seq) == (pool.generation, pool.last_seq)
+        return (self.generation, self.head) == (pool.generation, pool.local_head)
 
     def put(self, states: PlayerStates) -> None:
         """Store new states of players."""

@@ -134,6 +134,11 @@ class RunningPool:
         names = [self.players[row] for row in rows]
         return rating_rows(self.rules, self.state, rows, names, self.last_changes, self.board_day)
 
+    @property
+    def last_time(self) -> int | None:
+        """Time of the last rated match; None for none, and in pools without times."""
+        return self.position[0] if self.rules.timed and self.position != START else None
+
     def pool_state(self) -> PoolState:
         """Return the state as a PoolState."""
         return PoolState(
@@ -141,7 +146,7 @@ class RunningPool:
             player_ids=object_array(self.players),
             state=self.state,
             rated=_no_ids(),
-            last_time=self.position[0] if self.rules.timed and self.position != START else None,
+            last_time=self.last_time,
             time_kind=time_kind(self.rules),
         )
 
@@ -228,7 +233,8 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
     with store.write() as connection:
         now = get_pool(connection, pool, lock=True)
         changed = now.id != record.id or now.generation != record.generation
-        if changed or now.dirty is not None:
+        # The state that was read may have a name that was erased in the meantime.
+        if changed or now.dirty is not None or now.erased != record.erased:
             return False
         replays.add_checkpoint(connection, record.id, saved)
         interval = now.checkpoint_interval

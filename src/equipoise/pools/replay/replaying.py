@@ -25,6 +25,7 @@ from equipoise.pools.amended_log import (
     Piece,
     amendments_of,
     counted_piece,
+    latest_of,
     waiting_from,
 )
 from equipoise.pools.pool.pools import code_version
@@ -189,11 +190,13 @@ def _next_piece(connection: Connection, replay: _Replay) -> Piece:
     """Return the next matches to rate.
 
     Eligibility is read again each time: a disqualification during the replay holds for the matches
-    that are posted after it.
+    that are posted after it. The log is read up to the last match that is rated, so that matches
+    posted after this come after what was read: void matches may be at any later time.
     """
     record = get_pool(connection, replay.pool.name)
     amendments = amendments_of(connection, record, replay.through)
-    return counted_piece(connection, record, amendments, replay.after)
+    until = START[0] if record.rated_to is None else record.rated_to
+    return counted_piece(connection, record, amendments, replay.after, until)
 
 
 def _catch_up(replay: _Replay, with_ratings: bool = False) -> bool:
@@ -311,8 +314,12 @@ def _swap(replay: _Replay) -> None:
             before |= {name: Numbers(one.rating, one.deviation) for name, one in shown.items()}
         replays.forget_from(connection, record.id, replay.begin)
         outbox_last = _append_events(connection, record, replay)
-        # If the settings changed during the replay, some ratings were written with the old ones.
-        changed = record.settings != replay.pool.settings
+        # If the settings or the day changed during the replay, some ratings were written with the
+        # old ones.
+        changed = (record.settings, record.board_day) != (
+            replay.pool.settings,
+            replay.pool.board_day,
+        )
         replays.add_replay(
             connection,
             record.id,
@@ -337,6 +344,8 @@ def _swap(replay: _Replay) -> None:
             replay_until=None,
             players=len(running.players),
             shared=running.state.shared,
+            # Amendments during the replay may have moved the last match back.
+            rated_to=latest_of(record.last_time, running.last_time),
             code=code_version() if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
             # The leaderboard has the order of when the replay began; `maintain_pool` updates it.
@@ -348,6 +357,10 @@ def _swap(replay: _Replay) -> None:
         after = running_numbers(running, np.arange(len(running.players)))
         found = msgspec.json.encode(difference(before, after, running.matches)).decode()
     with replay.store.write() as connection:
+        record = get_pool(connection, replay.pool.name, lock=True)
+        if record.id == replay.pool.id and record.erased != replay.pool.erased:
+            # The difference may have a name that was erased in the meantime.
+            found = msgspec.json.encode(difference({}, {}, running.matches)).decode()
         replays.store_difference(connection, replay.pool.id, replay.generation, found)
 
 
@@ -380,6 +393,9 @@ def _store_checkpoints(replay: _Replay) -> None:
         with replay.store.write() as connection:
             record = get_pool(connection, replay.pool.name, lock=True)
             if record.id != replay.pool.id or record.generation != replay.generation:
+                return
+            if record.erased != replay.pool.erased:
+                # The checkpoint has a name that was erased in the meantime.
                 return
             replays.add_checkpoint(connection, record.id, one)
             if left == 0:

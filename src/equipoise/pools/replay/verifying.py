@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+import msgspec
 from sqlalchemy import Connection
 
 from equipoise.analysis.clock import working_time
-from equipoise.data.missing import or_nan
+from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import VerifyMessage
 from equipoise.pools.amended_log import Piece, amendments_of, counted_piece
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.match_history import LoggedMatch
-from equipoise.pools.posting.rated_rows import display
+from equipoise.pools.replay.chain_checks import LogWalk
 from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
-from equipoise.rating.player_state import pack_players
-from equipoise.store import changes, log, ratings, replays
+from equipoise.pools.replay.findings import Findings
+from equipoise.pools.replay.pool_checks import Replayed, compare_pool, settings_versions
+from equipoise.pools.replay.rating_checks import CheckpointChecks, compare_ratings
+from equipoise.store import changes, replays
 from equipoise.store.bulk import without_collection
 from equipoise.store.changes import BY_POSITION
 from equipoise.store.connection import Store
-from equipoise.store.pools import START, PoolRecord, Position, get_pool
+from equipoise.store.pools import START, PoolRecord, Position, find_pool, get_pool
 from equipoise.store.sizes import sizes_of
-from equipoise.wording import counted
 
-#: Differences that are listed; the others are counted.
-_LISTED = 20
 #: How often a verification begins in short transactions.
 _ATTEMPTS = 2
 #: After all positions.
@@ -36,22 +36,22 @@ _END: Position = (2**62, 2**62)
 #: In rows of `BY_POSITION`: the place of the rating, and how many columns are the key.
 _RATING, _KEY = BY_POSITION.index("rating"), 3
 
-
-@dataclass(slots=True)
-class _Findings:
-    """The differences found."""
-
-    count: int = 0
-    listed: list[str] = field(default_factory=list)
-
-    def add(self, sentence: str) -> None:
-        self.count += 1
-        if len(self.listed) < _LISTED:
-            self.listed.append(sentence)
+#: What is raised where a stored value is not what the code has written.
+_UNREADABLE = (
+    EquipoiseError,
+    msgspec.MsgspecError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
 
 
 class _ReplacedError(Exception):
-    """A replay has replaced the ratings that are verified."""
+    """What was verified so far was replaced, by a replay or an erasure."""
 
 
 def verify_pool(
@@ -60,8 +60,9 @@ def verify_pool(
     """Return whether a replay of the whole log gives the stored ratings and changes.
 
     The log is read in short transactions, and followed until its end; the last of them also reads
-    the ratings. If a replay replaces the ratings meanwhile, all begins again, the third time in one
-    transaction. A pool that waits for a replay is compared with the log as of its last replay.
+    the heads of the hash chain, the ratings and the pool. If a replay or an erasure replaces what
+    was read, all begins again, the third time in one transaction. A pool that waits for a replay is
+    compared with the log as of its last replay.
     progress : called with (matches replayed, matches in the log)
     Raises : NotFoundError
     """
@@ -77,59 +78,123 @@ def _verified(
     store: Store, pool: str, progress: Callable[[int, int], None], started: float
 ) -> VerifyMessage:
     """Return what `verify_pool` does. Raises : _ReplacedError, NotFoundError."""
-    found = _Findings()
     with store.read() as connection:
-        first = get_pool(connection, pool)
-        through = replays.rated_through(connection, first)
-        through = first.last_seq if through is None else through
-        running = running_from_start(connection, first, rules_of(first.settings))
-    written, after, last = 0, START, False
+        first = record = get_pool(connection, pool)
+    chain, walk, walked = Findings(), LogWalk.start(first), False
+    while not walked:
+        with store.read() as connection, without_collection():
+            record = _same_pool(connection, first)
+            walked = walk.advance(connection, record.id, chain)
+    found, replay, last = Findings(), None, False
     while not last:
         with store.read() as connection, without_collection():
-            record = get_pool(connection, pool)
-            if (record.id, record.generation) != (first.id, first.generation):
-                raise _ReplacedError
-            batch = _next_batch(connection, record, through, after)
-            last, end = batch.last, _END if batch.last else batch.end
-            stored = changes.rows_after(connection, record, after, end)
-            rows = running.rate(batch.matches)[0] if batch.matches else {}
-            written += _compare_changes(rows, stored, found)
-            after = batch.end
+            record = _same_pool(connection, first)
+            try:
+                if replay is None:
+                    replay = _Replay(connection, record)
+                last = replay.advance(connection, record, found)
+            except _UNREADABLE as error:
+                found.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
+                last = True
             if last:
-                _compare_ratings(connection, record, running, found)
-                _compare_board(connection, record, found)
-                _compare_numbers(connection, record, found)
-        progress(running.matches, record.matches)
+                walk.finish(connection, record, chain)
+            else:
+                walk.advance(connection, record.id, chain)
+        if replay is not None:
+            progress(replay.running.matches, record.matches)
+    found = chain.and_then(found)
     return VerifyMessage(
         pool=pool,
         identical=found.count == 0,
-        matches=running.matches,
-        players=len(running.players),
-        changes=written,
+        matches=0 if replay is None else replay.running.matches,
+        players=0 if replay is None else len(replay.running.players),
+        changes=0 if replay is None else replay.written,
         different=found.count,
         differences=found.listed,
         seconds=working_time() - started,
+        head=record.head.hex(),
+        local_head=record.local_head.hex(),
+        chained_from=record.chained_from,
     )
 
 
-def _next_batch(connection: Connection, pool: PoolRecord, through: int, after: Position) -> Piece:
-    """Return the next matches to rate, as many as are rated at once.
+def _same_pool(connection: Connection, first: PoolRecord) -> PoolRecord:
+    """Return a pool as it is now. Raises : _ReplacedError if what was verified so far was replaced.
 
-    through : the last record that the ratings of the pool take into account
+    first : the pool as it was when the verification began
     """
-    amendments = amendments_of(connection, pool, through)
-    matches: list[LoggedMatch] = []
-    last, players = False, 0
-    while not last and players < sizes_of(connection).batch:
-        piece = counted_piece(connection, pool, amendments, after)
-        matches += piece.matches
-        after, last = piece.end, piece.last
-        players += sum([len(t.players) for one in piece.matches for t in one.request.teams])
-    return Piece(matches, after, last)
+    now = find_pool(connection, first.name)
+    if now is None or any(
+        getattr(now, name) != getattr(first, name)
+        for name in ("id", "generation", "erased", "settings")
+    ):
+        raise _ReplacedError
+    return now
+
+
+class _Replay:
+    """A replay of the whole log, which is compared with what is stored as it goes on.
+
+    running : the pool at the position `after`
+    through : the last record that the ratings of the pool take into account
+    written : number of changes so far
+    """
+
+    def __init__(self, connection: Connection, pool: PoolRecord) -> None:
+        through = replays.rated_through(connection, pool)
+        self.running: RunningPool = running_from_start(connection, pool, rules_of(pool.settings))
+        self.through = pool.last_seq if through is None else through
+        self.checkpoints = CheckpointChecks(connection, pool)
+        self.after = START
+        self.written = 0
+
+    def advance(self, connection: Connection, pool: PoolRecord, found: Findings) -> bool:
+        """Compare the next matches, at the end everything else; return whether this is the end."""
+        batch = self._next_batch(connection, pool)
+        end = _END if batch.last else batch.end
+        stored = changes.rows_after(connection, pool, self.after, end)
+        rows: dict[str, Sequence[Any]] = {}
+        if batch.matches:
+            rows = self.checkpoints.rate(connection, pool, self.running, batch.matches, found)
+        self.written += _compare_changes(rows, stored, found)
+        self.after = batch.end
+        if batch.last:
+            self.checkpoints.finish(connection, pool, self.running, found)
+            self._compare_end(connection, pool, found)
+        return batch.last
+
+    def _next_batch(self, connection: Connection, pool: PoolRecord) -> Piece:
+        """Return the next matches to rate, as many as are rated at once.
+
+        The log is read up to the last match that is rated, so that matches posted after this come
+        after what was read: void matches may be at any later time. Only the last transaction reads
+        these as well, as the time of the last match may be wrong.
+        """
+        amendments = amendments_of(connection, pool, self.through)
+        until = START[0] if pool.rated_to is None else pool.rated_to
+        to_end, last, after, players = False, False, self.after, 0
+        matches: list[LoggedMatch] = []
+        while not last and (to_end or players < sizes_of(connection).batch):
+            limit = None if to_end else until
+            piece = counted_piece(connection, pool, amendments, after, limit)
+            if piece.last and not to_end:
+                to_end = True
+                continue
+            matches += piece.matches
+            after, last = piece.end, piece.last
+            players += sum([len(t.players) for one in piece.matches for t in one.request.teams])
+        return Piece(matches, after, last)
+
+    def _compare_end(self, connection: Connection, pool: PoolRecord, found: Findings) -> None:
+        """Compare the ratings and the pool with the end of the replay."""
+        versions = settings_versions(connection, pool, found)
+        compare_ratings(connection, pool, self.running, versions, found)
+        replayed = Replayed(len(self.running.players), self.written)
+        compare_pool(connection, pool, replayed, changes.count_of(connection, pool), found)
 
 
 def _compare_changes(
-    rows: dict[str, Sequence[Any]], stored: list[tuple[Any, ...]], found: _Findings
+    rows: dict[str, Sequence[Any]], stored: list[tuple[Any, ...]], found: Findings
 ) -> int:
     """Compare the changes of rated matches with the stored ones; return their number.
 
@@ -152,7 +217,7 @@ def _are_identical(stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]
 
 
 def _find_differences(
-    stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]], found: _Findings
+    stored: list[tuple[Any, ...]], replayed: list[tuple[Any, ...]], found: Findings
 ) -> None:
     """Add the differences between stored and replayed rows of `BY_POSITION`."""
     kept_rows = {row[:_KEY]: row for row in stored}
@@ -168,64 +233,3 @@ def _find_differences(
             )
     for _, seq, player in kept_rows:
         found.add(f"record {seq}, player {player}: a change is stored that the log does not give")
-
-
-def _compare_numbers(connection: Connection, pool: PoolRecord, found: _Findings) -> None:
-    """Compare the number of records with the number of the last one."""
-    records = log.count_of(connection, pool.id)
-    if records != pool.last_seq:
-        found.add(
-            f"the log has {counted(records, 'record')}, and the last one has number {pool.last_seq}"
-        )
-
-
-def _compare_ratings(
-    connection: Connection, pool: PoolRecord, running: RunningPool, found: _Findings
-) -> None:
-    """Compare the stored state of every player, and the state that they share."""
-    states = pack_players(running.state)
-    last = zip(running.last_changes.time.tolist(), running.last_changes.seq.tolist(), strict=True)
-    expected = dict(zip(running.players, zip(states, last, strict=True), strict=True))
-    for rows in ratings.all_states(connection, pool.id, pool.generation):
-        for player, state, *change in rows:
-            replayed = expected.pop(player, None)
-            if replayed is None:
-                found.add(f"player {player}: a rating is stored that the log does not give")
-            elif replayed[0] != bytes(state):
-                found.add(f"player {player}: the stored state differs from the replayed one")
-            elif replayed[1] != tuple(change):
-                found.add(f"player {player}: the last change is not the one of the log")
-    for player in expected:
-        found.add(f"player {player}: no rating is stored")
-    shared = running.state.shared
-    same = shared.keys() == pool.shared.keys() and all(
-        np.array_equal(shared[name], pool.shared[name], equal_nan=True) for name in shared
-    )
-    if not same:
-        found.add("the state that all players share differs")
-    if pool.players != len(running.players):
-        found.add(
-            f"the pool counts {counted(pool.players, 'player')}, "
-            f"the log has {len(running.players):,}"
-        )
-
-
-def _compare_board(connection: Connection, pool: PoolRecord, found: _Findings) -> None:
-    """Compare the leaderboard with the ratings, the settings and the log."""
-    rules, eligible = rules_of(pool.settings), amendments_of(connection, pool).eligibility
-    # The order may lag behind while ratings shown decay or changed settings are written.
-    ordered = pool.board_day is None and pool.board_from is None
-    for rows in ratings.all_ratings(connection, pool.id, pool.generation):
-        deviation = or_nan(row.deviation for row in rows)
-        shown = display(rules, np.array([row.rating for row in rows]), deviation)
-        for row, value in zip(rows, shown.tolist(), strict=True):
-            if row.disqualified != (eligible.disqualification_of(row.player) is not None):
-                found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
-            if pool.board_from is None and row.provisional != (
-                row.matches < rules.settings.placement_matches
-            ):
-                found.add(
-                    f"player {row.player}: the mark 'provisional' disagrees with the settings"
-                )
-            if ordered and row.ordering != -value:
-                found.add(f"player {row.player}: the leaderboard shows a different rating")

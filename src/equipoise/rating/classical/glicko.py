@@ -122,7 +122,9 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
         expected, slopes = weighted_scores(ratings, Q * g, g)
         scores = _scored(matches.rank[start:stop], g)
         if len(trace.expected):
-            trace.expected[start:stop] = scores_against_field(ratings, Q * g) / (n - 1.0)
+            chances = scores_against_field(ratings, Q * g)
+            for i in range(n):
+                trace.expected[start + i] = chances[i] / (n - 1.0)
         for i in range(n):
             player = table[matches.player[start + i]]
             # Q times the slope is 1/d^2.

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
+from equipoise._jit import Option, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import normal_hazard
@@ -74,12 +74,12 @@ class Ties(NamedTuple):
 
 
 @inner_kernel
-def _ties(split_ties: bool, gaussian: bool) -> Ties:
+def _ties(split_ties: bool, gaussian: Option) -> Ties:
     """Return the term of a tie in this model (READINGS B3)."""
     if split_ties:
         return Ties(0.5, 0.0)
     # f'/f of the logistic density is F's loss plus its win; that of the normal density is not.
-    return Ties(0.0, 1.0) if gaussian else Ties(1.0, 0.0)
+    return Ties(1.0, 0.0) if gaussian is None else Ties(0.0, 1.0)
 
 
 @inner_kernel
@@ -92,9 +92,11 @@ def _meet(met: Results, k: int, rating: float, slope: float, result: int, ties: 
 
 
 @inner_kernel
-def _equation(x: float, met: Results, gaussian: bool) -> tuple[float, float]:
+def _equation(x: float, met: Results, gaussian: Option) -> tuple[float, float]:
     """Return (-Q(x), -Q'(x)), which rises with x."""
-    return _normal_equation(x, met) if gaussian else _logistic_equation(x, met)
+    if gaussian is None:
+        return _logistic_equation(x, met)
+    return _normal_equation(x, met)
 
 
 @inner_kernel
@@ -128,7 +130,7 @@ def _logistic_equation(x: float, met: Results) -> tuple[float, float]:
 
 
 @inner_kernel
-def performance_against(met: Results, own_rating: float, gaussian: bool) -> tuple[float, float]:
+def performance_against(met: Results, own_rating: float, gaussian: Option) -> tuple[float, float]:
     """Return (zero of Q, residual); a residual below 0 says converged."""
     gentlest = met.slope[0]
     for slope in met.slope:
@@ -156,7 +158,7 @@ def performance_against(met: Results, own_rating: float, gaussian: bool) -> tupl
 
 @kernel
 def solve_directly(
-    rating: Floats, slope: Floats, places: Ints, split_ties: bool, gaussian: bool
+    rating: Floats, slope: Floats, places: Ints, split_ties: bool, gaussian: Option
 ) -> tuple[Floats, float]:
     """Return (performances, shape (places,), and a residual, below 0 if all converged).
 
@@ -181,7 +183,7 @@ def solve_nearest(
     slope: Floats,
     places: Ints,
     split_ties: bool,
-    gaussian: bool,
+    gaussian: Option,
     opponents: int,
 ) -> tuple[Floats, float]:
     """Return (performances, shape (n,), and a residual) against the nearest-rated players only.

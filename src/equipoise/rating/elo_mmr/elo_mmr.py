@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from equipoise._jit import option
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
@@ -143,6 +144,8 @@ class EloMMRParameters(System):
 
     def update(self, job: BeliefJob, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
+        wanted = option(len(job.trace.expected) > 0)
+        job = job._replace(settings=job.settings._replace(expected=wanted))
         if self.opponents is not None:
             # With few opponents players are rated one after the other, on one thread.
             return rate_matches(job, 0, len(job.matches.time))
@@ -180,9 +183,11 @@ class EloMMRParameters(System):
             drift_per_day=float(self.drift_per_day),
             split_ties=self.split_ties,
             rate_all_ties=self.rate_all_ties,
-            opponents=endless if self.opponents is None else self.opponents,
+            opponents=self.opponents,
             remembered=endless if self.remembered is None else self.remembered,
-            gaussian=self.gaussian,
+            logistic=option(not self.gaussian),
+            gaussian=option(self.gaussian),
+            expected=None,
         )
 
     def own(self, state: State, history: History, start: int, stop: int) -> Beliefs:

@@ -297,7 +297,8 @@ def _counts(contest: Contest, step: int, until: int) -> Ints:
     while counts[used - 1] != until:
         if used == len(counts):
             longer = np.empty(2 * used, np.int64)
-            longer[:used] = counts
+            for k in range(used):
+                longer[k] = counts[k]
             counts = longer
         counts[used] = places_above(contest, step * used * contest.width)
         used += 1
@@ -314,7 +315,8 @@ def intervals_of(contest: Contest) -> Intervals:
     highest = len(up) - 1
     held = np.flatnonzero(above[1:] > above[:-1])
     first = np.zeros(len(held) + 1, np.int64)
-    first[1:] = above[held + 1]
+    for k in range(len(held)):
+        first[k + 1] = above[held[k] + 1]
     low = ((highest - 1 - held) * contest.width).astype(np.float64)
     return Intervals(low, first)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel, prefetch
+from equipoise._jit import Option, inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.sigmoid_sum import CHUNK
@@ -50,7 +50,12 @@ _AHEAD, _FAR_AHEAD = 3, 12
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them."""
+    """Parameters as kernels take them.
+
+    opponents : None for all
+    logistic, gaussian : the model of performances, one of them None
+    expected : whether the trace wants the expected performance
+    """
 
     weight_limit: float
     sigma_limit2: float
@@ -58,9 +63,11 @@ class Settings(NamedTuple):
     drift_per_day: float
     split_ties: bool
     rate_all_ties: bool
-    opponents: int
+    opponents: int | None
     remembered: int
-    gaussian: bool
+    logistic: Option
+    gaussian: Option
+    expected: Option
 
 
 #: `own` of the job is `Beliefs`.
@@ -120,7 +127,9 @@ def begin_round(job: BeliefJob, field: Field, start: int, stop: int, the_round: 
         diffuse(job.own, row, the_round, rho, drift_per_day)
         delta = math.sqrt(player[DEVIATION] * player[DEVIATION] + the_round.beta2)
         field.rating[j] = player[RATING]
-        field.slope[j] = 1.0 / (delta if job.settings.gaussian else SCALE_OF_DEVIATION * delta)
+        field.slope[j] = 1.0 / (
+            SCALE_OF_DEVIATION * delta if job.settings.gaussian is None else delta
+        )
 
 
 @inner_kernel
@@ -132,6 +141,7 @@ def end_round(
     the_round: Round,
     performances: Floats,
     scratch: Scratch,
+    logistic: Option,
 ) -> float:
     """Update players start:stop with their performances; return a residual, below 0 if fine."""
     beliefs, trace = job.own, job.trace
@@ -143,11 +153,11 @@ def end_round(
             expect_terms(beliefs, field.players[j + _AHEAD])
         player = beliefs.table[row]
         performance = min(performances[j], the_round.ceiling)
-        if job.settings.gaussian:
-            update_gaussian_belief(beliefs, row, performance, the_round.beta2)
-        else:
+        if logistic is not None:
             left = update_belief(beliefs, row, performance, the_round.beta2, remembered, scratch)
             worst = max(worst, left)
+        else:
+            update_gaussian_belief(beliefs, row, performance, the_round.beta2)
         player[MATCHES] += 1.0
         player[LAST_TIME] = the_round.time
         if len(trace.rating):
@@ -170,17 +180,28 @@ def spread(by_place: Floats, places: Ints) -> Floats:
 
 
 @kernel
-def trace_expected(job: BeliefJob, field: Field) -> None:
+def trace_expected(
+    expected: Floats, field: Field, wanted: Option, logistic: Option, gaussian: Option
+) -> None:
     """Write to the trace the mean chance of beating another, performing at one's rating.
 
     The mean of F_j(mu_i) over all others j [EM] sec. 3.1.
     """
-    if job.settings.gaussian:
-        scores = normal_scores_against_field(field.rating, field.slope)
-    else:
-        scores = scores_against_field(field.rating, field.slope)
+    if wanted is None:
+        return
+    scores = expected_scores(field.rating, field.slope, logistic, gaussian)
     for j in range(len(scores)):
-        job.trace.expected[field.rows[j]] = scores[j] / (len(scores) - 1)
+        expected[field.rows[j]] = scores[j] / (len(scores) - 1)
+
+
+@kernel
+def expected_scores(rating: Floats, slope: Floats, logistic: Option, gaussian: Option) -> Floats:
+    """Return the expected score of every player against all others, shape (n,)."""
+    if logistic is not None:
+        return scores_against_field(rating, slope)
+    if gaussian is not None:
+        return normal_scores_against_field(rating, slope)
+    return np.empty(0)
 
 
 @inner_kernel
@@ -191,24 +212,44 @@ def count_duel(job: BeliefJob, field: Field) -> None:
     noise2 = weight * limit2 + (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
     first, second = field.deviation_before[0], field.deviation_before[1]
     scale = math.sqrt(first * first + second * second + 2.0 * noise2)
-    if not settings.gaussian:
+    if settings.gaussian is None:
         scale *= SCALE_OF_DEVIATION
     tied = len(field.places) == 2
-    count_match(job.draws, tied, (field.rating[0] - field.rating[1]) / scale, settings.gaussian)
+    gap = (field.rating[0] - field.rating[1]) / scale
+    count_match(job.draws, tied, gap, settings.gaussian is not None)
 
 
 @kernel
-def performances_in(field: Field, settings: Settings) -> tuple[Floats, float]:
+def performances_in(
+    field: Field,
+    split_ties: bool,
+    opponents: int | None,
+    logistic: Option,
+    gaussian: Option,
+) -> tuple[Floats, float]:
     """Phase one: return (performances, shape (n,), and a residual, below 0 if all converged)."""
     rating, slope, places = field.rating, field.slope, field.places
-    split_ties, gaussian = settings.split_ties, settings.gaussian
-    if settings.opponents < len(rating) - 1:
-        return solve_nearest(rating, slope, places, split_ties, gaussian, settings.opponents)
-    if gaussian:
-        by_place, residual = gaussian_on_one_thread(rating, slope, places, split_ties)
-    else:
-        by_place, residual = solve_on_one_thread(rating, slope, places, split_ties)
+    if opponents is not None and opponents < len(rating) - 1:
+        return solve_nearest(rating, slope, places, split_ties, gaussian, opponents)
+    by_place, residual = solve_all(rating, slope, places, split_ties, logistic, gaussian)
     return spread(by_place, places), residual
+
+
+@kernel
+def solve_all(
+    rating: Floats,
+    slope: Floats,
+    places: Ints,
+    split_ties: bool,
+    logistic: Option,
+    gaussian: Option,
+) -> tuple[Floats, float]:
+    """Return the performances of the places against all players, and the residual."""
+    if logistic is not None:
+        return solve_on_one_thread(rating, slope, places, split_ties)
+    if gaussian is not None:
+        return gaussian_on_one_thread(rating, slope, places, split_ties)
+    return np.empty(0), math.nan
 
 
 @kernel
@@ -224,12 +265,21 @@ def rate_matches(job: BeliefJob, start: int, stop: int) -> tuple[int, float]:
         begin_round(job, field, 0, n, the_round)
         if len(job.draws) and n == 2:
             count_duel(job, field)
-        performances, residual = performances_in(field, settings)
-        if len(job.trace.expected):
-            trace_expected(job, field)
+        performances, residual = performances_in(
+            field,
+            settings.split_ties,
+            settings.opponents,
+            settings.logistic,
+            settings.gaussian,
+        )
+        trace_expected(
+            job.trace.expected, field, settings.expected, settings.logistic, settings.gaussian
+        )
         if residual < 0.0:
             scratch = update_scratch(job.own, field.players, 0, n)
-            residual = end_round(job, field, 0, n, the_round, performances, scratch)
+            residual = end_round(
+                job, field, 0, n, the_round, performances, scratch, settings.logistic
+            )
         if residual >= 0.0:
             return m, residual
     return -1, -1.0
@@ -246,20 +296,24 @@ def rate_shared(job: BeliefJob, m: int, workers: Workers) -> float:
     n = len(field.players)
     the_round = round_of(job.matches, m, job.settings)
     workers.each_chunk(n, CHUNK, lambda _, a, b: begin_round(job, field, a, b, the_round))
-    solve = gaussian_on_workers if job.settings.gaussian else solve_on_workers
+    settings = job.settings
+    solve = solve_on_workers if settings.gaussian is None else gaussian_on_workers
     by_place, residual = solve(
-        field.rating, field.slope, field.places, job.settings.split_ties, workers
+        field.rating, field.slope, field.places, settings.split_ties, workers
     )
     if residual >= 0.0:
         return residual
     performances = spread(by_place, field.places)
-    if len(job.trace.expected):
-        trace_expected(job, field)
+    trace_expected(
+        job.trace.expected, field, settings.expected, settings.logistic, settings.gaussian
+    )
     residuals = np.full((n + CHUNK - 1) // CHUNK, -1.0)
 
     def end(number: int, a: int, b: int) -> None:
         scratch = update_scratch(job.own, field.players, a, b)
-        residuals[number] = end_round(job, field, a, b, the_round, performances, scratch)
+        residuals[number] = end_round(
+            job, field, a, b, the_round, performances, scratch, settings.logistic
+        )
 
     workers.each_chunk(n, CHUNK, end)
     return float(residuals.max())

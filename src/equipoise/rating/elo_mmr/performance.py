@@ -303,10 +303,10 @@ def solve_on_one_thread(
 ) -> tuple[Floats, float]:
     """Return (performances, shape (places,), and a residual, below 0 if all converged)."""
     if len(ratings) < DIRECT_BELOW:
-        return solve_directly(ratings, slopes, places, split_ties, False)
+        return solve_directly(ratings, slopes, places, split_ties, None)
     contest = set_up(ratings, slopes, places, split_ties)
     if is_sparse(contest):
-        return solve_directly(ratings, slopes, places, split_ties, False)
+        return solve_directly(ratings, slopes, places, split_ties, None)
     count = len(places) - 1
     performances = np.empty(count)
     upper = tail_series(contest.upper.field, contest.width, contest.upper.intervals)
@@ -326,7 +326,7 @@ def solve_on_workers(
     """Return what `solve_on_one_thread` returns, the same bits, with many threads."""
     contest = set_up(ratings, slopes, places, split_ties)
     if len(ratings) < DIRECT_BELOW or is_sparse(contest):
-        return solve_directly(ratings, slopes, places, split_ties, False)
+        return solve_directly(ratings, slopes, places, split_ties, None)
     count = len(places) - 1
     performances = np.empty(count)
     sides = [(side.field, side.intervals) for side in (contest.upper, contest.lower)]

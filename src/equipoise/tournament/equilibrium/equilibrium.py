@@ -38,6 +38,8 @@ Draws: TypeAlias = Literal["ignore", "davidson"]
 
 #: Largest prior, drawn games: with more all players are average, to the last digit.
 MOST_PRIOR = 1e6
+#: Least number of them. Shares of fewer would be 0 in floating point.
+LEAST_PRIOR = 1e-100
 #: Steps of x <- f(x), after which the weighted mean changes by about a millionth of a point.
 PLAIN_STEPS = 10
 #: The steps end earlier when no player is further from the equilibrium, rating points over the
@@ -186,7 +188,8 @@ def _check(
     check_scale(scale)
     known = anchor is None or abs(anchor) <= LARGEST
     require(known, "anchor", f"from -{LARGEST:g} to {LARGEST:g}", anchor)
-    require(0 <= prior <= MOST_PRIOR, "prior", f"from 0 to {MOST_PRIOR:g} games", prior)
+    allowed = prior == 0 or LEAST_PRIOR <= prior <= MOST_PRIOR
+    require(allowed, "prior", f"0, or from {LEAST_PRIOR:g} to {MOST_PRIOR:g} games", prior)
     if colour_advantage != "estimate":
         given = isinstance(colour_advantage, int | float)
         fits = given and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale

@@ -6,7 +6,14 @@ from msgspec import Struct
 
 from equipoise.analysis.clock import now
 from equipoise.errors import NotFoundError
-from equipoise.messages.access import AuditPage, KeyList, KeyMessage, KeyRequest, NewKeyMessage
+from equipoise.messages.access import (
+    AuditPage,
+    KeyList,
+    KeyMessage,
+    KeyRequest,
+    NewKeyMessage,
+    RotationRequest,
+)
 from equipoise.messages.webhooks import (
     NewWebhookMessage,
     WebhookList,
@@ -35,12 +42,26 @@ async def create_key(request: ApiRequest) -> NewKeyMessage:
     return await request.service.change(access.make_key, body, now(), by=request.key_number)
 
 
+async def rotate_key(request: ApiRequest) -> NewKeyMessage:
+    """Give a key a new secret."""
+    number, body = _key_in_path(request), request.body
+    return await request.service.change(
+        access.rotate_key, number, body, now(), by=request.key_number
+    )
+
+
 async def revoke_key(request: ApiRequest) -> KeyMessage:
     """Revoke a key."""
+    number = _key_in_path(request)
+    return await request.service.change(access.end_key, number, now(), by=request.key_number)
+
+
+def _key_in_path(request: ApiRequest) -> int:
+    """Return the number of the key. Raises : NotFoundError."""
     number = number_in_path(request, "key", _LARGEST)
     if number is None:
         raise NotFoundError(f"no key {request.path['key']!r}")
-    return await request.service.change(access.end_key, number, now(), by=request.key_number)
+    return number
 
 
 KEYS = (
@@ -61,13 +82,29 @@ KEYS = (
         name="createKey",
         group="Keys",
         summary="Make a key",
-        description="The secret is in this answer and nowhere else.",
+        description="Only this answer has the secret. With a `token`, random text that is not "
+        "stored, the request can be repeated: it makes one key, and every answer has its secret.",
         handler=create_key,
         right="admin",
         all_pools=True,
         body=Body(shape=KeyRequest, example={"name": "game server", "role": "writer"}),
         shape=NewKeyMessage,
-        errors=(404,),
+        errors=(404, 409),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/keys/{key}/rotate",
+        name="rotateKey",
+        group="Keys",
+        summary="Give a key a new secret",
+        description="The secret before remains valid for `keep_seconds`, one day by default, and "
+        "one before that ends now. With a `token` the request can be repeated, as in `createKey`.",
+        handler=rotate_key,
+        right="admin",
+        all_pools=True,
+        body=Body(shape=RotationRequest, example={"keep_seconds": 86_400}, required=False),
+        shape=NewKeyMessage,
+        errors=(404, 409),
     ),
     Endpoint(
         method="POST",
@@ -146,6 +183,20 @@ async def disable_webhook(request: ApiRequest) -> WebhookMessage:
     )
 
 
+async def enable_webhook(request: ApiRequest) -> WebhookMessage:
+    """Enable a webhook."""
+    return await request.service.change(
+        webhooks.enable_webhook, request.pool, _number(request), key=request.key_number, now=now()
+    )
+
+
+async def delete_webhook(request: ApiRequest) -> WebhookMessage:
+    """Delete a webhook."""
+    return await request.service.change(
+        webhooks.delete_webhook, request.pool, _number(request), key=request.key_number, now=now()
+    )
+
+
 async def test_webhook(request: ApiRequest) -> WebhookTestMessage:
     """Send a webhook a test message and return the result."""
     return await request.service.test_webhook(request.pool, _number(request))
@@ -187,13 +238,37 @@ WEBHOOKS = (
     Endpoint(
         method="DELETE",
         path="/v1/pools/{pool}/webhooks/{webhook}",
+        name="deleteWebhook",
+        group="Webhooks",
+        summary="Delete a webhook for good",
+        description="It receives no more events, and its address and secret are deleted. The "
+        "audit log keeps that there was one.",
+        handler=delete_webhook,
+        right="admin",
+        shape=WebhookMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/webhooks/{webhook}/disable",
         name="disableWebhook",
         group="Webhooks",
-        summary="Tell a webhook nothing more",
-        description="It stays in the list as disabled.",
+        summary="Send a webhook no more events",
+        description="It stays in the list as disabled. No events are kept for it.",
         handler=disable_webhook,
         right="admin",
         shape=WebhookMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/webhooks/{webhook}/enable",
+        name="enableWebhook",
+        group="Webhooks",
+        summary="Send a disabled webhook events again",
+        description="From now on; it does not receive what happened in the meantime.",
+        handler=enable_webhook,
+        right="admin",
+        shape=WebhookMessage,
+        errors=(409,),
     ),
     Endpoint(
         method="POST",

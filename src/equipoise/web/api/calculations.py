@@ -24,7 +24,13 @@ from equipoise.messages.teams import RebalanceMessage, rebalance_message
 from equipoise.tournament.equilibrium.equilibrium import Select
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.errors import MalformedError, TooLargeError
-from equipoise.web.http.reading import compression_of, read_body
+from equipoise.web.http.reading import (
+    COLUMNS,
+    check_table,
+    compression_of,
+    read_body,
+    while_connected,
+)
 
 #: Uploads are text: a compressed file may be much larger than its upload.
 GamesFormat: TypeAlias = Literal[
@@ -35,8 +41,7 @@ _TEXTS: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=100)]
 _COMPARED = 100
 #: Time limit of branch and bound, seconds.
 _SECONDS = 5.0
-#: Maximum number of lines of a table of games. A calculation cannot be stopped, so larger tables
-#: are for the command line.
+#: Maximum number of lines of a table of games; larger tables are for the command line.
 _LINES = 20_000
 
 
@@ -108,10 +113,11 @@ async def performance(request: ApiRequest) -> PerformanceMessage:
     request.body = content
     if content.count(b"\n") > _LINES and query.format not in ("pgn", "trf"):
         raise TooLargeError(f"a table of games must have at most {_LINES} lines here")
+    check_table(content, query.format)
     compression = compression_of(content)
     if compression is not None:
         raise MalformedError(f"the games must be uncompressed text; got {compression}")
-    return await request.service.calculate(_rated, content, query)
+    return await while_connected(request.receive, request.service.calculate(_rated, content, query))
 
 
 def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
@@ -146,7 +152,9 @@ async def rebalance(request: ApiRequest) -> RebalanceMessage:
     most = min(request.service.settings.body_bytes, MOST_MEGABYTES * 1_000_000)
     content = await read_body(request, most)
     request.body = content
-    return await request.service.calculate(_rebalanced, content, query)
+    return await while_connected(
+        request.receive, request.service.calculate(_rebalanced, content, query)
+    )
 
 
 def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:
@@ -188,8 +196,8 @@ ENDPOINTS = (
         group="Calculations",
         summary="A tournament's performance table",
         description="The body is the file: PGN, TRF or a table as text, not packed, a table with "
-        f"at most {_LINES} lines. Where no equilibrium exists the answer says who took every point "
-        "of whom.",
+        f"at most {_LINES} lines and {COLUMNS} columns. Where no equilibrium exists the answer "
+        "says who took every point of whom.",
         handler=performance,
         query=PerformanceQuery,
         body=Body(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -24,12 +25,19 @@ from equipoise.messages.matches import (
     PostedMessage,
     ReasonRequest,
 )
-from equipoise.pools import amending
+from equipoise.messages.upkeep import ErasureMessage
+from equipoise.pools import amending, erasing
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.reading import matches
 from equipoise.web.http.endpoints import JSON, NDJSON, ApiRequest, Body, Endpoint, PageQuery
 from equipoise.web.http.errors import without_lines
-from equipoise.web.http.reading import check_media, decode_body, number_in_path, read_body
+from equipoise.web.http.reading import (
+    check_media,
+    decode_body,
+    number_in_path,
+    read_body,
+    while_connected,
+)
 from equipoise.web.http.stream import LINE_MEDIA, take_stream
 
 MATCH = {
@@ -50,6 +58,7 @@ _BODY = Body(
 async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | None:
     """Record the posted matches, and return when they are committed."""
     media = check_media(request)
+    await request.service.check_kernels(request.pool)
     if media in LINE_MEDIA:
         await take_stream(request)
         return None
@@ -153,7 +162,10 @@ async def restore_match(request: ApiRequest) -> AmendmentMessage:
 async def correct_match(request: ApiRequest) -> AmendmentMessage:
     """Replace the content of a match."""
     try:
-        return await _amend(request, amending.correct_match, "match")
+        correct = partial(
+            amending.correct_match, future_seconds=request.service.settings.future_seconds
+        )
+        return await _amend(request, correct, "match")
     except InvalidDataError as error:
         raise without_lines(error) from None
 
@@ -172,9 +184,8 @@ async def _amend(request: ApiRequest, workflow: Callable[..., Any], part: str) -
     service, query, key = request.service, request.query, request.key_number
     subject = (request.pool, request.path[part], request.body)
     if query.preview:
-        shown: AmendmentMessage = await service.calculate(
-            workflow, service.store, *subject, key=key, now=now(), preview=True
-        )
+        work = service.calculate_from_store(workflow, *subject, key=key, now=now(), preview=True)
+        shown: AmendmentMessage = await while_connected(request.receive, work)
         return shown
     made: AmendmentMessage = await service.change(workflow, *subject, key=key, now=now())
     longest = min(service.settings.wait_seconds, 0.8 * service.settings.request_seconds)
@@ -208,6 +219,26 @@ async def show_amendment(request: ApiRequest) -> AmendmentMessage:
     if seq is None:
         raise NotFoundError(f"no amendment {request.path['seq']!r} in pool {request.pool!r}")
     return await request.service.read(amending.amendment, request.pool, seq)
+
+
+class EraseQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Whether an erasure is only previewed."""
+
+    preview: Annotated[
+        bool, Meta(description="Only count what would be rewritten; nothing is changed.")
+    ] = False
+
+
+async def erase_player(request: ApiRequest) -> ErasureMessage:
+    """Replace a player's name by a pseudonym."""
+    service, subject = request.service, (request.pool, request.path["player"], request.body)
+    given: dict[str, Any] = {"key": request.key_number, "now": now()}
+    if request.query.preview:
+        shown: ErasureMessage = await service.calculate(
+            erasing.erase_player, service.store, *subject, preview=True, **given
+        )
+        return shown
+    return await service.change(erasing.erase_player, *subject, **given)
 
 
 def _endpoint(
@@ -274,6 +305,22 @@ AMENDMENTS = (
         "Rate a player again from a time on, or in one match",
         reinstate,
         _SINCE,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/pools/{pool}/players/{player}/erase",
+        name="erasePlayer",
+        group="Amendments",
+        summary="Replace a player's name by a pseudonym everywhere",
+        description="In the pool and the archives of its seasons: log, ratings, checkpoints, "
+        "replays and audit log. Ratings stay as they are. It cannot be undone: nothing that leads "
+        "to the name is kept. Backups and messages that were delivered are out of reach.",
+        handler=erase_player,
+        right="admin",
+        query=EraseQuery,
+        body=_REASON,
+        shape=ErasureMessage,
+        errors=(409,),
     ),
     Endpoint(
         method="GET",

@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy import text
 from starlette.responses import Response
 
-from equipoise.errors import NotFoundError
+from equipoise.errors import DamagedError, NotFoundError
 from equipoise.store.connection import Store
 from equipoise.web.docs_page import docs_page
 from equipoise.web.http.access import MISSING_KEY
@@ -33,7 +33,10 @@ async def health(request: ApiRequest) -> HealthMessage:
 
 
 async def ready(request: ApiRequest) -> HealthMessage:
-    """Return whether posts can be recorded and pools read."""
+    """Return whether posts can be recorded and pools read.
+
+    Not once damage to the database was noticed, which only a restart with a sound one ends.
+    """
     if not request.service.running:
         raise OverloadedError("the service is starting or stopping")
     try:
@@ -44,8 +47,12 @@ async def ready(request: ApiRequest) -> HealthMessage:
 
 
 def _query_database(store: Store) -> None:
+    """Read from the database. Raises : DamagedError."""
+    if store.damage is not None:
+        raise DamagedError(store.damage)
     with store.read() as connection:
-        connection.execute(text("SELECT 1"))
+        # A table, as `SELECT 1` does not read the file.
+        connection.execute(text("SELECT last FROM audit_chain"))
 
 
 async def metrics(request: ApiRequest) -> Response:

@@ -28,6 +28,7 @@ from equipoise.web.http.endpoints import (
     TimeText,
     time_of,
 )
+from equipoise.web.http.reading import while_connected
 
 
 class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -115,13 +116,10 @@ async def show_history(request: ApiRequest) -> PlayerHistory:
 async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
-    return await request.service.calculate(
-        explaining.explain_player,
-        request.service.store,
-        request.pool,
-        request.path["player"],
-        query.match,
+    work = request.service.calculate_from_store(
+        explaining.explain_player, request.pool, request.path["player"], query.match
     )
+    return await while_connected(request.receive, work)
 
 
 PLAYERS = (
@@ -183,17 +181,15 @@ _BALANCE = {"players": ["ana", "bo", "cy", {"player": "new", "rating": 1500}], "
 async def predict(request: ApiRequest) -> PredictMessage:
     """Return what is expected of a match."""
     body: PredictRequest = request.body
-    return await request.service.calculate(
-        questions.predict_in_pool, request.service.store, request.pool, body
-    )
+    work = request.service.calculate_from_store(questions.predict_in_pool, request.pool, body)
+    return await while_connected(request.receive, work)
 
 
 async def balance(request: ApiRequest) -> BalanceMessage:
     """Return fair teams of a lobby."""
     body: BalanceRequest = request.body
-    return await request.service.calculate(
-        questions.balance_in_pool, request.service.store, request.pool, body
-    )
+    work = request.service.calculate_from_store(questions.balance_in_pool, request.pool, body)
+    return await while_connected(request.receive, work)
 
 
 QUESTIONS = (

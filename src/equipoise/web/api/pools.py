@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -16,10 +14,11 @@ from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.pool import deleting, pools, settings
 from equipoise.pools.replay import replaying
-from equipoise.web.background import request_of
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.exports import caller, send_pieces
+from equipoise.web.http.reading import while_connected
+from equipoise.web.kernels import request_of
 
 _POOL = {
     "system": "elo-mmr",
@@ -38,7 +37,8 @@ class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 async def list_pools(request: ApiRequest) -> PoolList:
     """Return the pools that the caller may read."""
     found = await request.service.read(pools.pool_messages)
-    return PoolList([pool for pool in found if may_read(request.key, pool)])
+    readable = [pool for pool in found if may_read(request.key, pool)]
+    return PoolList([await request.service.kernels.described(pool) for pool in readable])
 
 
 async def create_pool(request: ApiRequest) -> PoolMessage:
@@ -47,28 +47,21 @@ async def create_pool(request: ApiRequest) -> PoolMessage:
     made = await request.service.change(
         pools.create_pool, request.pool, body, now(), key=request.key_number
     )
-    await _wait_for_kernels(request, body)
-    return made
-
-
-async def _wait_for_kernels(request: ApiRequest, body: PoolRequest) -> None:
-    """Wait until the kernels of a new pool are compiled, but not for long."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.5 * request.service.settings.request_seconds):
-            await asyncio.wrap_future(request.service.background.precompile(body))
+    return await request.service.kernels.described(made)
 
 
 async def show_pool(request: ApiRequest) -> PoolMessage:
     """Return a pool."""
-    return await request.service.read(pools.pool_message, request.pool)
+    return await request.service.pool_message(request.pool)
 
 
 async def change_pool(request: ApiRequest) -> PoolMessage:
     """Change settings of a pool."""
     body: PoolChange = request.body
-    return await request.service.change(
+    changed = await request.service.change(
         settings.change_settings, request.pool, body, now(), key=request.key_number
     )
+    return await request.service.kernels.described(changed)
 
 
 async def delete_pool(request: ApiRequest) -> DeletedPool:
@@ -82,7 +75,7 @@ async def delete_pool(request: ApiRequest) -> DeletedPool:
 async def replay_pool(request: ApiRequest) -> PoolMessage:
     """Request a replay of the complete log."""
     await request.service.change(replaying.rerate, request.pool, key=request.key_number)
-    return await request.service.read(pools.pool_message, request.pool)
+    return await request.service.pool_message(request.pool)
 
 
 POOLS = (
@@ -185,18 +178,15 @@ async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
     """End a season, or preview its end."""
     body: SeasonRequest = request.body
     if request.query.preview:
-        service = request.service
-        shown: SeasonPreview = await service.calculate(
-            seasons.preview_season, service.store, request.pool, body
-        )
+        work = request.service.calculate_from_store(seasons.preview_season, request.pool, body)
+        shown: SeasonPreview = await while_connected(request.receive, work)
         return shown
     ended = await request.service.change(
         seasons.end_season, request.pool, body, key=request.key_number, now=now()
     )
     if body.settings.system or body.settings.parameters:
-        request.service.background.precompile(
-            request_of(await request.service.read(pools.pool_message, request.pool))
-        )
+        began = await request.service.read(pools.pool_message, request.pool)
+        request.service.kernels.want(request_of(began))
     return ended
 
 
@@ -254,6 +244,13 @@ class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     format: Annotated[
         Format, Meta(description="A log as ndjson loses nothing and can be imported again.")
     ] = "ndjson"
+    raw: Annotated[
+        bool,
+        Meta(
+            description="Leave text in csv as it is. Otherwise text that spreadsheets would run as "
+            "a formula begins with an apostrophe, which our readers take away again."
+        ),
+    ] = False
 
 
 async def export(request: ApiRequest) -> None:
@@ -261,7 +258,12 @@ async def export(request: ApiRequest) -> None:
     query: ExportQuery = request.query
     with request.service.exports.admitted(caller(request)) as executor:
         pieces = await executor.run(
-            export_bytes, request.service.store, request.pool, query.what, query.format
+            export_bytes,
+            request.service.store,
+            request.pool,
+            query.what,
+            query.format,
+            raw=query.raw,
         )
         await send_pieces(request, executor, pieces, _start(request, query))
 

@@ -1,4 +1,4 @@
-"""Access control: keys, roles, pools and rate limits.
+"""Access control: keys, sessions, roles and pools.
 
 The checks have an order: first the key itself (401), then its right (403), and only then whether
 the pool exists (404). So a key cannot find out which pools exist beyond its own. Anybody may read
@@ -8,10 +8,13 @@ a public pool, but a key that is sent must be valid even there.
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar, get_args
+
+from starlette.types import Scope
 
 from equipoise.analysis.clock import now
 from equipoise.errors import NotFoundError
@@ -19,57 +22,12 @@ from equipoise.messages.access import Role
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools.pool import pools as pools_workflow
 from equipoise.store.connection import Store
-from equipoise.store.keys import KeyRecord, find_key, note_use
+from equipoise.store.keys import KeyRecord, find_key, find_session
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.endpoints import ApiRequest
-from equipoise.web.http.errors import ForbiddenError, TooManyRequestsError, UnauthorisedError
+from equipoise.web.http.errors import ForbiddenError, UnauthorisedError
+from equipoise.web.http.rates import Rates
 from equipoise.web.settings import ServiceSettings
-
-#: Buckets kept. Beyond that, the one unused for the longest time is dropped, as if it were full.
-_BUCKETS = 20_000
-
-
-class RateLimiter:
-    """Token buckets that gain `rate` tokens a second up to `burst`; a rate of 0 limits nothing."""
-
-    def __init__(self, rate: float, burst: float, buckets: int = _BUCKETS) -> None:
-        self._rate = rate
-        self._burst = max(burst, 1.0)
-        self._most = buckets
-        self._buckets: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._buckets)
-
-    def take(self, who: Hashable, now: float) -> float:
-        """Take a token and return 0. If there is none, return the seconds until there is one.
-
-        now : seconds of a clock that never goes back
-        """
-        if not self._rate:
-            return 0.0
-        tokens = self._filled(who, now)
-        missing = 1.0 - tokens
-        self._put(who, tokens if missing > 0 else tokens - 1.0, now)
-        return missing / self._rate if missing > 0 else 0.0
-
-    def missing(self, who: Hashable, now: float) -> float:
-        """Return the seconds until there is a token, 0 if there is one. Take none."""
-        return max(0.0, (1.0 - self._filled(who, now)) / self._rate) if self._rate else 0.0
-
-    def _filled(self, who: Hashable, now: float) -> float:
-        found = self._buckets.get(who)
-        if found is None:
-            return self._burst
-        tokens, then = found
-        return min(self._burst, tokens + (now - then) * self._rate)
-
-    def _put(self, who: Hashable, tokens: float, now: float) -> None:
-        self._buckets[who] = (tokens, now)
-        self._buckets.move_to_end(who)
-        if len(self._buckets) > self._most:
-            self._buckets.popitem(last=False)
-
 
 T = TypeVar("T")
 
@@ -107,6 +65,33 @@ class ExpiringCache(Generic[T]):
         self._values.clear()
 
 
+#: Microseconds between two updates of a key's last use.
+_LAST_USED_EVERY = 60_000_000
+
+
+class KeyUses:
+    """When keys were last used, until the background thread stores it.
+
+    A request that reads must not wait for a write, so requests only remember it here.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._times: dict[int, int] = {}
+
+    def note(self, key: KeyRecord, now: int) -> None:
+        """Remember the use of a key, unless the stored one is at most a minute old."""
+        if key.last_used is None or now - key.last_used > _LAST_USED_EVERY:
+            with self._lock:
+                self._times[key.id] = now
+
+    def take(self) -> dict[int, int]:
+        """Return times by the numbers of keys, and forget them."""
+        with self._lock:
+            times, self._times = self._times, {}
+        return times
+
+
 class _Pool(NamedTuple):
     """What the checks need of a pool; lists_all : whether no player becomes inactive in it."""
 
@@ -130,8 +115,8 @@ class Access:
         self._clock = clock
         self._keys: ExpiringCache[KeyRecord] = ExpiringCache(settings.key_seconds)
         self._pools: ExpiringCache[_Pool] = ExpiringCache(settings.key_seconds)
-        self._rates = RateLimiter(settings.rate_limit, settings.rate_burst)
-        self._failures = RateLimiter(settings.failed_keys, 10 * settings.failed_keys)
+        self._rates = Rates(settings)
+        self.uses = KeyUses()
         self._open_calculations = settings.calculations == "open"
 
     def forget(self) -> None:
@@ -148,40 +133,79 @@ class Access:
         if endpoint.group == "Operation" and endpoint.right is None:
             return  # Monitoring is never refused.
         request.key = await self.identify(request)
-        self.check_rate(request.key, _address(request))
+        self.check_rate(request.key, request.scope)
         if endpoint.of_pool:
             await self._admit_to_pool(request)
         elif endpoint.right is not None:
             self._admit_to_all(request)
 
-    def check_rate(self, key: KeyRecord | None, address: str) -> None:
+    def check_rate(self, key: KeyRecord | None, scope: Scope) -> None:
         """Count a request of a key, or of an address without one. Raises : TooManyRequestsError."""
-        seconds = self._rates.take(address if key is None else key.id, self._clock())
-        if seconds:
-            raise TooManyRequestsError("Rate limit exceeded", seconds)
+        if key is None:
+            self._rates.check_address(_address(scope), scope["headers"], self._clock())
+        else:
+            self._rates.check_key(key.id, self._clock())
 
     async def identify(self, request: ApiRequest) -> KeyRecord | None:
-        """Return the key of a request, None if it has none. Raises : UnauthorisedError."""
+        """Return the key of a request, None if it has none.
+
+        A valid key is accepted whatever else its address has sent.
+        Raises : UnauthorisedError for a wrong key, TooManyRequestsError after too many of them
+        """
         header = request.header(b"authorization")
         if header is None:
             return None
-        now = self._clock()
-        seconds = self._failures.missing(_address(request), now)
         scheme, _, secret = header.partition(" ")
         secret = secret.strip()
         if scheme.lower() == "bearer" and 0 < len(secret) <= LONGEST_SECRET:
-            digest = hashlib.sha256(secret.encode("latin-1")).digest()
-            found = self._keys.get(digest, now)
-            if found is None and not seconds:
-                found = await self._executor.run(valid_key, self._store, secret)
-                if found is not None:
-                    self._keys.put(digest, found, now)
+            found = await self._key_of(secret)
             if found is not None:
                 return found
-        if seconds:
-            raise TooManyRequestsError("Too many attempts with invalid keys", seconds)
-        self._failures.take(_address(request), now)
+        self._rates.check_wrong(_address(request.scope), self._clock())
         raise UnauthorisedError(INVALID_KEY)
+
+    async def _key_of(self, secret: str) -> KeyRecord | None:
+        digest = hashlib.sha256(secret.encode("latin-1")).digest()
+        found = self._keys.get(digest, self._clock())
+        if found is None:
+            found = await self._used(find_key, secret)
+            if found is not None:
+                self._keys.put(digest, found, self._clock())
+        return found
+
+    async def of_secret(self, secret: str, scope: Scope) -> KeyRecord | None:
+        """Return the key of a secret that was typed in, None for a wrong one.
+
+        Raises : TooManyRequestsError after too many wrong ones
+        """
+        if secret.isascii() and secret.isprintable() and 0 < len(secret) <= LONGEST_SECRET:
+            found = await self._key_of(secret)
+            if found is not None:
+                return found
+        self._rates.check_wrong(_address(scope), self._clock())
+        return None
+
+    async def of_session(self, token: str, scope: Scope) -> KeyRecord | None:
+        """Return the key of a session, None if there is no such session, or no more.
+
+        Raises : TooManyRequestsError after too many wrong tokens
+        """
+        if 0 < len(token) <= LONGEST_SECRET:
+            found = await self._used(find_session, token)
+            if found is not None:
+                return found
+        self._rates.check_wrong(_address(scope), self._clock())
+        return None
+
+    async def _used(
+        self, find: Callable[[Store, str, int], KeyRecord | None], secret: str
+    ) -> KeyRecord | None:
+        """Return the key of a secret or of a session, and remember its use."""
+        at = now()
+        found = await self._executor.run(find, self._store, secret, at)
+        if found is not None:
+            self.uses.note(found, at)
+        return found
 
     async def _admit_to_pool(self, request: ApiRequest) -> None:
         endpoint, key, pool = request.endpoint, request.key, request.pool
@@ -220,15 +244,6 @@ class Access:
             raise UnauthorisedError(MISSING_KEY)
         _check_all_pools(request, key)
         _check_role(request, key)
-
-
-def valid_key(store: Store, secret: str) -> KeyRecord | None:
-    """Return the key of a secret and record its use; None if unknown, expired or revoked."""
-    at = now()
-    found = find_key(store, secret, at)
-    if found is not None:
-        note_use(store, found, at)
-    return found
 
 
 def has_role(key: KeyRecord | None, role: Role) -> bool:
@@ -274,6 +289,6 @@ def _check_role(request: ApiRequest, key: KeyRecord) -> None:
         raise ForbiddenError(f"this needs {article} {needed}'s key; got a {key.role}'s")
 
 
-def _address(request: ApiRequest) -> str:
-    client = request.scope.get("client")
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
     return str(client[0]) if client else ""

@@ -179,7 +179,11 @@ def _is_timed(request: ApiRequest) -> bool:
 
 def message_response(request: ApiRequest, message: Any) -> Response:
     """Return a message as JSON, with an ETag of its content if the endpoint has one."""
-    content = _encoder.encode(message)
+    try:
+        content = _encoder.encode(message)
+    except UnicodeEncodeError:
+        problem = Problem("", None, "", "must be text", "half of a surrogate pair")
+        raise InvalidDataError([problem]) from None
     if not request.endpoint.tagged:
         return Response(content, headers=_PRIVATE, media_type="application/json")
     tag = f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from equipoise.errors import (
     ConflictError,
     ConvergenceError,
+    DamagedError,
     EquipoiseError,
     InvalidDataError,
     InvalidParameterError,
@@ -51,7 +53,7 @@ class MethodError(EquipoiseError):
 
 
 class SlowRequestError(EquipoiseError):
-    """The body did not arrive in time."""
+    """The head or the body of a request did not arrive in time."""
 
     code = "request-timeout"
 
@@ -60,6 +62,12 @@ class TooLargeError(EquipoiseError):
     """A body, or a line of a stream, is too large."""
 
     code = "too-large"
+
+
+class HeadTooLargeError(EquipoiseError):
+    """The request line or the headers are too large."""
+
+    code = "headers-too-large"
 
 
 class MediaTypeError(EquipoiseError):
@@ -97,6 +105,12 @@ class TimedOutError(_RetryError):
     code = "timed-out"
 
 
+class CompilingError(_RetryError):
+    """The kernels of a pool are being compiled. Nothing was recorded."""
+
+    code = "compiling"
+
+
 class UnavailableError(_RetryError):
     """The database does not answer."""
 
@@ -126,8 +140,11 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     NoEquilibriumError: 422,
     ConvergenceError: 422,
     TooManyRequestsError: 429,
+    HeadTooLargeError: 431,
     InternalError: 500,
+    DamagedError: 503,
     OverloadedError: 503,
+    CompilingError: 503,
     UnavailableError: 503,
     TimedOutError: 504,
 }
@@ -143,7 +160,13 @@ def http_status(error: EquipoiseError) -> int:
 
 def error_body(error: EquipoiseError) -> bytes:
     """Return an error as JSON, in the one shape of `equipoise.messages.errors`."""
-    return msgspec.json.encode(error_message(error))
+    message = error_message(error)
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:
+        # A name in the input has half of a surrogate pair, which is not text.
+        found = json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
+        return found.encode("utf-8", "replace")
 
 
 def error_response(error: EquipoiseError) -> Response:

@@ -5,14 +5,17 @@ The last part turns complaints of msgspec into our words: which field, and what 
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Coroutine
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import ClientDisconnect
+from starlette.types import Receive
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.access import Role
@@ -24,8 +27,12 @@ from equipoise.web.http.errors import (
     TooLargeError,
 )
 
+T = TypeVar("T")
+
 #: Maximum number of parameters of a query.
 _PARAMETERS = 1000
+#: Maximum numbers of columns and cells of a table in a body or an upload.
+COLUMNS, CELLS = 1_000, 2_000_000
 #: Errors that msgspec raises for JSON that it cannot decode.
 JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -140,6 +147,18 @@ def compression_of(content: bytes) -> str | None:
     return next((name for magic, name in _COMPRESSED.items() if content.startswith(magic)), None)
 
 
+def check_table(content: bytes, format: str) -> None:
+    """Check the columns and cells of a table as text. Raises : TooLargeError."""
+    if format in ("pgn", "trf"):
+        return
+    separators = (b",", b";", b"\t")
+    header = content.lstrip().partition(b"\n")[0]
+    if format not in ("json", "jsonl") and max(map(header.count, separators)) >= COLUMNS:
+        raise TooLargeError(f"a table must have at most {COLUMNS:,} columns here")
+    if max(map(content.count, separators)) > CELLS:
+        raise TooLargeError(f"a table must have at most {CELLS:,} cells here")
+
+
 async def read_body(request: ApiRequest, most: int) -> bytes:
     """Return the complete body.
 
@@ -162,6 +181,30 @@ async def read_body(request: ApiRequest, most: int) -> bytes:
         chunks.append(chunk)
         if not message.get("more_body", False):
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of some work. Cancel the work if the client goes away.
+
+    receive : of a request whose body has been read, or has none
+    Raises : ClientDisconnect, and what the work raises
+    """
+    working = asyncio.create_task(work)
+    watching = asyncio.create_task(_disconnected(receive))
+    try:
+        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        for task in (working, watching):
+            task.cancel()
+        await asyncio.gather(working, watching, return_exceptions=True)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def check_media(request: ApiRequest) -> str:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -43,6 +43,8 @@ View: TypeAlias = Callable[[PageContext], Awaitable[Response]]
 
 log = logging.getLogger(__name__)
 
+#: Status of an answer that nobody reads.
+_GONE = 499
 #: Headings of error pages.
 _TITLES = {
     401: "Sign-in required",
@@ -81,6 +83,8 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/webhooks", administration.webhooks_page),
     ("POST", "/pools/{pool}/webhooks", administration.create_webhook),
     ("POST", "/pools/{pool}/webhooks/disable", administration.disable_webhook),
+    ("POST", "/pools/{pool}/webhooks/enable", administration.enable_webhook),
+    ("POST", "/pools/{pool}/webhooks/delete", administration.delete_webhook),
     ("POST", "/pools/{pool}/webhooks/test", administration.test_webhook),
     ("GET", "/pools/{pool}/post", matches.post_page),
     ("POST", "/pools/{pool}/post", matches.post_match),
@@ -99,10 +103,12 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/audit", access.audit_page),
     ("GET", "/keys", access.keys_page),
     ("POST", "/keys", access.create_key),
+    ("POST", "/keys/rotate", access.rotate_key),
     ("POST", "/keys/revoke", access.revoke_key),
     ("GET", "/sign-in", access.sign_in_page),
     ("POST", "/sign-in", access.sign_in),
     ("POST", "/sign-out", access.sign_out),
+    ("POST", "/sign-out/everywhere", access.sign_out_everywhere),
     ("POST", "/theme", access.choose_theme),
 )
 
@@ -116,13 +122,19 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
         try:
             async with asyncio.timeout(context.service.settings.request_seconds):
                 context = await authenticate(request)
-                return await view(context)
+                answer = await view(context)
+                context.delete_old_cookies(answer)
+                return answer
         except UnauthorisedError:
-            return context.redirect(path("sign-in", next=_wanted(request)))
+            answer = context.redirect(path("sign-in", next=_wanted(request)))
+            context.delete_old_cookies(answer)
+            return answer
         except EquipoiseError as error:
             return error_page(context, error)
         except TimeoutError:
             return error_page(context, TimedOutError("the request took too long"))
+        except ClientDisconnect:
+            return Response(status_code=_GONE)
         except DATABASE_ERRORS:
             log.exception("the database does not answer")
             return error_page(context, UnavailableError("the database does not answer"))

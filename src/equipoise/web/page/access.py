@@ -17,23 +17,18 @@ from equipoise.messages.access import (
     KeyRequest,
     NewKeyMessage,
     Role,
+    RotationRequest,
 )
 from equipoise.messages.pools import PoolMessage
 from equipoise.pools.pool import access
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.store.connection import Store
-from equipoise.store.keys import KeyRecord
-from equipoise.web.http.access import (
-    INVALID_KEY,
-    LONGEST_SECRET,
-    audited_pool,
-    rules_all_pools,
-    valid_key,
-)
+from equipoise.store.keys import KeyRecord, end_session, end_sessions, open_session
+from equipoise.web.http.access import INVALID_KEY, audited_pool, rules_all_pools
 from equipoise.web.http.errors import UnauthorisedError
 from equipoise.web.page.amendments import KINDS
-from equipoise.web.page.context import KEY_COOKIE, THEME_COOKIE, PageContext, safe_target
-from equipoise.web.page.forms import wrong
+from equipoise.web.page.context import SESSION_COOKIE, THEME_COOKIE, PageContext, safe_target
+from equipoise.web.page.forms import SIGN_IN, wrong
 from equipoise.web.page.wording import path
 
 _YEAR = 365 * 86_400  # seconds
@@ -42,35 +37,55 @@ PAGE_SIZE = 50
 
 
 async def sign_in_page(context: PageContext) -> Response:
-    """Return the form that signs in."""
+    """Return the form that signs in, or how a browser that is signed in signs out."""
     return context.render("sign_in.html", next=safe_target(context.query("next", "/")))
 
 
 async def sign_in(context: PageContext) -> Response:
-    """Store a valid key in a cookie that scripts cannot read."""
-    form = await context.form()
+    """Begin a session; its cookie cannot be read by scripts and does not contain the key."""
+    form = await context.form(SIGN_IN)
     secret, target = form.text("key"), safe_target(form.text("next", "/"))
-    key = None
-    if secret.isascii() and secret.isprintable() and 0 < len(secret) <= LONGEST_SECRET:
-        key = await context.service.read(valid_key, secret)
-    if key is None:
+    settings, service = context.service.settings, context.service
+    opened = None
+    # A wrong key must not cause a write.
+    if await service.access.of_secret(secret, context.request.scope) is not None:
+        lifetime = round(settings.session_seconds * 1_000_000)
+        opened = await service.change(open_session, secret, now(), lifetime)
+    if opened is None:
         return context.render("sign_in.html", UnauthorisedError(INVALID_KEY), next=target)
+    if context.key is not None:
+        await service.change(end_session, context.request.cookies[SESSION_COOKIE])
     answer = context.redirect(target)
+    encrypted = context.request.url.scheme == "https"
     answer.set_cookie(
-        KEY_COOKIE,
-        secret,
+        SESSION_COOKIE,
+        opened[1],
         httponly=True,
         samesite="strict",
-        secure=context.request.url.scheme == "https",
+        secure={"auto": encrypted, "always": True, "never": False}[settings.secure_cookies],
     )
     return answer
 
 
 async def sign_out(context: PageContext) -> Response:
-    """Delete the cookie with the key."""
+    """End the session."""
     await context.form()
+    if context.key is not None:
+        await context.service.change(end_session, context.request.cookies[SESSION_COOKIE])
+    return _signed_out(context)
+
+
+async def sign_out_everywhere(context: PageContext) -> Response:
+    """End all sessions of the key."""
+    await context.form()
+    if context.key is not None:
+        await context.service.change(end_sessions, context.key.id)
+    return _signed_out(context)
+
+
+def _signed_out(context: PageContext) -> Response:
     answer = context.redirect("/")
-    answer.delete_cookie(KEY_COOKIE, httponly=True, samesite="strict")
+    context.delete_session_cookie(answer)
     return answer
 
 
@@ -101,6 +116,20 @@ async def create_key(context: PageContext) -> Response:
             expires=form.text("expires") or None,
         )
         made = await context.service.change(access.make_key, request, now(), by=key.id)
+    except EquipoiseError as error:
+        return await _keys_form(context, error)
+    return await _keys_form(context, made=made)
+
+
+async def rotate_key(context: PageContext) -> Response:
+    """Give a key a new secret and show it; the secret before remains valid for a day."""
+    key = context.need_all_pools()
+    form = await context.form()
+    number = form.whole("key")
+    try:
+        made = await context.service.change(
+            access.rotate_key, number, RotationRequest(), now(), by=key.id
+        )
     except EquipoiseError as error:
         return await _keys_form(context, error)
     return await _keys_form(context, made=made)
@@ -164,6 +193,7 @@ async def audit_page(context: PageContext) -> Response:
         names=names,
         kinds=KINDS,
         wanted=pool,
+        days=context.service.settings.audit_days,
         choices=[] if key.pool else [one.pool for one in pools if one.closed is None],
         next=None if found.next is None else path("audit", pool=shown, cursor=found.next),
         first=path("audit", pool=shown) if cursor else None,

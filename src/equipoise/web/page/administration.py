@@ -9,7 +9,7 @@ from msgspec import UNSET
 from starlette.responses import Response
 
 from equipoise.analysis.clock import now
-from equipoise.errors import EquipoiseError
+from equipoise.errors import ConflictError, EquipoiseError
 from equipoise.messages.pools import LatePolicy, PoolChange, PoolMessage, PoolTimes
 from equipoise.messages.seasons import Centre, Disqualified, Reset, SeasonPreview, SeasonRequest
 from equipoise.messages.webhooks import (
@@ -233,6 +233,25 @@ async def disable_webhook(context: PageContext) -> Response:
     return context.redirect(path("pools", pool.pool, "webhooks"))
 
 
+async def enable_webhook(context: PageContext) -> Response:
+    """Enable a webhook."""
+    pool = await context.need("admin")
+    number = (await context.form()).whole("webhook")
+    try:
+        await context.write(webhooks.enable_webhook, number, key=context.key_number, now=now())
+    except ConflictError as error:
+        return await _webhook_form(context, error)
+    return context.redirect(path("pools", pool.pool, "webhooks"))
+
+
+async def delete_webhook(context: PageContext) -> Response:
+    """Delete a webhook for good."""
+    pool = await context.need("admin")
+    number = (await context.form()).whole("webhook")
+    await context.write(webhooks.delete_webhook, number, key=context.key_number, now=now())
+    return context.redirect(path("pools", pool.pool, "webhooks"))
+
+
 async def test_webhook(context: PageContext) -> Response:
     """Send a webhook a test message and show the result."""
     pool = await context.need("admin")
@@ -269,6 +288,7 @@ async def _webhook_form(
         error,
         hooks=(await context.read(webhooks.list_webhooks)).webhooks,
         kinds=EVENT_KINDS,
+        days=context.service.settings.webhook_days,
         made=made,
         tried=tried,
         number=number,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from starlette.responses import Response
@@ -28,7 +28,7 @@ from equipoise.pools.reading import matches, players
 from equipoise.pools.reading.matches import posted_match
 from equipoise.web.http.reading import whole_number
 from equipoise.web.page.context import PageContext
-from equipoise.web.page.forms import Form, digest, wrong
+from equipoise.web.page.forms import FORM, MOST_FIELDS, Form, digest, match_limits, wrong
 from equipoise.web.page.matches import RANK_DIGITS, RANK_RULE, match_of_json
 from equipoise.web.page.wording import path
 
@@ -36,6 +36,12 @@ from equipoise.web.page.wording import path
 _PAGE_SIZE = 50
 #: Seconds after which the page of a pending amendment reloads itself.
 _REFRESH = 2
+
+#: Teams for whose places the form has fields; a larger match is corrected as JSON. The form has a
+#: few fields more.
+_MOST_PLACES = MOST_FIELDS - 100
+#: Characters up to which the JSON of a match is indented, which makes it a few times longer.
+_INDENTED = 200_000
 
 #: Kinds of amendments, as participles.
 KINDS = {
@@ -45,6 +51,7 @@ KINDS = {
     "disqualify": "disqualified",
     "reinstate": "reinstated",
     "settings": "changed",
+    "erase": "name erased",
 }
 
 
@@ -160,17 +167,18 @@ async def perform(context: PageContext) -> Response:
     await context.need("admin")
     action = _action(context)
     wanted = context.id_of("id")
-    form = await context.form()
+    correcting = action.name == "correct"
+    form = await context.form(match_limits(context.service.settings) if correcting else FORM)
     try:
         request = await _request_of(context, action, wanted, form)
         seen = digest(action.name, wanted, request)
-        key = context.key_number
+        given: dict[str, Any] = {"key": context.key_number, "now": now()}
+        if action.name == "correct":
+            given["future_seconds"] = context.service.settings.future_seconds
         if form.text("do") == seen:
-            done = await context.write(action.workflow, wanted, request, key=key, now=now())
+            done = await context.write(action.workflow, wanted, request, **given)
             return _after(context, action, wanted, done)
-        preview = await context.calculate(
-            action.workflow, wanted, request, key=key, now=now(), preview=True
-        )
+        preview = await context.calculate(action.workflow, wanted, request, preview=True, **given)
     except EquipoiseError as error:
         return await _amendment_form(context, action, wanted, form, error=error)
     return await _amendment_form(
@@ -228,6 +236,7 @@ async def _amendment_form(
     seen: str = "",
 ) -> Response:
     match = posted = None
+    too_many = False
     if action.name == "correct":
         match, posted = await context.snapshot(
             lambda store, pool: (
@@ -235,6 +244,7 @@ async def _amendment_form(
                 posted_match(store, pool.pool, wanted),
             )
         )
+        too_many = len(posted.teams) > _MOST_PLACES
     elif action.of == "match":
         match = await context.read(matches.match, wanted)
     return context.render(
@@ -247,7 +257,7 @@ async def _amendment_form(
         since=form.text("since"),
         only=form.text("match", context.query("match")),
         how=form.text("how"),
-        teams=[] if posted is None else team_lines(posted, form.texts("rank")),
+        teams=[] if posted is None or too_many else team_lines(posted, form.texts("rank")),
         json=form.text("json") or ("" if posted is None else json_of(posted)),
         difference=difference,
         seen=seen,
@@ -295,5 +305,7 @@ def with_places(match: MatchRequest, ranks: Sequence[str]) -> MatchRequest:
 
 
 def json_of(match: MatchRequest) -> str:
-    """Return a match as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(match), indent=2).decode()
+    """Return a match as JSON, indented if it is short."""
+    content = msgspec.json.encode(match)
+    indented = len(content) <= _INDENTED
+    return (msgspec.json.format(content, indent=2) if indented else content).decode()

@@ -16,10 +16,13 @@ from starlette.responses import Response
 from equipoise.charts.markup import element
 from equipoise.data.lobby import constraint_in_words
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.messages.pools import PoolMessage
 from equipoise.messages.questions import BalancePlayer, BalanceRequest
 from equipoise.messages.teams import BalanceMessage, ConstraintMessage
+from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.reading.players import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool
+from equipoise.store.connection import Store
 from equipoise.web.http.errors import ForbiddenError
 from equipoise.web.http.reading import whole_number
 from equipoise.web.page.context import PageContext
@@ -226,18 +229,25 @@ async def balance(context: PageContext) -> Response:
     try:
         request = request_of(lobby)
         names = [row.player for row in lobby.rows]
-        found, ratings = await context.snapshot(
-            lambda store, pool: (
-                balance_in_pool(store, pool.pool, request),
-                ratings_of_players(store, pool.pool, names),
-            ),
-            takes_long=True,
-        )
+        pool, found, ratings = await context.calculate(split_and_ratings, request, names)
+        context.use_pool(pool)
     except ForbiddenError:
         raise
     except EquipoiseError as error:
         return _balance_form(context, lobby, error)
     return _balance_form(context, lobby, answer=answer_of(found, lobby, ratings))
+
+
+def split_and_ratings(
+    store: Store, pool: str, request: BalanceRequest, names: Sequence[str]
+) -> tuple[PoolMessage, BalanceMessage, Mapping[str, tuple[float, float | None]]]:
+    """Return a pool, the teams of a lobby, and ratings of players, as of one transaction."""
+    with store.moment() as moment:
+        return (
+            pool_message(moment, pool),
+            balance_in_pool(moment, pool, request),
+            ratings_of_players(moment, pool, names),
+        )
 
 
 def _balance_form(

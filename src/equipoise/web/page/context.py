@@ -29,20 +29,23 @@ from equipoise.pools.reading import overview
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.web.http.access import (
-    LONGEST_SECRET,
     has_role,
     is_key_of,
     may_read,
     rules_all_pools,
-    valid_key,
 )
 from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
-from equipoise.web.page.forms import Form, problems_of, read_form
+from equipoise.web.http.reading import while_connected
+from equipoise.web.page.forms import FORM, Form, FormLimits, problems_of, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
 from equipoise.web.service import Service
 
-KEY_COOKIE, THEME_COOKIE = "equipoise-key", "equipoise-theme"
+SESSION_COOKIE, THEME_COOKIE = "equipoise-session", "equipoise-theme"
+#: Held the key itself, in earlier versions. It is deleted, and whoever sends it signs in again.
+_KEY_COOKIE = "equipoise-key"
+#: Maximum length of the path to go to after signing in, bytes.
+LONGEST_TARGET = 2_000
 #: Players' pages in the cache; one may hold thousands of matches.
 _PLAYER_PAGES = 50
 #: Seconds for which an overview is shown although matches were posted since; pools in the cache.
@@ -170,11 +173,10 @@ class PageContext:
     ) -> T:
         """Return the result of a use case that reads the pool of this page and takes long."""
         pool = (await self.pool()).pool
-        return await self.service.calculate(workflow, self.service.store, pool, *args, **kwargs)
+        work = self.service.calculate_from_store(workflow, pool, *args, **kwargs)
+        return await while_connected(self.request.receive, work)
 
-    async def snapshot(
-        self, read: Callable[[Store, PoolMessage], T], *, takes_long: bool = False
-    ) -> T:
+    async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
         """Return what a function reads from the pool of this page in one transaction.
 
         The rest of the page then shows the pool as it was in that transaction.
@@ -186,8 +188,6 @@ class PageContext:
                 self._pool = self._readable_pool(moment)
                 return read(moment, self._pool)
 
-        if takes_long:
-            return await self.service.calculate(in_one_transaction, self.service.store)
         return await self.service.read(in_one_transaction)
 
     async def pool(self) -> PoolMessage:
@@ -256,14 +256,14 @@ class PageContext:
             return UnauthorisedError("this page is not public: sign in with a key that can read it")
         return ForbiddenError(f"the key {self.key.name!r} does not allow this")
 
-    async def form(self) -> Form:
+    async def form(self, limits: FormLimits = FORM) -> Form:
         """Return the posted form.
 
         Raises : ForbiddenError if it is not from one of our pages, and what `read_form` raises
         """
         if self._form is None:
             _check_origin(self.request)
-            form = await read_form(self.request, self.service.settings.body_bytes)
+            form = await read_form(self.request, limits)
             if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):
@@ -273,7 +273,7 @@ class PageContext:
 
     def token(self) -> str:
         """Return the token that proves that a form is from one of our pages; "" without a key."""
-        secret = self.request.cookies.get(KEY_COOKIE, "")
+        secret = self.request.cookies.get(SESSION_COOKIE, "")
         if self.key is None:
             return ""
         return hmac.new(secret.encode(), b"equipoise form", hashlib.sha256).hexdigest()
@@ -293,7 +293,7 @@ class PageContext:
         self, template: str, error: EquipoiseError | None = None, **context: Any
     ) -> Response:
         """Return a page from a template; an error gives its status and its problems."""
-        pool = self._pool
+        pool = None if self._pool is None else self.service.kernels.known_of(self._pool)
         theme = self.request.cookies.get(THEME_COOKIE, "")
         here = self.request.url.path
         query = self.request.url.query
@@ -317,20 +317,33 @@ class PageContext:
             },
         )
 
+    def delete_old_cookies(self, answer: Response) -> None:
+        """Delete the cookie of a session that has ended, and that of earlier versions."""
+        if _KEY_COOKIE in self.request.cookies:
+            answer.delete_cookie(_KEY_COOKIE, httponly=True, samesite="strict")
+        if self.key is None and SESSION_COOKIE in self.request.cookies:
+            self.delete_session_cookie(answer)
+
+    def delete_session_cookie(self, answer: Response) -> None:
+        """Delete the cookie of the session, unless the answer sets a new one."""
+        set_now = f"{SESSION_COOKIE}=".encode()
+        if not any(value.startswith(set_now) for _, value in answer.raw_headers):
+            answer.delete_cookie(SESSION_COOKIE, httponly=True, samesite="strict")
+
     def redirect(self, to: str) -> Response:
         """Return a redirect to another of our pages."""
         return RedirectResponse(to, 303, headers=dict(HEADERS))
 
 
 async def authenticate(request: Request) -> PageContext:
-    """Return the context of a request. An invalid key counts as no key.
+    """Return the context of a request. A session that has ended counts as no key.
 
     Raises : TooManyRequestsError
     """
     service: Service = request.app.state.page.service
-    secret = request.cookies.get(KEY_COOKIE, "")
-    key = await service.read(valid_key, secret) if 0 < len(secret) <= LONGEST_SECRET else None
-    service.access.check_rate(key, request.client.host if request.client else "")
+    token = request.cookies.get(SESSION_COOKIE)
+    key = None if token is None else await service.access.of_session(token, request.scope)
+    service.access.check_rate(key, request.scope)
     return PageContext(request, key)
 
 
@@ -347,6 +360,10 @@ def _check_origin(request: Request) -> None:
 
 
 def safe_target(text: str) -> str:
-    """Return the text if it is a path of this site, else "/"."""
+    """Return the text if it is a path of this site, else "/".
+
+    A path that would not fit into the form with which one signs in is "/" as well.
+    """
     good = text.startswith("/") and not text.startswith("//") and "\\" not in text
-    return text if good and text.isprintable() else "/"
+    short = len(text.encode("utf-8", "replace")) <= LONGEST_TARGET
+    return text if good and short and text.isprintable() else "/"

@@ -17,7 +17,7 @@ from equipoise.pools.posting.posting import preview_match
 from equipoise.pools.reading import matches as pool_matches
 from equipoise.web.http.reading import whole_number
 from equipoise.web.page.context import PageContext
-from equipoise.web.page.forms import Form, digest
+from equipoise.web.page.forms import Form, digest, match_limits
 from equipoise.web.page.wording import path
 
 #: Matches on a page of the list.
@@ -81,15 +81,17 @@ async def post_page(context: PageContext) -> Response:
 async def post_match(context: PageContext) -> Response:
     """Return a preview of a match. Record the match if the form comes from its preview."""
     pool = await context.need("writer")
-    form = await context.form()
+    form = await context.form(match_limits(context.service.settings))
     try:
         match = match_of_json(form.text("json")) if form.text("json") else match_of_form(form)
         seen = digest(match)
+        await context.service.check_kernels(pool.pool)
         if form.text("do") == seen:
             writer = context.service.writer
             done = await writer.submit_match(pool.pool, match, context.key_number)
             return context.redirect(path("pools", pool.pool, "matches", done.match))
-        preview = await context.calculate(preview_match, match, now())
+        future = context.service.settings.future_seconds
+        preview = await context.calculate(preview_match, match, now(), future_seconds=future)
     except EquipoiseError as error:
         return _post_form(context, form, error)
     return _post_form(context, form, preview=preview, seen=seen)

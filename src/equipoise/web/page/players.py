@@ -190,14 +190,11 @@ async def _with_explanation(
     pool, service = await context.pool(), context.service
     key = (pool.pool, pool.created, pool.generation, pool.last_seq, pool.pending)
 
-    def read(store: Store) -> tuple[PoolMessage, PlayerView]:
-        with store.moment() as moment:
-            current = pool_message(moment, pool.pool)
-            return current, _explained(moment, current, player=player, match=match, cursor=cursor)
-
     async def make() -> tuple[PoolMessage, PlayerView]:
         # Other requests for the same page wait for this task, so it must not use this context.
-        return await service.calculate(read, service.store)
+        return await service.calculate_from_store(
+            explained, pool.pool, player=player, match=match, cursor=cursor
+        )
 
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
     pages = context.state.player_pages
@@ -217,6 +214,15 @@ def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -
         players.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
         rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
     )
+
+
+def explained(
+    store: Store, pool: str, *, player: str, match: str | None, cursor: str | None
+) -> tuple[PoolMessage, PlayerView]:
+    """Return a pool and the content of a player's page, as of one transaction."""
+    with store.moment() as moment:
+        current = pool_message(moment, pool)
+        return current, _explained(moment, current, player=player, match=match, cursor=cursor)
 
 
 def _explained(

@@ -21,7 +21,8 @@ LATEST, BEST = 5, 5
 async def pools_page(context: PageContext) -> Response:
     """Return the pools that the sender may read."""
     every = await context.service.read(pool_messages)
-    readable = [one for one in every if context.may_read(one)]
+    known_of = context.service.kernels.known_of
+    readable = [known_of(one) for one in every if context.may_read(one)]
     ended = [one for one in readable if one.closed is not None]
     ended.sort(key=lambda one: one.closed or "", reverse=True)
     return context.render(

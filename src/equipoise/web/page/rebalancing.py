@@ -10,7 +10,9 @@ from starlette.responses import Response
 from equipoise.data.rebalancing import Method
 from equipoise.errors import EquipoiseError
 from equipoise.messages.teams import ComparedMessage, RebalanceMessage, rebalance_message
+from equipoise.web.http.reading import while_connected
 from equipoise.web.page.context import PageContext
+from equipoise.web.page.forms import upload_limits
 
 #: Time limit of a search in seconds, and rows of the table of steps.
 _SECONDS, _ROWS = 5.0, 100
@@ -50,13 +52,13 @@ async def rebalance_page(context: PageContext) -> Response:
 async def rebalance(context: PageContext) -> Response:
     """Return the teams of a request, and a comparison of all methods if requested."""
     context.need_calculations()
-    form = await context.form()
+    form = await context.form(upload_limits(context.service.settings))
     text, method = form.text("request"), form.text("method")
     try:
         chosen = form.choice("method", get_args(Method)) if method else None
-        found, rows = await context.service.calculate(
-            lambda: rebalanced(text.encode("utf-8", "replace"), chosen, form.flag("compare"))
-        )
+        content = text.encode("utf-8", "replace")
+        work = context.service.calculate(rebalanced, content, chosen, form.flag("compare"))
+        found, rows = await while_connected(context.request.receive, work)
     except EquipoiseError as error:
         return _rebalance_form(context, text, error, method=method, compare=form.flag("compare"))
     return _rebalance_form(

@@ -20,10 +20,10 @@ from equipoise.charts.markup import element
 from equipoise.data.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.http.reading import compression_of
+from equipoise.web.http.reading import check_table, compression_of, while_connected
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import bar, dot, picture
-from equipoise.web.page.forms import Form, wrong
+from equipoise.web.page.forms import Form, upload_limits, wrong
 from equipoise.web.page.wording import halves
 
 #: Players in the table, sweeps, and ids of a sweep.
@@ -128,14 +128,14 @@ async def tournament_page(context: PageContext) -> Response:
 async def tournament(context: PageContext) -> Response:
     """Return the tables of a tournament."""
     context.need_calculations()
-    form = await context.form()
+    form = await context.form(upload_limits(context.service.settings))
     try:
         content, kind, name = _games(form)
         confidence = _confidence(form)
         average = form.number("average", -1e6, 1e6)
-        found = await context.service.calculate(
-            lambda: performance_of(content, kind, confidence, average)
-        )
+        check_table(content, kind)
+        work = context.service.calculate(performance_of, content, kind, confidence, average)
+        found = await while_connected(context.request.receive, work)
     except EquipoiseError as error:
         return _tournament_form(context, form, error)
     return _tournament_form(context, form, table=table_of(found), name=name)

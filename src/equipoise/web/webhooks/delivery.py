@@ -25,20 +25,20 @@ from equipoise.analysis.clock import now
 from equipoise.messages.webhooks import EventMessage, WebhookTestMessage
 from equipoise.pools.events import Outgoing, forget_delivered, outgoing, signed_headers
 from equipoise.pools.pool.rules import iso
-from equipoise.pools.webhooks import disable_webhook
+from equipoise.pools.webhooks import disable_far_behind, disable_webhook
 from equipoise.store import webhooks
 from equipoise.store.connection import Store
 from equipoise.store.pools import pool_by_number
 from equipoise.store.webhooks import WebhookRecord
 from equipoise.web.monitoring import Metrics
-from equipoise.web.receiver import Outcome, Receiver
+from equipoise.web.webhooks.receiver import Outcome, Receiver
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 #: Seconds between two reads of the outbox, after a failure of the database, and between two
-#: deletions of delivered events.
+#: deletions of events that no webhook waits for.
 _PAUSE, _LONG_PAUSE, _CLEARING = 0.5, 5.0, 10.0
 #: Webhooks with a delivery at the same time; events read together.
 _MOST, _BATCH = 64, 50
@@ -51,6 +51,8 @@ _LEASES = 3.0
 _DELIVERY, _RECORD = 20.0, 1.0
 #: Seconds until the next attempt after a first failure, and at most; the pause doubles each time.
 _FIRST, _LONGEST = 1.0, 86_400.0
+#: Microseconds of a day.
+_DAY = 86_400_000_000
 #: Status with which a receiver asks for no more events.
 _GONE = 410
 
@@ -62,6 +64,8 @@ class OutboxSender:
     event counts as delivered only after the receiver has answered 2xx.
 
     seconds : time limit of a post; private : whether addresses that are not public are allowed
+    days : after which a webhook without a successful delivery is disabled
+    waiting : events that may wait for a webhook before it is disabled
     first : seconds to wait after a first failure
     """
 
@@ -72,9 +76,12 @@ class OutboxSender:
         *,
         seconds: float,
         private: bool,
+        days: float = 7.0,
+        waiting: int = 1_000_000,
         first: float = _FIRST,
     ) -> None:
         self._store, self._metrics = store, metrics
+        self._days, self._waiting = days, waiting
         self._seconds, self._private, self._first = seconds, private, first
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._stopping = threading.Event()
@@ -109,6 +116,8 @@ class OutboxSender:
 
     async def _main(self) -> None:
         self._loop, self._wake = asyncio.get_running_loop(), asyncio.Event()
+        # Names are resolved in these threads. With fewer, slow names would delay other webhooks.
+        self._loop.set_default_executor(ThreadPoolExecutor(_MOST, "equipoise-names"))
         pause = _PAUSE
         while not self._stopping.is_set():
             self._wake.clear()
@@ -131,6 +140,7 @@ class OutboxSender:
                 under_way[hook] = asyncio.create_task(self._guarded(hook))
         if time.monotonic() - self._cleared > _CLEARING:
             self._cleared = time.monotonic()
+            await self._in_database(disable_far_behind, self._store, self._waiting, now())
             await self._in_database(forget_delivered, self._store)
 
     def _due(self) -> list[int]:
@@ -156,7 +166,7 @@ class OutboxSender:
         try:
             await delivery.run()
         finally:
-            delivery.receiver.close()
+            await delivery.receiver.close()
             await delivery.end()
 
     def _lease(self) -> int:
@@ -224,13 +234,24 @@ class _Delivery:
         self._sender._metrics.undelivered.inc()
         failures = 1 if self._last is not None else self._hook.failures + 1
         log.info("webhook %d: %s (%d in a row)", self._hook.id, outcome.failure, failures)
-        if outcome.status == _GONE:
-            await self._sender._in_database(self._disable)
-        pause = max(backoff(failures, self._sender._first), min(outcome.after or 0.0, _LONGEST))
+        sender, at = self._sender, now()
+        since = self._hook.failing_since if failures > 1 else None
+        since = at if since is None else since
+        pause = max(backoff(failures, sender._first), min(outcome.after or 0.0, _LONGEST))
         self._failed = True
-        await self.record(
-            failures=failures, failure=outcome.failure, next_attempt=now() + int(pause * 1e6)
+        holds = await self.record(
+            failures=failures,
+            failing_since=since,
+            failure=outcome.failure,
+            next_attempt=at + int(pause * 1e6),
         )
+        if not holds:
+            return  # Another process delivers to it, or it was disabled or deleted.
+        if outcome.status == _GONE:
+            await sender._in_database(self._disable, "the receiver has answered 410 Gone")
+        elif at - since >= sender._days * _DAY:
+            reason = f"no delivery in {sender._days:g} days; the last failure: {outcome.failure}"
+            await sender._in_database(self._disable, reason)
 
     async def record(self, **columns: Any) -> bool:
         """Record the progress of the webhook; return whether the lease is still ours."""
@@ -240,7 +261,7 @@ class _Delivery:
         if self._last is not None:
             columns["last_delivery"] = self._last
             if not self._failed:
-                columns |= {"failures": 0, "failure": None}
+                columns |= {"failures": 0, "failing_since": None, "failure": None}
         number, owner = self._hook.id, self._sender._owner
         return await self._sender._in_transaction(
             lambda connection: webhooks.advance(connection, number, owner, **columns)
@@ -252,12 +273,12 @@ class _Delivery:
         waiting = {} if self._failed else {"next_attempt": now()}
         await self.record(lease_owner=None, lease_until=0, **waiting)
 
-    def _disable(self) -> None:
+    def _disable(self, reason: str) -> None:
         store = self._sender._store
+        log.warning("webhook %d is disabled: %s", self._hook.id, reason)
         with store.read() as connection:
             pool = pool_by_number(connection, self._hook.pool)
         if pool is not None:
-            reason = "the receiver has answered 410 Gone"
             disable_webhook(store, pool.name, self._hook.id, key=None, now=now(), reason=reason)
 
 
@@ -282,5 +303,5 @@ async def send_test(
     try:
         outcome = await receiver.post(headers, body)
     finally:
-        receiver.close()
+        await receiver.close()
     return WebhookTestMessage(outcome.arrived, outcome.status, outcome.failure, outcome.seconds)

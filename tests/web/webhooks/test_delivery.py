@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import socket
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -23,17 +25,25 @@ from equipoise.pools.posting.planning import Post
 from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import end_season
-from equipoise.pools.webhooks import create_webhook, disable_webhook, list_webhooks
+from equipoise.pools.webhooks import (
+    create_webhook,
+    delete_webhook,
+    disable_far_behind,
+    disable_webhook,
+    enable_webhook,
+    list_webhooks,
+)
 from equipoise.store import webhooks
+from equipoise.store.audit import entries_before
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from equipoise.web.delivery import OutboxSender, backoff
 from equipoise.web.monitoring import Metrics
+from equipoise.web.webhooks.delivery import OutboxSender, backoff
 from web.inbox import Inbox, Received, eventually
 
 NOW = 1_900_000_000_000_000
 
-StartSender = Callable[[], OutboxSender]
+StartSender = Callable[..., OutboxSender]
 
 
 @pytest.fixture
@@ -49,8 +59,10 @@ def start(store: Store) -> Iterator[StartSender]:
     """Give a function that starts a sender of little patience."""
     started: list[OutboxSender] = []
 
-    def begin() -> OutboxSender:
-        started.append(OutboxSender(store, Metrics(), seconds=0.4, private=True, first=0.05))
+    def begin(**limits: Any) -> OutboxSender:
+        started.append(
+            OutboxSender(store, Metrics(), seconds=0.4, private=True, first=0.05, **limits)
+        )
         started[-1].start()
         return started[-1]
 
@@ -205,6 +217,30 @@ def test_a_slow_receiver_holds_up_nobody_else(
         assert seen[-5:] == ["m2", "m3", "m4", "m5", "m6"]
 
 
+def test_names_that_resolve_slowly_hold_up_nobody_else(
+    store: Store, inbox: Inbox, start: StartSender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each delivery has a thread for that."""
+    resolve = socket.getaddrinfo
+
+    def slow(host: str, *rest: Any, **more: Any) -> Any:
+        if str(host).endswith(".slow"):
+            time.sleep(6.0)
+            raise socket.gaierror
+        return resolve(host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    for number in range(15):
+        request = WebhookRequest(url=f"http://n{number}.slow/")
+        create_webhook(store, "ladder", request, key=None, now=NOW, private=True)
+    hook(store, inbox)
+    post(store, 1)
+    started = time.monotonic()
+    start()
+    inbox.waits_for(1)
+    assert time.monotonic() - started < 5.0
+
+
 def test_what_was_not_answered_is_told_by_the_next_sender(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
@@ -248,6 +284,106 @@ def test_a_receiver_that_is_gone_is_told_no_more(
     post(store, 2)
     assert get_wanted(store) == 0
     assert state(store).waiting == 0
+    assert state(store).failure == "the answer was 410"
+    assert state(store).disabled_because == "the receiver has answered 410 Gone"
+
+
+def in_outbox(store: Store) -> int:
+    forget_delivered(store)
+    with store.read() as connection:
+        return webhooks.count_after(connection, get_pool(connection, "ladder").id, 0)
+
+
+def test_a_dead_receiver_has_an_end(store: Store, inbox: Inbox, start: StartSender) -> None:
+    """After the days of the setting it is disabled, which is audited; nothing waits for it."""
+    inbox.answers = [200] + [503] * 1000
+    hook(store, inbox)
+    start(days=0.5 / 86_400)
+    post(store, 1, 2, 3)
+    eventually(lambda: state(store).failing_since is not None)
+    assert in_outbox(store) >= 2
+    eventually(lambda: state(store).disabled is not None)
+    found = state(store)
+    assert str(found.disabled_because).endswith("days; the last failure: the answer was 503")
+    assert found.failures >= 2
+    assert in_outbox(store) == 0
+    with store.read() as connection:
+        (entry,) = [
+            one
+            for one in entries_before(connection, "ladder", None, 9)
+            if one.what == "webhook.disabled"
+        ]
+    assert "the answer was 503" in entry.detail
+    assert entry.key is None
+
+
+def test_failures_of_an_hour_ago_do_not_count_after_a_delivery(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    """The days begin anew with the first failure after a success."""
+    inbox.answers = [503, 503, 200, 503]
+    hook(store, inbox)
+    post(store, 1, 2)
+    start()
+    inbox.waits_for(2)
+    eventually(lambda: state(store).waiting == 0)
+    assert (state(store).failing_since, state(store).failures) == (None, 0)
+
+
+def test_the_outbox_is_bounded(store: Store, inbox: Inbox, start: StartSender) -> None:
+    """A webhook that is too far behind is disabled, even if it has never failed for long."""
+    with Inbox(answers=[503] * 1000) as dead:
+        hook(store, dead)
+        hook(store, inbox)
+        number = state(store).webhook
+        post(store, *range(1, 30))
+        disable_far_behind(store, 29, NOW)
+        assert all(one.disabled is None for one in list_webhooks(store, "ladder").webhooks)
+        sender = start(waiting=28)
+        eventually(lambda: list_webhooks(store, "ladder").webhooks[1].disabled is not None)
+        sender.stop()
+    why = list_webhooks(store, "ladder").webhooks[1].disabled_because
+    assert str(why).startswith("more than 28 events waited")
+    enable_webhook(store, "ladder", number, key=None, now=NOW)
+    assert in_outbox(store) == 0
+
+
+def test_a_disabled_webhook_holds_no_events_of_others(store: Store, inbox: Inbox) -> None:
+    """It is enabled from now on, and deleted with what was kept for it."""
+    hook(store, inbox)
+    hook(store, inbox)
+    second, first = (one.webhook for one in list_webhooks(store, "ladder").webhooks)
+    post(store, 1, 2)
+    assert in_outbox(store) == 2
+    disable_webhook(store, "ladder", first, key=None, now=NOW)
+    assert in_outbox(store) == 2
+    delete_webhook(store, "ladder", second, key=None, now=NOW)
+    assert in_outbox(store) == 0
+    assert get_wanted(store) == 0
+    enabled = enable_webhook(store, "ladder", first, key=None, now=NOW)
+    assert (enabled.disabled, enabled.waiting, enabled.failures) == (None, 0, 0)
+    post(store, 3)
+    assert in_outbox(store) == 1
+    gone = delete_webhook(store, "ladder", first, key=None, now=NOW + 1)
+    assert gone.disabled is not None
+    assert list_webhooks(store, "ladder").webhooks == []
+    assert in_outbox(store) == 0
+
+
+def test_a_delivery_ends_when_its_webhook_is_deleted(
+    store: Store, inbox: Inbox, start: StartSender
+) -> None:
+    """Within the seconds between two records of its progress."""
+    inbox.seconds = 0.05
+    hook(store, inbox)
+    post(store, *range(1, 200))
+    start()
+    inbox.waits_for(2)
+    delete_webhook(store, "ladder", state(store).webhook, key=None, now=NOW)
+    time.sleep(1.5)
+    seen = len(inbox.received)
+    time.sleep(0.5)
+    assert len(inbox.received) == seen < 100
 
 
 def test_a_webhook_that_is_disabled_is_told_no_more(

@@ -1,0 +1,88 @@
+"""Messages of the care of a database: backups, restores, checks, erasure of names."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class BackupMessage(msgspec.Struct, frozen=True):
+    """A backup that was made.
+
+    file : its path; bytes : its size
+    removed : older backups that were deleted
+    """
+
+    file: str
+    bytes: int
+    removed: list[str]
+    seconds: float
+
+
+class RestoreMessage(msgspec.Struct, frozen=True):
+    """A backup that was restored.
+
+    database : its address, without a password
+    schema : the version of its schema before it was brought to the current one
+    verified : whether the stored ratings of all pools were compared with their logs
+    """
+
+    database: str
+    schema: str
+    pools: int
+    matches: int
+    verified: bool
+    seconds: float
+
+
+class CheckMessage(msgspec.Struct, frozen=True):
+    """One check of a database.
+
+    status : "ok"; "failed"; "skipped" where it is not possible
+    detail : what was found
+    """
+
+    check: str
+    status: str
+    detail: str
+
+
+class CheckList(msgspec.Struct, frozen=True):
+    """All checks of a database; ok : none of them failed."""
+
+    ok: bool
+    checks: list[CheckMessage]
+
+
+class ErasedPool(msgspec.Struct, frozen=True):
+    """What the erasure of a player's name rewrote in one pool.
+
+    seq : number of its log record; null in a preview
+    matches, amendments : log records with the name: matches and corrections, and other amendments
+    ratings, changes : rows of the tables, with those of replays that are not cleared away yet
+    checkpoints, differences : of replays
+    seed : whether the ratings with which the season began have the name
+    """
+
+    pool: str
+    seq: int | None
+    matches: int
+    amendments: int
+    ratings: int
+    changes: int
+    checkpoints: int
+    differences: int
+    seed: bool
+
+
+class ErasureMessage(msgspec.Struct, frozen=True):
+    """What the erasure of a player's name rewrote.
+
+    player : the pseudonym in place of the name; null in a preview
+    audit : rows of the audit log
+    remaining : texts that have the name and stay: ids of matches, roles, sides
+    """
+
+    player: str | None
+    pools: list[ErasedPool]
+    audit: int
+    remaining: int

@@ -1,0 +1,169 @@
+"""Backups of the database of a service: made, restored, verified.
+
+A restored database of SQLite takes the place of the old one when it has been verified. One of
+PostgreSQL is restored in a transaction and verified afterwards.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import create_engine, inspect
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
+
+from equipoise.analysis.clock import now, working_time
+from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, NotFoundError
+from equipoise.messages.upkeep import BackupMessage, RestoreMessage
+from equipoise.pools.pool.pools import pool_messages
+from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store.connection import CURRENT, open_store, schema_version
+from equipoise.store.upkeep import backups
+
+#: Shows progress of one pool: called with its name, and returns what is called with the matches.
+_Shown = Callable[[str], Callable[[int, int], None] | None]
+
+
+def back_up(
+    url: str,
+    folder: Path,
+    *,
+    keep: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> BackupMessage:
+    """Write a backup of a database into a folder; a service may write to it at the same time.
+
+    keep : number of backups of this database that stay; older ones are deleted. None keeps all
+    progress : called with (bytes written, bytes of the database), for SQLite
+    Raises : NotFoundError, InvalidParameterError, InvalidDataError
+    """
+    started = working_time()
+    path = backups.make_backup(url, folder, now(), progress)
+    removed = [] if keep is None else backups.remove_old(folder, path, keep)
+    return BackupMessage(
+        file=str(path),
+        bytes=path.stat().st_size,
+        removed=[str(one) for one in removed],
+        seconds=working_time() - started,
+    )
+
+
+def restore_backup(
+    backup: Path,
+    url: str,
+    *,
+    overwrite: bool = False,
+    verify: bool = True,
+    shown: _Shown = lambda pool: None,
+) -> RestoreMessage:
+    """Restore a backup into a database, brought to the current schema and verified.
+
+    A SQLite database is replaced as a whole, and only if everything is as it should be.
+
+    overwrite : replace a database that is there
+    verify : compare the stored ratings of every pool with its log
+    shown : called with the name of each pool before it is verified
+    Raises : NotFoundError; ConflictError if there is a database already, or if it is in use;
+        InvalidDataError if the backup is damaged or does not verify
+    """
+    started = working_time()
+    if not backup.is_file():
+        raise NotFoundError(f"no backup {backup}")
+    with backup.open("rb") as file:
+        mark = file.read(16)
+    if backups.is_sqlite(url) != mark.startswith(b"SQLite format 3"):
+        kind = "SQLite" if backups.is_sqlite(url) else "PostgreSQL"
+        raise InvalidParameterError(f"{backup} is not a backup of a {kind} database")
+    restore = _restore_sqlite if backups.is_sqlite(url) else _restore_postgresql
+    schema, pools, matches = restore(backup, url, overwrite, verify, shown)
+    return RestoreMessage(
+        database=make_url(url).render_as_string(),
+        schema=schema,
+        pools=pools,
+        matches=matches,
+        verified=verify,
+        seconds=working_time() - started,
+    )
+
+
+def _restore_sqlite(
+    backup: Path, url: str, overwrite: bool, verify: bool, shown: _Shown
+) -> tuple[str, int, int]:
+    """Restore a backup of SQLite; return its schema and the numbers of pools and matches."""
+    target = backups.sqlite_file(url)
+    if not target.resolve().parent.is_dir():
+        raise NotFoundError(f"no folder {target.resolve().parent} for the database")
+    if target.exists() and not overwrite:
+        raise ConflictError(f"there is a database {target} already: add --overwrite to replace it")
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.restored")
+    try:
+        shutil.copyfile(backup, beside)
+        wrong = backups.check_file(beside)
+        if wrong:
+            raise InvalidDataError([], f"the backup {backup} is damaged: {wrong[0]}")
+        beside.chmod(0o600)
+        found = _checked(f"sqlite:///{beside}", backup, verify, shown)
+        backups.synchronize(beside)
+        if target.exists():
+            backups.release_file(target)
+        beside.rename(target)
+        backups.synchronize(target.resolve().parent)
+    finally:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            beside.with_name(beside.name + ending).unlink(missing_ok=True)
+    return found
+
+
+def _restore_postgresql(
+    backup: Path, url: str, overwrite: bool, verify: bool, shown: _Shown
+) -> tuple[str, int, int]:
+    """Restore a dump of PostgreSQL; return its schema and the numbers of pools and matches."""
+    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    try:
+        tables = inspect(engine).get_table_names()
+    except DBAPIError as error:
+        reason = str(error.orig).strip().partition("\n")[0]
+        raise NotFoundError(f"no database at {engine.url.render_as_string()}: {reason}") from error
+    finally:
+        engine.dispose()
+    if tables and not overwrite:
+        raise ConflictError(
+            f"the database has {len(tables)} tables already: add --overwrite to replace them"
+        )
+    backups.restore_dump(url, backup, overwrite=bool(tables))
+    return _checked(url, backup, verify, shown)
+
+
+def _checked(url: str, backup: Path, verify: bool, shown: _Shown) -> tuple[str, int, int]:
+    """Bring a database to the current schema; return the old one, and pools and matches in it.
+
+    Raises : ConflictError for a later schema; InvalidDataError if it does not verify
+    """
+    engine = create_engine(make_url(url))
+    with engine.connect() as connection:
+        schema = schema_version(connection)
+    engine.dispose()
+    if schema is None:
+        raise InvalidDataError([], f"the backup {backup} has no tables of equipoise")
+    if schema > CURRENT:
+        raise ConflictError(
+            f"the backup {backup} has schema {schema}, and this version of equipoise knows "
+            f"{CURRENT} at most: use the version that wrote it, or a later one"
+        )
+    store = open_store(url)
+    try:
+        pools = pool_messages(store)
+        for pool in pools if verify else []:
+            done = verify_pool(store, pool.pool, shown(pool.pool))
+            if not done.identical:
+                raise InvalidDataError(
+                    [],
+                    f"pool {pool.pool!r} of the backup {backup} does not verify: "
+                    f"{done.differences[0]}; --no-verify restores it nevertheless",
+                )
+    finally:
+        store.close()
+    return schema, len(pools), sum(pool.matches for pool in pools)

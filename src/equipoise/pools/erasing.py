@@ -1,0 +1,307 @@
+"""Erasure: the name of a player is replaced by a pseudonym in a pool and its archives.
+
+Ratings and states stay as they are, bit for bit; the order of equal players may change. Nobody can
+find the name from what is stored: the pseudonym is random, and no digest of the name is kept. See
+decision 34.
+
+An erasure is a log record of its own, under the pseudonym. So every writer drops the states that it
+remembers. A replay that runs meanwhile loses its lease, because it has the name in memory.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection
+
+from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
+from equipoise.messages.matches import ReasonRequest
+from equipoise.messages.upkeep import ErasedPool, ErasureMessage
+from equipoise.pools.pool.checks import check_reason
+from equipoise.pools.pool.rules import id_fault
+from equipoise.pools.posting.match_history import object_array
+from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
+from equipoise.rating.pool_state import PoolState
+from equipoise.store import audit, log
+from equipoise.store.chain import Seal
+from equipoise.store.connection import Store
+from equipoise.store.log import LoggedAs, LogRecord
+from equipoise.store.pools import PoolRecord, archives_of, change_pool, find_pool, get_pool
+from equipoise.store.upkeep import erasing
+
+#: How every pseudonym begins.
+PREFIX = "erased-"
+
+#: Bytes of checkpoints that are rewritten in the transaction. Older checkpoints are deleted.
+_CHECKPOINT_BYTES = 64 * 2**20
+
+#: Fields of content whose texts stay: ids of matches, what systems rate by, names of pools.
+_KEPT = frozenset({"match", "role", "side", "pools", "url"})
+#: Fields with players. Others have text by people, in which a name is replaced as a whole word.
+_PLAYERS = frozenset({"player", "players"})
+#: Fields with settings of pools, which name nobody.
+_SETTINGS = frozenset({"settings", "before", "request", "rewritten"})
+
+
+class Rewriter:
+    """Replaces a name by a pseudonym, in JSON, texts and packed states."""
+
+    def __init__(self, name: str, pseudonym: str) -> None:
+        self.name, self.pseudonym = name, pseudonym
+        self._word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        #: Texts that have the name and stay as they are.
+        self.kept = 0
+        #: Leaves of what rewritten records of each pool, and rows of the audit log, say now.
+        self.records: dict[int, dict[int, str]] = {}
+        self.audit_rows: dict[int, str] = {}
+
+    def text(self, text: str) -> str:
+        """Return a text in which the name, as a whole word, is replaced."""
+        return self._word.sub(lambda _: self.pseudonym, text)
+
+    def json(self, content: str) -> str | None:
+        """Return JSON without the name, None if nothing is to be replaced."""
+        before = msgspec.json.decode(content)
+        after = self._value(before, "")
+        return None if after == before else msgspec.json.encode(after).decode()
+
+    def record(self, record: LogRecord) -> LogRecord:
+        """Return a log record without the name."""
+        content = self.json(record.content)
+        return record._replace(
+            player=self.pseudonym if record.player == self.name else record.player,
+            content=record.content if content is None else content,
+        )
+
+    def state(self, content: bytes) -> bytes | None:
+        """Return a packed state without the name, None if it does not have it.
+
+        Raises : ValueError if the state cannot be read
+        """
+        try:
+            found = PoolState.from_bytes(zlib.decompress(content), "state")
+        except (zlib.error, InvalidDataError) as error:
+            raise ValueError(str(error)) from error
+        players = [str(player) for player in found.player_ids.tolist()]
+        if self.name not in players:
+            return None
+        players[players.index(self.name)] = self.pseudonym
+        found.player_ids = object_array(players)
+        return zlib.compress(found.to_bytes(), ZLIB_LEVEL)
+
+    def audit_row(
+        self, what: str, subject: str | None, detail: str
+    ) -> tuple[str | None, str] | None:
+        """Return the subject and detail of a row of the audit log, None if they stay."""
+        new = self.json(detail)
+        kind = msgspec.json.decode(detail).get("kind")
+        is_player = what == "amendment.recorded" and kind in ("disqualify", "reinstate")
+        if subject == self.name and is_player:
+            return self.pseudonym, detail if new is None else new
+        return None if new is None else (subject, new)
+
+    def _value(self, value: Any, field: str) -> Any:
+        if isinstance(value, dict):
+            if field in _SETTINGS:
+                return value
+            inside = field == "attributes"
+            return {key: self._value(one, "" if inside else key) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self._value(one, field) for one in value]
+        if not isinstance(value, str):
+            return value
+        if field in _KEPT:
+            self.kept += self._word.search(value) is not None
+            return value
+        if field in _PLAYERS:
+            return self.pseudonym if value == self.name else value
+        return self.text(value)
+
+
+def erase_player(
+    store: Store,
+    pool: str,
+    player: str,
+    request: ReasonRequest,
+    *,
+    key: int | None,
+    now: int,
+    preview: bool = False,
+) -> ErasureMessage:
+    """Replace a player's name by a new pseudonym, in a pool and all archives of its seasons.
+
+    Everything happens in one transaction. A later match with the old name is a newcomer's.
+
+    preview : only count what would be rewritten
+    Raises : NotFoundError if the player is nowhere in these pools; InvalidDataError
+    """
+    check_reason(request.reason)
+    rule = id_fault(player)
+    if rule is not None:
+        raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
+    rewriter = Rewriter(player, PREFIX + secrets.token_hex(8))
+    if preview:
+        with store.read() as connection:
+            records = _seasons(connection, pool, lock=False)
+            found = _erased(connection, pool, records, rewriter, write=False)
+        return msgspec.structs.replace(found, player=None)
+    with store.write() as connection:
+        erasing.overwrite_deleted(connection)
+        records = _seasons(connection, pool, lock=True)
+        found = _erased(connection, pool, records, rewriter, write=True)
+        reason = rewriter.text(request.reason)
+        pools = []
+        by_name = {record.name: record for record in records}
+        for one in found.pools:
+            record = by_name[one.pool]
+            content = {"reason": reason, "rewritten": rewriter.records.get(record.id, {})}
+            new = _new_record(record, rewriter.pseudonym, content, key, now)
+            _append(connection, record, new, {})
+            pools.append(msgspec.structs.replace(one, seq=new.seq))
+        audit.note(
+            connection,
+            "player.erased",
+            now=now,
+            key=key,
+            pool=pool,
+            subject=rewriter.pseudonym,
+            reason=reason,
+            pools=[one.pool for one in pools],
+            rewritten=rewriter.audit_rows,
+        )
+    erasing.empty_write_ahead_log(store)
+    return msgspec.structs.replace(found, pools=pools)
+
+
+def import_erasure(store: Store, pool: str, pseudonym: str, logged: LoggedAs) -> None:
+    """Record an erasure from an imported log, which has the pseudonym already.
+
+    Raises : NotFoundError
+    """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        new = logged.applied(_new_record(record, pseudonym, {"reason": ""}, None, logged.received))
+        _append(connection, record, new, logged.seals(new.seq))
+
+
+def _new_record(
+    pool: PoolRecord, pseudonym: str, content: dict[str, Any], key: int | None, now: int
+) -> LogRecord:
+    """Return the record of an erasure."""
+    return LogRecord(
+        seq=pool.last_seq + 1,
+        kind="erase",
+        match=None,
+        player=pseudonym,
+        content=msgspec.json.encode(content).decode(),
+        posted_time=None,
+        time=now,
+        needs_replay=False,
+        received=now,
+        key=key,
+    )
+
+
+def _append(
+    connection: Connection, pool: PoolRecord, new: LogRecord, seals: dict[int, Seal]
+) -> None:
+    """Append the record of an erasure to the log of a pool, which is locked."""
+    columns: dict[str, Any] = log.append(connection, pool, [new], seals)
+    columns |= {"amendments": pool.amendments + 1, "erased": new.seq}
+    if pool.replay_until is not None:
+        # A running replay finds out at its next step, and begins again.
+        columns |= {"replay_owner": None, "replay_until": None}
+    if pool.board_from is not None:
+        columns["board_from"] = ""
+    change_pool(connection, pool.id, **columns)
+
+
+def _seasons(connection: Connection, pool: str, *, lock: bool) -> list[PoolRecord]:
+    """Return the pool and all archives of its seasons, by number.
+
+    lock : lock them, in this order
+    Raises : NotFoundError; ConflictError if a season ends at the same time
+    """
+    base = get_pool(connection, pool)
+    league = base.archive_of or base.name
+    now = find_pool(connection, league)
+    every = {one.id: one for one in [base, *archives_of(connection, league)]}
+    if now is not None:
+        every[now.id] = now
+    records = [every[number] for number in sorted(every)]
+    if not lock:
+        return records
+    locked = [get_pool(connection, one.name, lock=True) for one in records]
+    if [one.id for one in locked] != [one.id for one in records]:
+        raise ConflictError(f"a season of pool {league!r} ended in the meantime; try again")
+    return locked
+
+
+def _erased(
+    connection: Connection,
+    pool: str,
+    records: Iterable[PoolRecord],
+    rewriter: Rewriter,
+    *,
+    write: bool,
+) -> ErasureMessage:
+    """Rewrite pools and the audit log; return what was found. Raises : NotFoundError."""
+    every = list(records)
+    found = [_erase_in(connection, one, rewriter, write=write) for one in every]
+    touched = [one for one in found if one.matches or one.ratings or one.amendments or one.seed]
+    if not touched:
+        raise NotFoundError(
+            f"no player {rewriter.name!r} in pool {pool!r}, nor in an archive of its seasons"
+        )
+    names = [one.name for one in every]
+    rewriter.audit_rows = erasing.rewrite_audit(
+        connection, names, rewriter.name, rewriter.audit_row, write
+    )
+    return ErasureMessage(
+        player=rewriter.pseudonym,
+        pools=touched,
+        audit=len(rewriter.audit_rows),
+        remaining=rewriter.kept,
+    )
+
+
+def _erase_in(
+    connection: Connection, pool: PoolRecord, rewriter: Rewriter, *, write: bool
+) -> ErasedPool:
+    """Rewrite the tables of one pool; return what was found."""
+    name = rewriter.name
+    rows = erasing.count_of_player(connection, pool.id, name)
+    matches = amendments = 0
+    leaves = rewriter.records.setdefault(pool.id, {})
+    for piece in erasing.records_with(connection, pool.id, name):
+        pairs = []
+        for one in piece:
+            new = rewriter.record(one.record)
+            if new == one.record:
+                continue
+            pairs.append((one, new))
+            matches += new.kind in ("match", "correct")
+            amendments += new.kind not in ("match", "correct")
+        if write:
+            leaves |= erasing.rewrite_records(connection, pool.id, pairs)
+    found = ErasedPool(
+        pool=pool.name,
+        seq=None,
+        matches=matches,
+        amendments=amendments,
+        ratings=rows["ratings"],
+        changes=rows["changes"],
+        checkpoints=erasing.rewrite_checkpoints(
+            connection, pool.id, rewriter.state, write, _CHECKPOINT_BYTES
+        ),
+        differences=erasing.rewrite_differences(connection, pool.id, name, rewriter.json, write),
+        seed=erasing.rewrite_seed(connection, pool.id, rewriter.state, write),
+    )
+    if write:
+        erasing.rename_player(connection, pool.id, name, rewriter.pseudonym)
+    return found

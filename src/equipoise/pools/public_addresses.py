@@ -1,0 +1,48 @@
+"""Which IP addresses are public, so that messages may be sent there.
+
+An address of IPv6 may carry one of IPv4, and a network that translates delivers to that one: NAT64
+makes 127.0.0.1 of 64:ff9b::7f00:1. So only what is known to be public is: global addresses of IPv4,
+and those of the global unicast range of IPv6 that carry no address of IPv4.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+#: Global unicast (RFC 4291). Outside of it are, among others, ::/96 and ::ffff:0:0:0/96, which
+#: carry addresses of IPv4, 64:ff9b:1::/48 (RFC 8215) and fec0::/10.
+_GLOBAL = ipaddress.IPv6Network("2000::/3")
+#: In that range, and still not public: 6to4 and Teredo, which carry addresses of IPv4, and
+#: addresses for documentation (RFC 9637), which not every version of Python knows.
+_REFUSED = (
+    ipaddress.IPv6Network("2002::/16"),
+    ipaddress.IPv6Network("2001::/32"),
+    ipaddress.IPv6Network("3fff::/20"),
+)
+#: Relays of 6to4 (RFC 7526).
+_REFUSED_4 = ipaddress.IPv4Network("192.88.99.0/24")
+#: The addresses of IPv4 in networks that have IPv6 only (RFC 6052). Their resolvers answer with
+#: them for names that have no other address, so the address inside decides.
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+#: Second half of an address of ISATAP without its last 32 bits, which are an address of IPv4.
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is public. Raises : ValueError if it is no address."""
+    found = ipaddress.ip_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped
+        if found in _TRANSLATED:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
+        if inner is None:
+            return _is_public_6(found)
+        found = inner
+    return found.is_global and not found.is_multicast and found not in _REFUSED_4
+
+
+def _is_public_6(address: ipaddress.IPv6Address) -> bool:
+    if address.scope_id is not None or (int(address) >> 32) & 0xFFFF_FFFF in _ISATAP:
+        return False
+    inside = address in _GLOBAL and not any(address in network for network in _REFUSED)
+    return inside and address.is_global

@@ -1,0 +1,158 @@
+"""Whether the log of a pool, and the audit log, lead to the heads of their hash chains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+from sqlalchemy import Connection
+
+from equipoise.messages.pools import AuditVerifyMessage
+from equipoise.pools.replay.findings import Findings
+from equipoise.store import audit, log
+from equipoise.store.chain import (
+    Heads,
+    Seal,
+    audit_leaf,
+    extended,
+    first_heads,
+    leaf_of,
+    linked,
+    rewritten_leaves,
+)
+from equipoise.store.connection import Store
+from equipoise.store.log import LogRecord
+from equipoise.store.pools import PoolRecord
+from equipoise.store.sizes import sizes_of
+from equipoise.wording import counted
+
+#: The kind of the records, and the action of the rows of the audit log, that list what was
+#: rewritten: see `store.chain`.
+REWRITING_RECORD, REWRITING_ACTION = "erase", "player.erased"
+
+
+@dataclass(slots=True)
+class LogWalk:
+    """A log, read once from its first record, and what follows from its records.
+
+    heads : of the hash chains up to `after`, the last record read
+    matches, amendments : how many were read
+    rewritten : number of each rewritten record -> leaf of what it says now
+    listed : the same as later records list it
+    """
+
+    heads: Heads
+    after: int = 0
+    matches: int = 0
+    amendments: int = 0
+    rewritten: dict[int, bytes] = field(default_factory=dict)
+    listed: dict[int, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def start(cls, pool: PoolRecord) -> LogWalk:
+        """Return the walk before the first record."""
+        name = pool.name if pool.archive_of is None else pool.archive_of
+        return cls(first_heads(pool.first_settings, name, pool.created, pool.chained_from))
+
+    def advance(self, connection: Connection, pool: int, found: Findings) -> bool:
+        """Read the next records that are not read yet; return whether that is all."""
+        records, seals, last = log.records_after(connection, pool, self.after)
+        leaves = [
+            self._leaf(record, seal, found) for record, seal in zip(records, seals, strict=True)
+        ]
+        self.heads = extended(self.heads, records, leaves)
+        return last
+
+    def finish(self, connection: Connection, pool: PoolRecord, found: Findings) -> None:
+        """Read all further records, and compare what was read with the pool."""
+        last = False
+        while not last:
+            last = self.advance(connection, pool.id, found)
+        self._compare(pool, found)
+
+    def _leaf(self, record: LogRecord, seal: Seal, found: Findings) -> bytes:
+        """Count a record, and return its leaf in the chain."""
+        if record.seq != self.after + 1:
+            found.add(f"record {record.seq} of the log comes after record {self.after}")
+        self.after = record.seq
+        is_match = record.kind == "match"
+        self.matches, self.amendments = self.matches + is_match, self.amendments + (not is_match)
+        if not seal.salt:
+            found.add(f"record {record.seq} has no salt, so it is not in the hash chain")
+        leaf = leaf_of(record, seal.salt)
+        if record.kind == REWRITING_RECORD:
+            self.listed |= _listed(record.content)
+        if seal.leaf is None:
+            return leaf
+        self.rewritten[record.seq] = leaf
+        return seal.leaf
+
+    def _compare(self, pool: PoolRecord, found: Findings) -> None:
+        """Compare what was read with the pool; all records must have been read."""
+        for seq, leaf in self.rewritten.items():
+            if self.listed.get(seq) != leaf:
+                found.add(f"record {seq} was rewritten, and no later record says so")
+        for name, counted_now, stored in (
+            ("record", self.after, pool.last_seq),
+            ("match", self.matches, pool.matches),
+            ("amendment", self.amendments, pool.amendments),
+        ):
+            if counted_now != stored:
+                plural = "matches" if name == "match" else f"{name}s"
+                found.add(
+                    f"the log has {counted(counted_now, name, plural)}, "
+                    f"and the pool counts {stored:,}"
+                )
+        if self.heads.shared != pool.head:
+            found.add(
+                "the log does not lead to the head of its hash chain: its first settings or a "
+                "record were changed, added or removed"
+            )
+        elif self.heads.local != pool.local_head:
+            found.add(
+                "the log does not lead to the local head of its hash chain: the name of the pool, "
+                "the time of its creation, or the key of a record was changed"
+            )
+
+
+def _listed(content: str) -> dict[int, bytes]:
+    """Return what a record or row lists as rewritten; nothing if it was changed."""
+    try:
+        return rewritten_leaves(content)
+    except (msgspec.MsgspecError, ValueError, TypeError):
+        return {}
+
+
+def verify_audit(store: Store) -> AuditVerifyMessage:
+    """Return whether the audit log leads to the head of its hash chain."""
+    found = Findings()
+    with store.read() as connection:
+        chain = audit.chain_of(connection)
+        head, after, rows = chain.cut_head, chain.cut, 0
+        rewritten: dict[int, bytes] = {}
+        listed: dict[int, bytes] = {}
+        while piece := audit.chained_rows(connection, after, sizes_of(connection).matches):
+            for row, seal in piece:
+                leaf = audit_leaf(row, seal.salt)
+                if row.what == REWRITING_ACTION:
+                    listed |= _listed(row.detail)
+                if seal.leaf is not None:
+                    rewritten[row.id], leaf = leaf, seal.leaf
+                head = linked(head, leaf)
+                after, rows = row.id, rows + 1
+        for number, leaf in rewritten.items():
+            if listed.get(number) != leaf:
+                found.add(f"row {number} of the audit log was rewritten, and no later row says so")
+        found.check(
+            (after, head) == (chain.last, chain.head) and rows == chain.last - chain.cut,
+            "the audit log does not lead to the head of its hash chain: a row was changed, added "
+            "or removed",
+        )
+    return AuditVerifyMessage(
+        identical=found.count == 0,
+        rows=rows,
+        head=chain.head.hex(),
+        chained_from=chain.chained_from,
+        deleted_through=chain.cut,
+        differences=found.listed,
+    )

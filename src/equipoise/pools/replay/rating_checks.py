@@ -1,0 +1,262 @@
+"""Whether stored ratings and checkpoints are those that a replay gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.arrays import Floats
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.data.missing import or_nan
+from equipoise.errors import InvalidDataError
+from equipoise.pools.amended_log import amendments_of
+from equipoise.pools.pool.rules import PoolRules
+from equipoise.pools.posting.match_history import LoggedMatch
+from equipoise.pools.posting.rated_rows import day_of, days_idle, display
+from equipoise.pools.replay.checkpointing import RunningPool
+from equipoise.pools.replay.findings import Findings
+from equipoise.rating.state import State
+from equipoise.store import ratings, replays
+from equipoise.store.pools import START, PoolRecord, Position
+from equipoise.store.ratings import RatingRow, StateRow
+
+#: Columns that must be the same, and how a sentence calls them.
+_COLUMNS = {
+    "rating": "rating",
+    "deviation": "deviation",
+    "matches": "number of matches",
+    "last_time": "time of the last match",
+}
+
+
+def compare_ratings(
+    connection: Connection,
+    pool: PoolRecord,
+    running: RunningPool,
+    versions: Sequence[PoolRules],
+    found: Findings,
+) -> None:
+    """Compare everything that is stored of every player with the end of a replay.
+
+    versions : the settings of the pool from the first to the current ones
+    """
+    running.board_day = pool.board_day
+    eligible = amendments_of(connection, pool).eligibility
+    seen = 0
+    states = ratings.all_states(connection, pool.id, pool.generation)
+    shown = ratings.all_ratings(connection, pool.id, pool.generation)
+    for packed, rows in zip(states, shown, strict=True):
+        for player in (one.player for one in packed if one.player not in running.row_of):
+            found.add(f"player {player}: a rating is stored that the log does not give")
+        known = [
+            (state, row)
+            for state, row in zip(packed, rows, strict=True)
+            if row.player in running.row_of
+        ]
+        seen += len(known)
+        if not known:
+            continue
+        kept, listed = [one for one, _ in known], [one for _, one in known]
+        _compare_columns(running, kept, listed, found)
+        _compare_places(pool, versions, listed, found)
+        for row in listed:
+            if row.disqualified != (eligible.disqualification_of(row.player) is not None):
+                found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
+    if seen != len(running.players):
+        stored = {
+            row.player
+            for rows in ratings.all_states(connection, pool.id, pool.generation)
+            for row in rows
+        }
+        for player in sorted(set(running.players) - stored):
+            found.add(f"player {player}: no rating is stored")
+    if not _same_shared(running.state, pool.shared):
+        found.add("the state that all players share differs")
+
+
+def _compare_columns(
+    running: RunningPool, states: Sequence[StateRow], rows: Sequence[RatingRow], found: Findings
+) -> None:
+    """Compare ratings, states and last changes of some players."""
+    at = np.array([running.row_of[row.player] for row in rows], np.int64)
+    replayed = running.ratings(at)
+    for name, what in _COLUMNS.items():
+        for row, value in zip(rows, replayed[name], strict=True):
+            stored = getattr(row, name)
+            if stored != value:
+                found.add(f"player {row.player}: the stored {what} is {stored!r}, not {value!r}")
+    changes = zip(replayed["change_time"], replayed["change_seq"], strict=True)
+    for one, state, change in zip(states, replayed["state"], changes, strict=True):
+        if bytes(one.state) != state:
+            found.add(f"player {one.player}: the stored state differs from the replayed one")
+        if (one.change_time, one.change_seq) != change:
+            found.add(f"player {one.player}: the last change is not the one of the log")
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where players belong on a leaderboard: `ordering` from low to high, and who is provisional.
+
+    The two bounds differ only while ratings shown decay, which is done in small steps.
+    """
+
+    low: Floats
+    high: Floats
+    provisional: list[bool]
+
+    @classmethod
+    def of(cls, rules: PoolRules, pool: PoolRecord, rows: Sequence[RatingRow]) -> _Places:
+        """Return the places under some settings."""
+        rating = np.array([row.rating for row in rows], np.float64)
+        deviation = or_nan(row.deviation for row in rows)
+        last = or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY
+        begin = START[0] if pool.board_day is None else pool.board_day
+        end = begin
+        if pool.board_day is not None and pool.last_time is not None:
+            end = max(begin, day_of(pool.last_time))
+        low, high = (
+            -display(rules, rating, deviation, days_idle(last, day)) for day in (begin, end)
+        )
+        if pool.board_day is not None and pool.board_from is not None:
+            # Ratings shown may have decayed to a later day, up to a match that no longer counts.
+            high = np.full(len(rows), np.inf)
+        placing = rules.settings.placement_matches
+        return cls(low, high, [row.matches < placing for row in rows])
+
+    def has(self, at: int, row: RatingRow) -> tuple[bool, bool]:
+        """Return whether the place of row `at`, and whether its mark, is right."""
+        ordered = bool(self.low[at] <= row.ordering <= self.high[at])
+        return ordered, row.provisional == self.provisional[at]
+
+
+def _compare_places(
+    pool: PoolRecord, versions: Sequence[PoolRules], rows: Sequence[RatingRow], found: Findings
+) -> None:
+    """Compare the leaderboard with the ratings and the settings."""
+    now = _Places.of(versions[-1], pool, rows)
+    before: list[_Places] | None = None
+    for at, row in enumerate(rows):
+        ordered, marked = now.has(at, row)
+        if (
+            not (ordered and marked)
+            and pool.board_from is not None
+            and row.player > pool.board_from
+        ):
+            # Changed settings are being written, and this player has those before.
+            if before is None:
+                before = [_Places.of(rules, pool, rows) for rules in versions[:-1]]
+            earlier = [one.has(at, row) for one in before]
+            ordered |= any(one for one, _ in earlier)
+            marked |= any(one for _, one in earlier)
+        if not ordered:
+            found.add(f"player {row.player}: the leaderboard shows a different rating")
+        if not marked:
+            found.add(f"player {row.player}: the mark 'provisional' disagrees with the settings")
+
+
+def _same_shared(state: State, shared: dict[str, Floats]) -> bool:
+    """Return whether numbers of a pool are those of a state."""
+    return state.shared.keys() == shared.keys() and all(
+        np.array_equal(values, shared[name], equal_nan=True)
+        for name, values in state.shared.items()
+    )
+
+
+class CheckpointChecks:
+    """Compares checkpoints with a replay as it passes them."""
+
+    def __init__(self, connection: Connection, pool: PoolRecord) -> None:
+        self._waiting = replays.positions(connection, pool.id)
+
+    def rate(
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        running: RunningPool,
+        matches: Sequence[LoggedMatch],
+        found: Findings,
+    ) -> dict[str, Sequence[Any]]:
+        """Rate matches, and compare the checkpoints between them; return their changes.
+
+        matches : at least one
+        """
+        parts = []
+        for part, checkpoint in self._parts(matches):
+            if part:
+                parts.append(running.rate(part)[0])
+            if checkpoint is not None:
+                _compare_checkpoint(connection, pool, checkpoint, running, found)
+        if len(parts) == 1:
+            return parts[0]
+        return {name: [one for part in parts for one in part[name]] for name in parts[0]}
+
+    def finish(
+        self, connection: Connection, pool: PoolRecord, running: RunningPool, found: Findings
+    ) -> None:
+        """Compare the checkpoints after the last match."""
+        for position in self._waiting:
+            _compare_checkpoint(connection, pool, position, running, found)
+        self._waiting = []
+
+    def _parts(
+        self, matches: Sequence[LoggedMatch]
+    ) -> Iterator[tuple[Sequence[LoggedMatch], Position | None]]:
+        """Give matches up to the next checkpoint, and its position; at the end the others."""
+        begin = 0
+        for at, match in enumerate(matches):
+            while self._waiting and self._waiting[0] < match.position:
+                yield matches[begin:at], self._waiting.pop(0)
+                begin = at
+        yield matches[begin:], None
+
+
+def _compare_checkpoint(
+    connection: Connection,
+    pool: PoolRecord,
+    position: Position,
+    running: RunningPool,
+    found: Findings,
+) -> None:
+    """Compare the checkpoint at a position with the replay there."""
+    saved = replays.last_before(connection, pool.id, (position[0], position[1] + 1))
+    if saved is None or saved.position != position:
+        return  # A replay has deleted it in the meantime.
+    named = f"the checkpoint after record {position[1]}"
+    try:
+        stored = RunningPool.resume(running.rules, saved, pool.draws_from)
+    except InvalidDataError as error:
+        found.add(f"{named} cannot be read: {error}")
+        return
+    if not _is_same(stored, running):
+        found.add(f"{named} differs from the replayed state")
+
+
+def _is_same(stored: RunningPool, running: RunningPool) -> bool:
+    """Return whether two pools have the same players with the same states, in any order."""
+    rows = [running.row_of.get(player, -1) for player in stored.players]
+    if len(rows) != len(running.players) or len(set(rows)) != len(rows) or -1 in rows:
+        return False
+    at, every = np.array(rows, np.int64), np.arange(len(rows))
+    one, other = stored.state.take(every), running.state.take(at)
+    last = running.last_changes.take(at)
+    return (
+        one.table.tobytes() == other.table.tobytes()
+        and _same_runs(one, other)
+        and _same_shared(one, other.shared)
+        and np.array_equal(stored.last_changes.time, last.time)
+        and np.array_equal(stored.last_changes.seq, last.seq)
+    )
+
+
+def _same_runs(one: State, other: State) -> bool:
+    """Return whether the ragged columns of two states are the same."""
+    if one.runs is None or other.runs is None:
+        return one.runs is other.runs
+    return np.array_equal(one.runs.spans[:, 3], other.runs.spans[:, 3]) and all(
+        one.runs.records(field).tobytes() == other.runs.records(field).tobytes()
+        for field in range(one.runs.fields)
+    )

@@ -1,0 +1,1 @@
+"""Care of a database: backups, checks, and the erasure of names."""

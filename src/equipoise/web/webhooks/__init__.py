@@ -1,0 +1,1 @@
+"""Delivery of events to webhooks: the outbox, and the HTTP to receivers outside."""

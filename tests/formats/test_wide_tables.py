@@ -1,0 +1,95 @@
+"""Tables of many columns are read in linear time, and are refused beyond a bound."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from equipoise.analysis.files.performance import PerformanceRequest, rate_performance
+from equipoise.errors import EquipoiseError, InvalidDataError
+from equipoise.formats.table import MOST_COLUMNS
+from equipoise.formats.tables.delimited import read_delimited
+from equipoise.formats.tables.frames import read_frame
+from equipoise.formats.tables.json_lines import read_json_rows
+
+#: Four times as many columns may take this much longer. Quadratic time takes 16 times as long.
+_LINEAR = 9.0
+
+
+def csv_of(columns: int, first: str = "white,black,result") -> bytes:
+    """Return a table of two games with further columns."""
+    names = ",".join(f"c{one}" for one in range(columns))
+    values = ",".join("1" * columns)
+    return f"{first},{names}\na,b,1-0,{values}\nb,c,1-0,{values}\n".encode()
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the least processor time of three runs."""
+    found = []
+    for _ in range(3):
+        started = time.process_time()
+        work()
+        found.append(time.process_time() - started)
+    return min(found)
+
+
+def read(content: bytes, kind: str) -> None:
+    """Read games as the service does; a table of another kind is refused."""
+    import io
+
+    try:
+        rate_performance(PerformanceRequest(games=io.BytesIO(content), format=kind))
+    except EquipoiseError:
+        assert kind != "csv"
+
+
+@pytest.mark.parametrize("kind", ["csv", "crosstable", "pairs", "history"])
+def test_time_is_linear_in_the_columns(kind: str) -> None:
+    """20,000 columns took 16 s, as each name was compared with all others."""
+    few, many = csv_of(4_000), csv_of(16_000)
+    read(few, kind)
+    assert seconds(lambda: read(many, kind)) < _LINEAR * seconds(lambda: read(few, kind))
+
+
+def test_columns_without_a_name_are_left_out_in_linear_time() -> None:
+    """The first of them is found once."""
+
+    def content(columns: int) -> bytes:
+        names = ",".join(f"c{one}" for one in range(columns)) + "," * columns
+        return f"{names}\n{'1,' * 2 * columns}1\n".encode()
+
+    few, many = content(2_000), content(8_000)
+    time_of_many = seconds(lambda: read_delimited(many, "", ","))
+    assert time_of_many < _LINEAR * seconds(lambda: read_delimited(few, "", ","))
+
+
+def test_more_columns_than_spreadsheets_have_are_refused() -> None:
+    for source in (csv_of(MOST_COLUMNS), csv_of(100_000)):
+        with pytest.raises(InvalidDataError, match="at most 16,384 columns"):
+            read_delimited(source, "games.csv", ",")
+    with pytest.raises(InvalidDataError, match="at most 16,384 columns"):
+        read_json_rows([{f"c{one}": 1 for one in range(MOST_COLUMNS + 1)}], "games.json")
+    assert read_delimited(csv_of(MOST_COLUMNS - 3), "", ",").frame.width == MOST_COLUMNS
+
+
+def test_rows_with_keys_of_their_own_are_refused() -> None:
+    """A small file would make a table of rows times columns."""
+    rows = [{"a": 1}] * 20_000 + [{f"c{one}": 1} for one in range(15_000)]
+    assert len(json.dumps(rows)) < 500_000
+    with pytest.raises(InvalidDataError, match="at most 200,000,000 values"):
+        read_json_rows(rows, "games.json")
+
+
+def test_all_names_that_come_twice_are_listed() -> None:
+    """In order, with how often."""
+    with pytest.raises(InvalidDataError) as found:
+        read_delimited(b"a,b,a,c,b,a\n1,2,3,4,5,6\n", "x.csv", ",")
+    told = [(one.line, one.field, one.got) for one in found.value.problems]
+    assert told == [(1, "a", "3 columns"), (1, "b", "2 columns")]
+    frame = read_frame(pl.DataFrame({"a": [1], "b": [2]}))
+    assert frame is not None
+    assert frame.frame.columns == ["a", "b"]

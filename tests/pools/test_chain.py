@@ -1,0 +1,189 @@
+"""The hash chains: what they cover, how records can be rewritten, and how old rows are cut off."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import update
+
+from equipoise.messages.matches import ReasonRequest
+from equipoise.pools.amending import void_match
+from equipoise.pools.replay.chain_checks import verify_audit
+from equipoise.pools.replay.replaying import rerate
+from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store import audit, log
+from equipoise.store.chain import Heads, Seal, audit_leaf, extended, first_heads, leaf_of
+from equipoise.store.connection import Store
+from equipoise.store.log import LogRecord
+from equipoise.store.pools import change_pool, get_pool
+from equipoise.store.schema import audit as audit_table
+from equipoise.store.schema import log as log_table
+from pools.pool_trials import NOW, Trial, duel
+
+SALT = bytes(range(16))
+TEXT = st.text("a1,;", max_size=3)
+NUMBER = st.integers(-2, 12)
+RECORDS = st.builds(
+    LogRecord,
+    seq=NUMBER,
+    kind=st.sampled_from(["match", "void"]),
+    match=st.none() | TEXT,
+    player=st.none() | TEXT,
+    content=TEXT,
+    posted_time=st.none() | NUMBER,
+    time=NUMBER,
+    needs_replay=st.booleans(),
+    received=NUMBER,
+    key=st.none() | NUMBER,
+)
+
+
+def test_the_format_of_a_leaf() -> None:
+    """Databases and exported logs rely on these bytes: written out once more, field by field."""
+    record = LogRecord(7, "match", "m1", None, "{}", None, 5, False, 9, 3)
+    numbers = [7, -(2**63), 5, 9]
+    data = b"".join(one.to_bytes(8, "little", signed=True) for one in numbers)
+    data += b"".join(one.to_bytes(4, "little", signed=True) for one in (5, 2, -1))
+    leaf = sha256(SALT + data + b"matchm1{}").digest()
+    assert leaf_of(record, SALT) == leaf
+    heads = extended(Heads(b"a" * 32, b"b" * 32), [record], [leaf])
+    assert heads.shared == sha256(b"a" * 32 + leaf).digest()
+    assert heads.local == sha256(b"b" * 32 + leaf + b"0,3").digest()
+    first = first_heads('{"system":"elo"}', "pool", 12, 1)
+    assert first.shared == sha256(b'equipoise log 1;{"system":"elo"}').digest()
+    assert first.local == sha256(first.shared + b'["pool", 12, 1]').digest()
+
+
+@given(RECORDS, RECORDS)
+def test_different_records_have_different_leaves(one: LogRecord, other: LogRecord) -> None:
+    """The key and the mark of a replay are not in the leaf, but in the local head."""
+    plain = [record._replace(needs_replay=False, key=None) for record in (one, other)]
+    leaves = [leaf_of(record, SALT) for record in (one, other)]
+    assert (plain[0] == plain[1]) == (leaves[0] == leaves[1])
+    begin = Heads(b"", b"")
+    heads = [extended(begin, [record], [leaf_of(record, SALT)]) for record in (one, other)]
+    assert (one == other) == (heads[0].local == heads[1].local)
+
+
+def _rewrite(store: Store, name: str, seq: int, salt: bytes = SALT) -> LogRecord:
+    """Replace a name in a record, which keeps its first leaf; return what it says then."""
+    with store.write() as connection:
+        pool = get_pool(connection, name, lock=True)
+        ((records, seals),) = log.sealed_log(connection, pool.id)
+        record, seal = records[seq - 1], seals[seq - 1]
+        leaf = leaf_of(record, seal.salt) if seal.leaf is None else seal.leaf
+        new = record._replace(content=record.content.replace("ana", "gone"))
+        where = log_table.c.pool == pool.id, log_table.c.seq == seq
+        values: dict[str, Any] = {"content": new.content, "salt": salt, "leaf": leaf}
+        connection.execute(update(log_table).where(*where).values(**values))
+    return new
+
+
+def _note_rewriting(store: Store, name: str, leaves: dict[int, bytes]) -> None:
+    """Append the record that lists what was rewritten."""
+    content = {"rewritten": {str(seq): leaf.hex() for seq, leaf in leaves.items()}}
+    with store.write() as connection:
+        pool = get_pool(connection, name, lock=True)
+        record = LogRecord(
+            seq=pool.last_seq + 1,
+            kind="erase",  # type: ignore[arg-type]
+            match=None,
+            player=None,
+            content=msgspec.json.encode(content).decode(),
+            posted_time=None,
+            time=NOW,
+            needs_replay=False,
+            received=NOW,
+            key=None,
+        )
+        columns = log.append(connection, pool, [record])
+        change_pool(connection, pool.id, amendments=pool.amendments + 1, **columns)
+
+
+def _chain_differences(store: Store) -> list[str]:
+    """Return what `verify` finds in the chain; replays of rewritten logs are not at issue here."""
+    found = verify_pool(store, "trial").differences
+    return [one for one in found if "rewritten" in one or "head" in one]
+
+
+def test_a_rewritten_record_stays_in_the_chain(store: Store) -> None:
+    """If a later record lists what it says now; also where it is rewritten a second time."""
+    pool = Trial(store)
+    pool.post(duel("a", "ana", "ben", 1), duel("b", "ben", "ana", 2))
+    with store.read() as connection:
+        head = get_pool(connection, "trial").head
+    new = _rewrite(store, "trial", 1)
+    assert _chain_differences(store) == ["record 1 was rewritten, and no later record says so"]
+    with store.read() as connection:
+        assert get_pool(connection, "trial").head == head
+    _note_rewriting(store, "trial", {1: leaf_of(new, SALT)})
+    assert _chain_differences(store) == []
+    other = bytes(16)
+    again = _rewrite(store, "trial", 1, other)
+    assert again == new
+    assert _chain_differences(store) == ["record 1 was rewritten, and no later record says so"]
+    _note_rewriting(store, "trial", {1: leaf_of(again, other)})
+    assert _chain_differences(store) == []
+    # What a record said first is kept as a hash only: it cannot cover another change.
+    with store.write() as connection:
+        connection.execute(update(log_table).where(log_table.c.seq == 1).values(received=5))
+    assert _chain_differences(store) == ["record 1 was rewritten, and no later record says so"]
+
+
+def test_the_audit_log_is_a_chain(store: Store) -> None:
+    """Old rows can be cut off, and the hash there is kept; no other row can be removed."""
+    pool = Trial(store)
+    pool.post(duel("a", "ana", "ben", 1))
+    for _ in range(4):
+        void_match(store, "trial", "a", ReasonRequest("why"), key=None, now=NOW)
+        pool.restore("a")
+    whole = verify_audit(store)
+    assert (whole.identical, whole.rows, whole.deleted_through) == (True, 9, 0)
+    done = False
+    while not done:
+        with store.write() as connection:
+            done = audit.cut_through(connection, 5, limit=2)
+    cut = verify_audit(store)
+    assert (cut.identical, cut.rows, cut.deleted_through) == (True, 4, 5)
+    assert cut.head == whole.head
+    with store.write() as connection:
+        assert audit.cut_through(connection, 9, limit=100)
+    assert (verify_audit(store).rows, verify_audit(store).identical) == (0, True)
+    rerate(store, "trial")
+    pool.settle()
+    rows = verify_audit(store)
+    assert (rows.rows, rows.identical, rows.deleted_through) == (1, True, 9)
+
+
+def test_a_rewritten_row_of_the_audit_log(store: Store) -> None:
+    """It keeps its first leaf, and a later row lists what it says now."""
+    Trial(store).post(duel("a", "ana", "ben", 1))
+    with store.write() as connection:
+        ((row, seal),) = audit.chained_rows(connection, 0, 10)
+        new = row._replace(subject="gone")
+        values = {"subject": "gone", "salt": SALT, "leaf": audit_leaf(row, seal.salt)}
+        connection.execute(update(audit_table).values(**values))
+    assert not verify_audit(store).identical
+    with store.write() as connection:
+        listed = {str(row.id): audit_leaf(new, SALT).hex()}
+        audit.note(connection, "player.erased", now=NOW, key=None, rewritten=listed)
+    assert verify_audit(store).identical
+
+
+def test_sealed_records_keep_their_seal(store: Store) -> None:
+    """Seals of imported records are stored as they are; others get new salts."""
+    Trial(store).post(duel("a", "ana", "ben", 1))
+    with store.write() as connection:
+        pool = get_pool(connection, "trial", lock=True)
+        first = LogRecord(2, "void", "a", None, "{}", None, 0, False, 1, None)
+        given = [first, first._replace(seq=3)]
+        log.append(connection, pool, given, {2: Seal(SALT, bytes(32))})
+        ((records, seals),) = log.sealed_log(connection, pool.id)
+    assert records[1:] == given
+    assert seals[1] == Seal(SALT, bytes(32))
+    assert seals[2].leaf is None
+    assert len(seals[2].salt) == 16

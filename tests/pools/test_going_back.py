@@ -1,0 +1,115 @@
+"""A database goes back to an earlier state while writers live, as after a restore or a failover."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, insert, select
+
+from equipoise.messages.matches import MatchRequest
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.replay.replaying import rerate
+from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import get_pool
+from equipoise.store.schema import metadata
+from pools.pool_trials import NOW, Trial, duel
+
+
+class Writer:
+    """A process that posts to a pool and remembers the players' states."""
+
+    def __init__(self, url: str) -> None:
+        self.store, self.cache = open_store(url), StateCache()
+
+    def post(self, *matches: MatchRequest) -> None:
+        """Post matches."""
+        post_matches(self.store, "trial", [Post(matches)], NOW, self.cache)
+
+
+def _saved(store: Store) -> dict[str, list[dict[str, Any]]]:
+    """Return all rows of a database."""
+    with store.read() as connection:
+        return {
+            table.name: [dict(row._mapping) for row in connection.execute(select(table))]
+            for table in metadata.sorted_tables
+        }
+
+
+def _put_back(store: Store, saved: dict[str, list[dict[str, Any]]]) -> None:
+    """Replace all rows by those that were saved."""
+    with store.write() as connection:
+        for table in metadata.sorted_tables:
+            connection.execute(delete(table))
+            if saved[table.name]:
+                connection.execute(insert(table), saved[table.name])
+
+
+def _two_histories(first: Writer, second: Writer, back: Callable[[], None]) -> None:
+    """Post, go back, and let the other writer post as many other matches; then the first again."""
+    first.post(duel("a", "ana", "ben", 4), duel("b", "ana", "cyd", 5))
+    back()
+    second.post(duel("c", "cyd", "ana", 4), duel("d", "ben", "ana", 5))
+    first.post(duel("e", "ana", "ben", 6))
+    second.post(duel("f", "ben", "cyd", 7))
+    first.post(duel("g", "cyd", "ana", 8))
+    found = verify_pool(first.store, "trial")
+    assert found.identical, found.differences
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+def test_rows_that_go_back(database_url: str, replayed: bool) -> None:
+    """Other records then have the same numbers in the same generation."""
+    first, second = Writer(database_url), Writer(database_url)
+    pool = Trial(first.store, late="replay")
+    first.post(duel("1", "ana", "ben", 1), duel("2", "ben", "cyd", 2))
+    saved = _saved(first.store)
+    if replayed:
+        # The replay is lost as well, and another one makes the same generation.
+        rerate(first.store, "trial")
+        pool.settle()
+
+    def back() -> None:
+        _put_back(second.store, saved)
+        if replayed:
+            rerate(second.store, "trial")
+            pool.settle()
+
+    _two_histories(first, second, back)
+    first.store.close()
+    second.store.close()
+
+
+def test_a_file_that_is_restored_under_two_writers(tmp_path: Path) -> None:
+    """SQLite's own restore replaces the pages of the file while both writers are connected."""
+    path = tmp_path / "live.db"
+    first, second = Writer(f"sqlite:///{path}"), Writer(f"sqlite:///{path}")
+    Trial(first.store)
+    first.post(duel("1", "ana", "ben", 1), duel("2", "ben", "cyd", 2))
+    with closing(sqlite3.connect(path)) as live, closing(sqlite3.connect(tmp_path / "b")) as copy:
+        live.backup(copy)
+
+    def back() -> None:
+        with closing(sqlite3.connect(path)) as live, closing(sqlite3.connect(tmp_path / "b")) as b:
+            b.backup(live)
+
+    _two_histories(first, second, back)
+    first.store.close()
+    second.store.close()
+
+
+def test_the_same_match_has_another_head(store: Store) -> None:
+    """Even where the same match is posted again at the same time."""
+    heads = set()
+    for name in ("one", "two"):
+        Trial(store, name).post(duel("m", "ana", "ben", 1))
+        with store.read() as connection:
+            heads.add(get_pool(connection, name).head)
+    assert len(heads) == 2

@@ -1,0 +1,258 @@
+"""Times far ahead: they are refused, and no match that stopped counting makes others late."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.errors import InvalidDataError
+from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.messages.seasons import SeasonRequest
+from equipoise.pools.exchange.exporting import export_file
+from equipoise.pools.exchange.importing import ImportRequest, import_pool
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches, preview_match
+from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.matches import match
+from equipoise.pools.replay.replaying import maintain_pool
+from equipoise.pools.replay.verifying import verify_pool
+from equipoise.pools.seasons import end_season
+from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import get_pool
+from equipoise.store.sizes import Sizes
+from pools.pool_trials import NOW, Trial, duel, rated_alone
+
+#: The year 5138, in seconds.
+FAR = 99_972_403_200
+#: The clock of the service and the last time that it takes, in seconds.
+CLOCK = NOW // 1_000_000
+LATEST = CLOCK + 86_400
+
+
+def far(trial: Trial, *matches: MatchRequest) -> None:
+    """Post matches as a service did that had no limit."""
+    post = Post(matches, detailed=False)
+    (answer,) = post_matches(trial.store, trial.name, [post], NOW, future_seconds=None)
+    assert not isinstance(answer, Exception), answer
+
+
+def last_time(trial: Trial) -> int | str | None:
+    """Return the last time of the pool."""
+    return pool_message(trial.store, trial.name).last_time
+
+
+def test_a_match_far_ahead_of_the_clock_is_refused(store: Store) -> None:
+    """So is its preview, and a correction that moves a match there; the limit itself is not."""
+    trial = Trial(store)
+    trial.post(duel("a", "ana", "ben", 100))
+    sentence = "must not be more than 86,400 s ahead of the clock of the service, 2030-03-17T17:46"
+    for time in (FAR, LATEST + 1):
+        error = trial.refused(duel("x", "ana", "ben", 200), duel("far", "ana", "ben", time))
+        assert isinstance(error, InvalidDataError)
+        (problem,) = error.problems
+        assert (problem.line, problem.field, problem.got) == (2, "time", str(time))
+        assert problem.rule.startswith(sentence)
+        with pytest.raises(InvalidDataError, match="ahead of the clock"):
+            preview_match(store, "trial", duel("far", "ana", "ben", time), NOW)
+        for preview in (True, False):
+            with pytest.raises(InvalidDataError, match="ahead of the clock"):
+                trial.correct(duel("a", "ana", "ben", time), preview=preview)
+    assert last_time(trial) == 100
+    trial.post(duel("x", "ana", "ben", LATEST))
+    assert last_time(trial) == LATEST
+    # What is recorded already is answered as known.
+    far(trial, duel("far", "ana", "ben", FAR))
+    assert trial.post(duel("far", "ana", "ben", FAR))[0].status == "rated"
+
+
+@pytest.mark.parametrize("late", ["reject", "append", "replay"])
+def test_voiding_a_far_match_lets_the_pool_go_on(store: Store, late: str) -> None:
+    """At once: what is posted before the replay waits for it, and verifies before and after."""
+    trial = Trial(store, late=late)
+    first = duel("a", "ana", "ben", 100)
+    trial.post(first)
+    far(trial, duel("far", "cyd", "ana", FAR))
+    if late == "reject":
+        assert "must not be before" in str(trial.refused(duel("b", "ben", "ana", 200)))
+    trial.void("far")
+    assert last_time(trial) == 100
+    (seen,) = trial.post(duel("b", "ben", "ana", 200))
+    assert (seen.status, seen.time) == ("pending", 200)
+    assert last_time(trial) == 200
+    assert trial.is_sound()
+    trial.settle()
+    assert match(store, "trial", "b").status == "rated"
+    (seen,) = trial.post(duel("c", "ben", "cyd", 300))
+    assert (seen.status, seen.time) == ("rated", 300)
+    assert trial.is_sound()
+    three = [first, duel("b", "ben", "ana", 200), duel("c", "ben", "cyd", 300)]
+    assert trial.ratings() == rated_alone(store, three)
+    assert rated_to(trial) == 300_000_000
+
+
+def rated_to(trial: Trial) -> int | None:
+    """Return the time after which the pool has rated nothing."""
+    with trial.store.read() as connection:
+        return get_pool(connection, trial.name).rated_to
+
+
+def test_whatever_stops_a_match_from_counting_moves_the_last_time_back(store: Store) -> None:
+    """Void, a correction to an earlier time or to unrated, a disqualification of its players."""
+    trial = Trial(store, late="replay")
+    trial.post(duel("a", "ana", "ben", 100), duel("b", "cyd", "dan", 200))
+    trial.void("b")
+    assert last_time(trial) == 100
+    trial.restore("b")
+    assert last_time(trial) == 200
+    trial.correct(duel("b", "cyd", "dan", 50))
+    assert last_time(trial) == 100
+    trial.correct(duel("b", "cyd", "dan", 300))
+    assert last_time(trial) == 300
+    trial.correct(duel("b", "cyd", "dan", 300, rated=False))
+    assert last_time(trial) == 100
+    trial.correct(duel("b", "cyd", "dan", 250))
+    trial.disqualify("cyd", 10)
+    assert last_time(trial) == 250
+    trial.disqualify("dan", 10)
+    assert last_time(trial) == 100
+    trial.reinstate("dan", 10)
+    assert last_time(trial) == 250
+    trial.disqualify("dan", match="b")
+    assert last_time(trial) == 100
+    trial.void("a")
+    assert last_time(trial) is None
+    assert trial.is_sound()
+    trial.settle()
+    assert trial.is_sound()
+    assert rated_to(trial) is None
+    # Unrated matches and those of disqualified players alone do not count.
+    trial.disqualify("eve", 0)
+    trial.post(duel("u", "ana", "ben", 900, rated=False))
+    trial.post(duel("e", "eve", "cyd", 950))
+    assert last_time(trial) is None
+    (seen,) = trial.post(duel("n", "ana", "ben", 20))
+    assert (seen.status, last_time(trial)) == ("rated", 20)
+    assert trial.is_sound()
+
+
+def test_matches_posted_into_a_replay_are_not_lost_behind_void_ones(sqlite_url: str) -> None:
+    """A void match far ahead is in the log: a replay that has read it still finds later posts."""
+    store = open_store(sqlite_url, sizes=Sizes(matches=2, rows=1, players_left=0))
+    trial = Trial(store, late="replay")
+    trial.post(*(duel(f"m{n}", "ana", "ben", n) for n in range(6)))
+    far(trial, *(duel(f"far{n}", "cyd", "dan", FAR + n) for n in range(5)))
+    for number in range(5):
+        trial.void(f"far{number}")
+    trial.settle()
+    trial.void("m1")
+    posted: list[int] = []
+
+    def stop() -> bool:
+        if len(posted) < 3:
+            number = len(posted)
+            (seen,) = trial.post(duel(f"new{number}", "ben", "ana", 10 + number))
+            posted.append(seen.seq)
+            assert seen.status == "rated"
+        return False
+
+    assert trial.replay(stop=stop)
+    assert len(posted) == 3
+    assert trial.is_sound()
+    trial.settle()
+    assert trial.is_sound()
+    store.close()
+
+
+def test_a_board_that_decayed_to_a_far_match_comes_back(store: Store) -> None:
+    trial = Trial(store, display_decay_per_day=1.0, display_decay_after_days=10.0)
+    trial.post(duel("a", "ana", "ben", 100))
+    before = trial.ratings()["ana"]
+    far(trial, duel("far", "cyd", "dan", FAR))
+    maintain_pool(store, "trial", owner="me", stop=lambda: False)
+    assert trial.ratings()["ana"] == before
+
+    def shown() -> dict[str, float | None]:
+        rows = leaderboard(store, "trial").players
+        return {row.player: row.display for row in rows}
+
+    assert (shown()["ana"] or 0.0) < 0.0
+    trial.void("far")
+    for _ in range(2):
+        maintain_pool(store, "trial", owner="me", stop=lambda: False)
+    assert shown()["ana"] == before
+    assert trial.is_sound()
+
+
+def test_a_season_that_ends_after_a_void_far_match_starts_free(store: Store) -> None:
+    """The archive keeps the last time that counts; it and the new pool verify."""
+    trial = Trial(store)
+    trial.post(duel("a", "ana", "ben", 100))
+    far(trial, duel("far", "cyd", "ana", FAR))
+    trial.void("far")
+    trial.settle()
+    end_season(store, "trial", SeasonRequest(season="one", reset="soft"), key=None, now=NOW)
+    assert pool_message(store, "trial.one").last_time == 100
+    trial.post(duel("b", "ben", "ana", 200))
+    assert last_time(trial) == 200
+    for name in ("trial", "trial.one"):
+        assert verify_pool(store, name).identical
+
+
+def test_an_import_refuses_far_times_unless_they_are_allowed(store: Store, tmp_path: Path) -> None:
+    """Before it records anything. A log with a far match that was voided gives the same pool."""
+    trial = Trial(store, late="append")
+    trial.post(duel("a", "ana", "ben", 100))
+    far(trial, duel("far", "cyd", "ana", FAR))
+    trial.void("far")
+    trial.settle()
+    trial.post(duel("b", "ben", "ana", 200))
+    path = tmp_path / "trial.ndjson"
+    export_file(store, "trial", "log", str(path))
+    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
+    with pytest.raises(InvalidDataError, match="--allow-future") as refused:
+        import_pool(store, "copy", request, NOW)
+    assert refused.value.problems[0].line == 3
+    done = import_pool(store, "copy", replace(request, future_seconds=None), NOW)
+    assert (done.matches, done.amendments) == (3, 1)
+    assert verify_pool(store, "copy").identical
+    assert pool_message(store, "copy").last_time == 200
+    assert {row.player: row.rating for row in _board(store, "copy")} == {
+        row.player: row.rating for row in _board(store, "trial")
+    }
+
+    table = tmp_path / "history.csv"
+    table.write_text(
+        "match,player,rank,time\n1,ana,0,100\n1,ben,1,100\n2,ana,0,99972403200\n2,ben,1,99972403200\n"
+    )
+    history = ImportRequest(history=HistoryRequest(source=str(table), time_format="s"), create=True)
+    with pytest.raises(InvalidDataError, match="match 2, time: must not be more than 86,400 s"):
+        import_pool(store, "table", history, NOW)
+    assert pool_message(store, "table").matches == 0
+    assert import_pool(store, "table", replace(history, future_seconds=None), NOW).matches == 2
+
+
+def _board(store: Store, pool: str) -> list:  # type: ignore[type-arg]
+    return list(leaderboard(store, pool, limit=100).players)
+
+
+def test_teams_without_anybody_to_rate_do_not_count(store: Store) -> None:
+    """A single team changes nothing, but its match counts as rated."""
+    trial = Trial(store)
+    trial.post(MatchRequest("one", [TeamRequest(["ana"], 0)], time=100))
+    assert last_time(trial) == 100
+    assert trial.is_sound()
+
+
+def test_a_late_match_waits_for_a_replay_also_in_the_post_that_makes_it_late(store: Store) -> None:
+    """The matches before it in the same transaction count, although they are not committed yet."""
+    trial = Trial(store, late="replay")
+    trial.post(duel("a", "ana", "ben", 50))
+    seen = trial.post(duel("b", "ana", "ben", 100), duel("c", "ben", "ana", 80))
+    assert [one.status for one in seen] == ["rated", "pending"]
+    assert trial.is_sound()
+    trial.settle()
+    assert trial.is_sound()

@@ -1,0 +1,265 @@
+"""Calculations in processes: the same results, ended at the time limit or with their caller."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import io
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+
+from equipoise.analysis.files.performance import PerformanceRequest, message_of, rate_performance
+from equipoise.errors import ConvergenceError, InvalidDataError, Problem
+from equipoise.store.connection import Store, open_store
+from equipoise.web.calculation import Work
+from equipoise.web.http.errors import OverloadedError, TimedOutError, TooLargeError
+from equipoise.web.monitoring import Metrics
+from equipoise.web.processes import CalculationProcesses
+from equipoise.web.settings import ServiceSettings
+from trials.server import make_key, running
+from web.conftest import Serve, Served
+
+T = TypeVar("T")
+
+#: Seconds for a process to end or to start on a busy machine.
+_SOON = 60.0
+
+
+def fail(kind: str) -> None:
+    """Raise an error whose class has arguments of its own, or one that is not ours."""
+    if kind == "problems":
+        raise InvalidDataError([Problem("f", 1, "a", "must be b", "c")], "summary")
+    if kind == "convergence":
+        raise ConvergenceError("x = 1", 7, 0.5)
+    raise ZeroDivisionError(kind)
+
+
+def name_of(store: Store) -> str:
+    """Return the name of the database."""
+    return str(store.is_sqlite)
+
+
+def fill(megabytes: int) -> int:
+    """Use memory."""
+    return len(bytearray(megabytes * 1_000_000))
+
+
+def run(
+    tmp_path: Path, trial: Callable[[CalculationProcesses], Awaitable[T]], **settings: Any
+) -> T:
+    """Return the result of a trial with processes."""
+    chosen = ServiceSettings(database=f"sqlite:///{tmp_path / 'a.db'}", **settings)
+    open_store(chosen.database).close()
+
+    async def tried() -> T:
+        processes = CalculationProcesses(chosen, Metrics())
+        processes.open()
+        try:
+            return await trial(processes)
+        finally:
+            pids = processes.pids
+            await processes.close()
+            assert not any(map(exists, pids))
+
+    return asyncio.run(tried())
+
+
+def exists(pid: int) -> bool:
+    """Return whether a process runs."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def work(function: Callable[..., Any], *args: Any, with_store: bool = False) -> Work:
+    return Work(function, args, {}, with_store)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    ends = time.monotonic() + _SOON
+    while not holds():
+        assert time.monotonic() < ends
+        await asyncio.sleep(0.01)
+
+
+def test_results_and_errors_come_back(tmp_path: Path) -> None:
+    """From another process, with the store if wanted; it is the same process each time."""
+
+    async def trial(processes: CalculationProcesses) -> None:
+        first = await processes.run(work(os.getpid))
+        assert first != os.getpid()
+        assert await processes.run(work(os.getpid)) == first
+        assert await processes.run(work(name_of, with_store=True)) == "True"
+        with pytest.raises(InvalidDataError, match="summary") as found:
+            await processes.run(work(fail, "problems"))
+        assert found.value.problems == (Problem("f", 1, "a", "must be b", "c"),)
+        with pytest.raises(ConvergenceError) as other:
+            await processes.run(work(fail, "convergence"))
+        assert (other.value.what, other.value.iterations) == ("x = 1", 7)
+        with pytest.raises(ZeroDivisionError) as ours:
+            await processes.run(work(fail, "division"))
+        assert "in fail" in "".join(ours.value.__notes__)
+
+    run(tmp_path, trial, calculators=1)
+
+
+def test_a_calculation_ends_at_the_time_limit(tmp_path: Path) -> None:
+    """Its process is gone, another takes its place, and its place in the queue is free."""
+
+    async def trial(processes: CalculationProcesses) -> None:
+        pid = await processes.run(work(os.getpid))
+        with pytest.raises(TimedOutError):
+            await processes.run(work(time.sleep, 3600))
+        await until(lambda: not exists(pid))
+        await until(lambda: len(processes.pids) == 1 and pid not in processes.pids)
+
+    run(tmp_path, trial, calculators=1, queued_calculations=1, request_seconds=3.0)
+
+
+def test_a_calculation_ends_with_its_caller(tmp_path: Path) -> None:
+    """Cancelled while it waits or while it runs; the next is answered by a new process."""
+
+    async def trial(processes: CalculationProcesses) -> None:
+        pid = await processes.run(work(os.getpid))
+        sleeping = asyncio.create_task(processes.run(work(time.sleep, 3600)))
+        waiting = asyncio.create_task(processes.run(work(time.sleep, 3600)))
+        await asyncio.sleep(0.2)
+        with pytest.raises(OverloadedError):
+            await processes.run(work(os.getpid))
+        waiting.cancel()
+        await asyncio.sleep(0.1)
+        assert exists(pid)
+        sleeping.cancel()
+        await until(lambda: not exists(pid))
+        assert await processes.run(work(os.getpid)) != pid
+
+    run(tmp_path, trial, calculators=1, queued_calculations=1, request_seconds=_SOON)
+
+
+def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
+    """Idle: nobody notices. At work: as if it had needed too much memory, or with its status."""
+
+    async def trial(processes: CalculationProcesses) -> None:
+        pid = await processes.run(work(os.getpid))
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: not exists(pid))
+        assert await processes.run(work(os.getpid)) != pid
+        with pytest.raises(TooLargeError, match="2,000 MB"):
+            await processes.run(work(os.abort))
+        with pytest.raises(RuntimeError, match="status 3"):
+            await processes.run(work(os._exit, 3))
+        assert await processes.run(work(os.getpid)) != pid
+
+    run(tmp_path, trial, calculators=1, request_seconds=_SOON)
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    """A calculation gets what the setting says, and no more."""
+
+    async def trial(processes: CalculationProcesses) -> None:
+        assert await processes.run(work(fill, 50)) == 50_000_000
+        with pytest.raises(TooLargeError, match="more than 200 MB"):
+            await processes.run(work(fill, 300))
+
+    run(tmp_path, trial, calculators=1, calculation_bytes=200_000_000)
+
+
+def test_signals_to_all_processes_end_no_calculation(tmp_path: Path) -> None:
+    """The service decides: a supervisor may signal all processes at once."""
+
+    async def trial(processes: CalculationProcesses) -> None:
+        pid = await processes.run(work(os.getpid))
+        sleeping = asyncio.create_task(processes.run(work(time.sleep, 0.5)))
+        await asyncio.sleep(0.1)
+        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGINT)
+        await sleeping
+        assert await processes.run(work(os.getpid)) == pid
+
+    run(tmp_path, trial, calculators=1)
+
+
+GAMES = "white,black,result\n" + "".join(
+    f"p{one},p{other},{'1-0' if (one * other + one) % 3 else '1/2-1/2'}\n"
+    for one in range(12)
+    for other in range(12)
+    if one != other
+)
+
+
+def test_the_numbers_are_those_of_this_process(served: Served) -> None:
+    """To the last bit: the same JSON."""
+    content = GAMES.encode()
+    path = "/v1/performance?format=csv&superiority=true&anchor=1500&also=linear&also=recursive"
+    answer = served.ask("POST", path, content=content)
+    assert answer.status_code == 200, answer.text
+    request = PerformanceRequest(
+        games=io.BytesIO(content),
+        format="csv",
+        anchor=1500.0,
+        superiority=True,
+        also=("linear", "recursive"),
+    )
+    assert answer.content == msgspec.json.encode(message_of(rate_performance(request)))
+
+
+def long_games() -> bytes:
+    """Return games that take several seconds to read and rate."""
+    return b"".join(
+        b'[White "p%d"]\n[Black "p%d"]\n[Result "1-0"]\n\n1-0\n\n' % (n % 9_000, 9_000 + n % 8_999)
+        for n in range(170_000)
+    )
+
+
+def test_a_request_beyond_its_limit_gets_504_and_its_process_ends(serve: Serve) -> None:
+    served = serve(request_seconds=3.0, calculators=1)
+    service = served.app.state.service
+    games = long_games()
+    served.ask("POST", "/v1/performance?format=csv", content=GAMES.encode())
+    before = service._calculators.pids
+    answer = served.ask("POST", "/v1/performance?format=pgn&superiority=true", content=games)
+    assert answer.status_code == 504, answer.text[:300]
+    ends = time.monotonic() + _SOON
+    while any(map(exists, before)):
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+
+
+@pytest.mark.alone
+def test_sigterm_ends_a_calculation_within_grace_seconds(tmp_path: Path) -> None:
+    """And a caller who leaves frees the process of the calculation."""
+    database = f"sqlite:///{tmp_path / 'a.db'}"
+    settings = {"EQUIPOISE_GRACE_SECONDS": "3", "EQUIPOISE_CALCULATORS": "1"}
+    with running(database, tmp_path / "log", settings=settings) as server:
+        headers = {"Authorization": f"Bearer {make_key(database, 'reader')}"}
+        games = long_games()
+        path = "/v1/performance?format=pgn&superiority=true"
+        small = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
+        small.request("POST", "/v1/performance?format=csv", GAMES, headers)
+        assert small.getresponse().read()
+        gone = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
+        gone.request("POST", path, games, headers)
+        time.sleep(1.0)
+        started = time.monotonic()
+        gone.close()
+        small.request("POST", "/v1/performance?format=csv", GAMES, headers)
+        assert small.getresponse().read()
+        freed = time.monotonic() - started
+        long = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
+        long.request("POST", path, games * 3, headers)
+        time.sleep(1.0)
+        started = time.monotonic()
+        assert server.stop() in (0, -signal.SIGTERM)
+        assert time.monotonic() - started < 3.0 + 1.0  # the interpreter ends as well
+        long.close()
+        small.close()
+        assert freed < _SOON
