@@ -102,7 +102,7 @@ def append(
         names = (*names, "leaf")
     insert_rows(connection, log, names, rows)
     heads = extended(pool.heads, records, leaves)
-    return {"last_seq": records[-1].seq, "head": heads.shared, "local_head": heads.local}
+    return {"last_seq": records[-1].seq, "head": heads.shared, "own_runs": heads.own}
 
 
 def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, LogRecord]:

@@ -87,7 +87,8 @@ class PoolRecord:
         before the first, None if all players have them
     draws_from : number of the first record whose match counts for the draw probability
     first_settings : JSON of the settings that it was created with
-    head, local_head : of the hash chains over its log; empty while an upgrade has not begun them
+    head, own_runs : of the hash chain over its log: store.chain.Heads; empty while an upgrade has
+        not begun it
     chained_from : number of the first record that was chained when it was recorded
     chained_through : while an upgrade chains records, the last one that it has chained, else None
     """
@@ -126,14 +127,14 @@ class PoolRecord:
     erased: int = 0
     first_settings: str = ""
     head: bytes = b""
-    local_head: bytes = b""
+    own_runs: bytes = b""
     chained_from: int = 1
     chained_through: int | None = None
 
     @property
     def heads(self) -> Heads:
-        """Heads of the hash chains over its log."""
-        return Heads(self.head, self.local_head)
+        """State of the hash chain over its log."""
+        return Heads(self.head, self.own_runs)
 
     def checkpoint_every(self, sizes: Sizes) -> int:
         """Return the number of participations between two checkpoints."""
@@ -178,7 +179,7 @@ def add_pool(
             board_day=board_day,
             first_settings=first,
             head=heads.shared,
-            local_head=heads.local,
+            own_runs=heads.own,
         )
         .on_conflict_do_nothing(index_elements=[pools.c.name])
         .returning(pools.c.id)
@@ -296,7 +297,7 @@ def _from_columns(values: dict[str, Any]) -> PoolRecord:
     values["begins"] = (values.pop("from_time"), values.pop("from_seq"))
     time, seq = values.pop("dirty_time"), values.pop("dirty_seq")
     values["dirty"] = None if time is None else (time, seq)
-    for name in ("head", "local_head"):
+    for name in ("head", "own_runs"):
         values[name] = bytes(values[name] or b"")
     return PoolRecord(**values)
 

@@ -113,11 +113,11 @@ pools = Table(
     Column("erased", BigInteger, nullable=False, server_default="0"),
     # JSON of the settings that the pool was created with.
     Column("first_settings", Text),
-    # The heads of the hash chains over the log, and the first record that was chained when it was
+    # The state of the hash chain over the log, and the first record that was chained when it was
     # recorded: store.chain. While an upgrade chains the records before it, `chained_through` is the
     # last one that it has chained, else null.
     Column("head", LargeBinary),
-    Column("local_head", LargeBinary),
+    Column("own_runs", LargeBinary),
     Column("chained_from", BigInteger, nullable=False, server_default="1"),
     Column("chained_through", BigInteger),
 )

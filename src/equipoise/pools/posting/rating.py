@@ -172,11 +172,11 @@ class StateCache:
                 return
             known = _CachedPool(
                 before.generation,
-                before.local_head,
+                before.head,
                 states.state.take(_NO_ROWS),
                 LastChanges.empty(0),
             )
-        known.head = after.local_head
+        known.head = after.head
         if states is not None:
             known.put(states)
         # The pools that were written to longest ago are dropped first.
@@ -211,7 +211,7 @@ def _read(
 class _CachedPool:
     """States of some players of a pool, of one generation and after one log record.
 
-    head : of the local hash chain after that record
+    head : of the hash chain after that record
     rows : player -> row in state and last_changes, which have room for more rows
     """
 
@@ -223,7 +223,7 @@ class _CachedPool:
 
     def holds(self, pool: PoolRecord) -> bool:
         """Return whether nothing was written to the pool since."""
-        return (self.generation, self.head) == (pool.generation, pool.local_head)
+        return (self.generation, self.head) == (pool.generation, pool.head)
 
     def put(self, states: PlayerStates) -> None:
         """Store new states of players."""
