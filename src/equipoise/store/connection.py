@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError
+from equipoise.store import standings
 from equipoise.store.sizes import OPTION, SIZES, Sizes
 
 #: The database of a service that names none.
@@ -61,7 +62,10 @@ class Store:
         self.is_sqlite = engine.dialect.name == "sqlite"
         options: dict[str, Any] = {OPTION: sizes}
         moment = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
-        self._reading = engine.execution_options(**options, **moment)
+        # Only for readers: a writer sees rows that may be undone.
+        self._reading = engine.execution_options(
+            **options, **moment, **{standings.OPTION: standings.Standings()}
+        )
         self._writing = engine.execution_options(**options, equipoise_writes=True)
         self._writer = threading.Lock()
 

@@ -32,6 +32,7 @@ class Sizes:
     checkpoint_interval : participations between two checkpoints at first
     checkpoint_per_player : participations for each player between two checkpoints at least. A
         checkpoint has all players, so this keeps checkpoints a small part of the work
+    standings : players of a pool from which on their order is kept in memory for readers
     """
 
     matches: int = 2_000
@@ -47,6 +48,7 @@ class Sizes:
     checkpoints: int = 32
     checkpoint_interval: int = 20_000
     checkpoint_per_player: int = 2
+    standings: int = 5_000
 
 
 #: The default sizes.
