@@ -63,7 +63,8 @@ def same_answers(always: Store, never: Store, pool: str) -> None:
             )
             assert one == other, text
     quick, slow = overview(always, pool), overview(never, pool)
-    assert quick.ratings == slow.ratings and quick.drift == slow.drift
+    assert quick.ratings == slow.ratings
+    assert quick.drift == slow.drift
     assert (quick.median, quick.provisional) == (slow.median, slow.provisional)
     # The order in which a mean is summed differs.
     assert quick.mean == pytest.approx(slow.mean, rel=1e-12)
@@ -106,7 +107,8 @@ def test_a_standing_is_made_from_the_one_before(stores: tuple[Store, Store]) -> 
         with always.read() as newer:
             after = standing_of(newer, get_pool(newer, trial.name))
         assert before is standing_of(older, get_pool(older, trial.name))
-    assert before is not None and after is not None
+    assert before is not None
+    assert after is not None
     assert set(after.names) - set(before.names) == {"new"}
     changed = [
         name

@@ -141,7 +141,7 @@ class Standing:
             bool,
         )
         names = self.names
-        columns = [self.ordering, self.provisional, self.disqualified]
+        columns: list[Any] = [self.ordering, self.provisional, self.disqualified]
         if not known.all():
             new = np.flatnonzero(~known)
             # Both parts are sorted, so that this takes one pass.

@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
+#: Explanations that may wait for their thread.
+_WAITING_EXPLANATIONS = 64
 #: Exports that run at the same time.
 _EXPORTS = 2
 
@@ -43,6 +45,7 @@ class Service:
         self.access: Access
         self._readers: BoundedExecutor
         self._calculators: BoundedExecutor
+        self._explainers: BoundedExecutor
         self._changes: BoundedExecutor
         self._exports: BoundedExecutor
         self._exporting = 0
@@ -56,6 +59,7 @@ class Service:
         self._calculators = BoundedExecutor(
             "calculating", settings.calculators, settings.queued_calculations
         )
+        self._explainers = BoundedExecutor("explanations", 1, _WAITING_EXPLANATIONS)
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
         self._exports = BoundedExecutor("exports", _EXPORTS, _EXPORTS)
         self.access = Access(self.store, settings, self._readers)
@@ -87,7 +91,13 @@ class Service:
         await asyncio.to_thread(self.writer.stop)
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
-        for executor in (self._exports, self._changes, self._calculators, self._readers):
+        for executor in (
+            self._exports,
+            self._changes,
+            self._explainers,
+            self._calculators,
+            self._readers,
+        ):
             await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
@@ -119,6 +129,13 @@ class Service:
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function that takes long. It does not delay reads."""
         return await self._calculators.run(function, *args, **kwargs)
+
+    async def explain(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function that explains a change. Pages do so for anybody.
+
+        They have a thread of their own, so that they do not delay predictions and splits.
+        """
+        return await self._explainers.run(function, *args, **kwargs)
 
     @contextmanager
     def exporting(self) -> Iterator[BoundedExecutor]:

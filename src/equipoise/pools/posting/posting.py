@@ -18,6 +18,7 @@ from equipoise.pools.amended_log import Eligibility
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.match_history import LoggedMatch, names_of
+from equipoise.pools.posting.partial_states import columns_after
 from equipoise.pools.posting.planning import (
     Post,
     PostingPlan,
@@ -61,9 +62,9 @@ def post_matches(
             rules = rules_of(record.settings)
             read = [read_by_rules(post, rules) for post in posts]
         plan, batch = _rate(connection, record, rules, posts, read, cache, now)
-        after = _write(connection, record, plan, batch)
+        after = _write(connection, record, plan, batch, cache)
         answers = _answers(connection, after, rules, posts, read, plan, batch)
-    cache.update(record, after, None if batch is None else batch.states)
+    cache.update(record, after, batch)
     return answers
 
 
@@ -121,9 +122,13 @@ def _to_rate(connection: Connection, pool: PoolRecord, plan: PostingPlan) -> lis
 
 
 def _write(
-    connection: Connection, pool: PoolRecord, plan: PostingPlan, batch: RatedBatch | None
+    connection: Connection,
+    pool: PoolRecord,
+    plan: PostingPlan,
+    batch: RatedBatch | None,
+    cache: StateCache,
 ) -> PoolRecord:
-    """Write log, changes and ratings; return the pool after that."""
+    """Write log, changes, ratings and a partial checkpoint; return the pool after that."""
     if not plan.records:
         return pool
     log.append(connection, pool.id, plan.records)
@@ -146,6 +151,14 @@ def _write(
         columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
         if batch.shared or pool.shared:
             columns["shared"] = batch.shared
+        columns |= columns_after(
+            connection,
+            replace(pool, dirty=columns["dirty"]),
+            (columns["last_time"] or 0, columns["last_seq"]),
+            batch.participations,
+            lambda: cache.since_partial(pool, batch),
+            batch.shared,
+        )
         if pool.webhooks & webhooks.KINDS["match.rated"]:
             happened = [("match.rated", seq) for seq in sorted(set(batch.changes["seq"]))]
             now = plan.records[-1].received

@@ -115,7 +115,7 @@ async def show_history(request: ApiRequest) -> PlayerHistory:
 async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
-    return await request.service.calculate(
+    return await request.service.explain(
         explaining.explain_player,
         request.service.store,
         request.pool,

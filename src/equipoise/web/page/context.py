@@ -108,9 +108,9 @@ class OverviewCache:
         with self._lock:
             found = self._made.get(pool)
             at = self._clock()
-            if found is not None and found[1] == version:
-                if at - found[0] < _FRESH or pool in self._making:
-                    return found[2]
+            current = found is not None and found[1] == version
+            if found is not None and current and (at - found[0] < _FRESH or pool in self._making):
+                return found[2]
             self._making.add(pool)
         try:
             made = overview.overview(store, pool)

@@ -197,7 +197,7 @@ async def _with_explanation(
 
     async def make() -> tuple[PoolMessage, PlayerView]:
         # Other requests for the same page wait for this task, so it must not use this context.
-        return await service.calculate(read, service.store)
+        return await service.explain(read, service.store)
 
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
     pages = context.state.player_pages
