@@ -18,6 +18,7 @@ from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.posting.rating import StateCache
 from equipoise.pools.reading import explaining
 from equipoise.pools.reading.explaining import explain_player
+from equipoise.pools.replay import match_state
 from equipoise.pools.replay.checkpointing import running_from_start
 from equipoise.pools.replay.match_state import players_before
 from equipoise.pools.replay.partial_filling import fill_partial_checkpoints
@@ -135,8 +136,11 @@ def rated(trial: Trial) -> int:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_states_are_those_of_a_replay(store: Store, name: str) -> None:
+def test_states_are_those_of_a_replay(
+    store: Store, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For every system; also while a replay waits, after it, and after older matches are filled."""
+    monkeypatch.setattr(match_state, "_SINGLY", 3)
     parameters, most = SYSTEMS[name]
     rng = random.Random(name)
     trial = Trial(store, system=name.partition(" ")[0], parameters=parameters, late="replay")

@@ -204,12 +204,21 @@ def _last(connection: Connection, pool: PoolRecord, player: str) -> Position | N
 
 
 def changes_between(
-    connection: Connection, pool: PoolRecord, first: Position, last: Position
+    connection: Connection,
+    pool: PoolRecord,
+    first: Position,
+    last: Position,
+    limit: int | None = None,
 ) -> dict[tuple[str, int], ChangeRow]:
-    """Return what matches from one position to another did, by player and seq."""
+    """Return what matches from one position to another did, by player and seq.
+
+    limit : of these changes; which ones is left open
+    """
     query = select(*SHOWN).where(
         counts(pool), _position() >= _literal(first), _position() <= _literal(last)
     )
+    if limit is not None:
+        query = query.limit(limit)
     found = (change_row(row) for row in connection.execute(query).all())
     return {(row.player, row.seq): row for row in found}
 

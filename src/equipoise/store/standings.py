@@ -34,8 +34,9 @@ OPTION = "equipoise_standings"
 _MOST_RECORDS = 20_000
 #: Standings kept of one pool, for readers of slightly older moments; players kept of all pools.
 _KEPT, _MOST_PLAYERS = 3, 2_000_000
-#: Occurrences of a text up to which they are looked up one by one.
-_FEW = 1_000
+#: Occurrences of a text up to which they are looked up one by one. Of a more frequent text, the
+#: best players with it are probably among the best of all, so many of which are tried first.
+_FEW, _BEST = 1_000, 20_000
 
 #: Columns of which the index of the leaderboard consists, so that only that index is read.
 _COLUMNS = tuple(ratings.c[name] for name in ("player", "ordering", "provisional", "disqualified"))
@@ -98,27 +99,48 @@ class Standing:
 
         Disqualified players come after all others.
         """
-        rows = self._rows_with(text)
+        wanted = text.encode().lower()
+        if not wanted:
+            rows = np.arange(len(self.names))
+        else:
+            if self._text[0].count(wanted) > _FEW:
+                best = self._best_with(wanted, limit)
+                if len(best) == limit:
+                    return best
+            rows = self._rows_with(wanted)
         order = np.lexsort((rows, self.ordering[rows], self.disqualified[rows]))
         return [self.names[row] for row in rows[order[:limit]].tolist()]
 
-    def _rows_with(self, text: str) -> Ints:
-        """Return the rows of the ids that contain a text, sorted."""
-        wanted = text.encode().lower()
-        if not wanted:
-            return np.arange(len(self.names))
+    def _best_with(self, wanted: bytes, limit: int) -> list[str]:
+        """Return the best of the best players whose ids contain a text in lower case."""
+        rows = np.flatnonzero(~self.disqualified)
+        if len(rows) > _BEST:
+            ordering = self.ordering[rows]
+            # All players who tie with the last of the best are among them.
+            rows = rows[ordering <= np.partition(ordering, _BEST)[_BEST]]
+        found: list[str] = []
+        for row in rows[np.lexsort((rows, self.ordering[rows]))].tolist():
+            name = self.names[row]
+            if wanted in name.encode().lower():
+                found.append(name)
+                if len(found) == limit:
+                    break
+        return found
+
+    def _rows_with(self, wanted: bytes) -> Ints:
+        """Return the rows of the ids that contain a text in lower case, sorted."""
         content, begins = self._text
-        if content.count(wanted) <= _FEW:
+        letters = np.frombuffer(content, np.uint8)
+        if content.count(wanted) > _FEW:
+            places = np.flatnonzero(letters[: len(letters) - len(wanted) + 1] == wanted[0])
+            for step, letter in enumerate(wanted[1:], start=1):
+                places = places[letters[places + step] == letter]
+        else:
             found, at = [], content.find(wanted)
             while at >= 0:
                 found.append(at)
                 at = content.find(wanted, at + 1)
             places = np.array(found, np.int64)
-        else:
-            letters = np.frombuffer(content, np.uint8)
-            places = np.flatnonzero(letters[: len(letters) - len(wanted) + 1] == wanted[0])
-            for step, letter in enumerate(wanted[1:], start=1):
-                places = places[letters[places + step] == letter]
         return np.unique(np.searchsorted(begins, places, side="right") - 1)
 
     @cached_property
@@ -152,7 +174,7 @@ class Standing:
             columns = [column.copy() for column in columns]
         for column, values in zip(columns, _arrays(found), strict=True):
             column[at] = values
-        return replace(
+        after = replace(
             self,
             last_seq=last_seq,
             last_time=last_time,
@@ -161,6 +183,9 @@ class Standing:
             provisional=columns[1],
             disqualified=columns[2],
         )
+        if names is self.names and "_text" in self.__dict__:
+            after.__dict__["_text"] = self._text
+        return after
 
 
 def _arrays(rows: Sequence[Sequence[Any]]) -> tuple[Floats, Flags, Flags]:

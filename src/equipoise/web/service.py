@@ -25,7 +25,7 @@ T = TypeVar("T")
 #: Reads that may wait for a thread.
 _WAITING_READS = 2_000
 #: Explanations that may wait for their thread.
-_WAITING_EXPLANATIONS = 64
+_WAITING_EXPLANATIONS = 15
 #: Exports that run at the same time.
 _EXPORTS = 2
 

@@ -28,7 +28,9 @@ from equipoise.store.changes import ChangeRow
 from equipoise.store.partial_checkpoints import PartialStates
 from equipoise.store.pools import START, PoolRecord, Position
 
-#: Changes that are followed at most. Only where partial checkpoints are missing are there more.
+#: Matches that are looked up one by one; after that all since the partial checkpoint are read.
+_SINGLY = 40
+#: Changes that are read at most. Only where partial checkpoints are missing are there more.
 _MOST_CHANGES = 50_000
 
 
@@ -89,31 +91,45 @@ def _reached(
     own = changes.changes_of_match(connection, pool, position)
     if not own:
         return None
-    begins: dict[str, Position] = {}
-    rated: set[Position] = set()
-    waiting = [own]
+    read: dict[Position, dict[str, ChangeRow]] | None = None
     if everything:
-        every = changes.changes_between(connection, pool, start, position)
-        by_match: dict[Position, dict[str, ChangeRow]] = {}
-        for row in every.values():
-            place = row.time, row.seq
-            if start < place < position:
-                by_match.setdefault(place, {})[row.player] = row
-        waiting += by_match.values()
-        rated |= by_match.keys()
-    followed = 0
-    while waiting:
-        rows = waiting.pop()
-        followed += len(rows)
-        if followed > _MOST_CHANGES:
+        read = _between(connection, pool, start, position)
+        if read is None:
             return None
-        for row in rows.values():
+    begins: dict[str, Position] = {}
+    rated: set[Position] = set() if read is None else set(read)
+    waiting = [own] if read is None else [own, *read.values()]
+    while waiting:
+        for row in waiting.pop().values():
             if row.previous <= start or not row.previous[1]:
                 begins[row.player] = row.previous
             elif row.previous not in rated:
                 rated.add(row.previous)
-                waiting.append(changes.changes_of_match(connection, pool, row.previous))
+                if read is None and len(rated) > _SINGLY:
+                    read = _between(connection, pool, start, position)
+                    if read is None:
+                        return None
+                if read is None:
+                    waiting.append(changes.changes_of_match(connection, pool, row.previous))
+                else:
+                    waiting.append(read.get(row.previous, {}))
     return sorted(rated), begins
+
+
+def _between(
+    connection: Connection, pool: PoolRecord, start: Position, position: Position
+) -> dict[Position, dict[str, ChangeRow]] | None:
+    """Return the changes of all matches between two positions; None if there are too many."""
+    limit = _MOST_CHANGES + 1
+    every = changes.changes_between(connection, pool, start, position, limit)
+    if len(every) == limit:
+        return None
+    found: dict[Position, dict[str, ChangeRow]] = {}
+    for row in every.values():
+        place = row.time, row.seq
+        if start < place < position:
+            found.setdefault(place, {})[row.player] = row
+    return found
 
 
 def _matches(
