@@ -5,9 +5,11 @@ players) and `large` (1,000,000 matches, 200,000 players), duels rated by glicko
 filled once (benchmarks/filled_pools.py) and kept. Both pools take turns, round after round; the
 figures are medians over the rounds, in milliseconds. "One at a time" is the p50 of one connection,
 "16 connections" is the p99 of 16 connections, each with one request under way
-(benchmarks/load_client.py); client and service share the cores. Half of the players asked for are
-drawn among all, half by how often they play, so that players with thousands of matches are among
-them. Explanations are of matches at five places of the log, each of another match.
+(benchmarks/load_client.py); client and service share the cores. "Processor" is the processor time
+of the service for one of these requests, on which other work on the machine has little effect.
+Half of the players asked for are drawn among all, half by how often they play, so that players
+with thousands of matches are among them. Explanations are of matches at five places of the log,
+each of another match.
 """
 
 from __future__ import annotations
@@ -105,10 +107,11 @@ READS: dict[str, Draw] = {
 
 
 class Times(NamedTuple):
-    """Milliseconds of one round: p50 one at a time, and p99 with 16 connections."""
+    """Milliseconds of one round: p50 one at a time, p99 with 16 connections, processor time."""
 
     alone: float
     together: float
+    processor: float
 
 
 def checked(load: Load, what: str) -> Load:
@@ -125,12 +128,14 @@ def one_round(
     rng = random.Random(seed)
     drawn: Iterator[bytes] = cycle([READS[read](size, rng, key) for _ in range(4_000)])
     alone = run_load(server.port, drawn, connections=1, seconds=0.5 * seconds)
+    before = server.processor_time()
     together = run_load(server.port, drawn, connections=CONNECTIONS, seconds=seconds)
     # Explanations of pages that did not wait for them end first.
     time.sleep(1.0)
     for load in (alone, together):
         checked(load, f"{size.name}, {read}")
-    return Times(alone.quantile(0.5), together.quantile(0.99))
+    spent = 1000.0 * (server.processor_time() - before) / len(together.latencies)
+    return Times(alone.quantile(0.5), together.quantile(0.99), spent)
 
 
 def explained(server: Server, key: str, size: PoolSize, place: float, seed: int) -> float:
@@ -151,7 +156,7 @@ def explained(server: Server, key: str, size: PoolSize, place: float, seed: int)
 def ratio_row(what: str, small: list[Times], large: list[Times]) -> tuple[str, ...]:
     """Return what was measured of one kind of read as a row."""
     cells = [what]
-    for at in range(2):
+    for at in range(3):
         ours, theirs = [one[at] for one in large], [one[at] for one in small]
         ratio = median(a / b for a, b in zip(ours, theirs, strict=True))
         cells += [f"{median(theirs):.1f}", f"{median(ours):.1f}", f"{ratio:.2f}"]
@@ -183,6 +188,7 @@ def measure(
     columns = (
         *("read", "10,000: p50", "1,000,000: p50", f"ratio (wanted {WANTED_P50:g})"),
         *("10,000: p99, 16", "1,000,000: p99, 16", f"ratio (wanted {WANTED_P99:g})"),
+        *("10,000: processor", "1,000,000: processor", "ratio"),
     )
     why_rows = [
         (f"{size.matches:,}", *(f"{median(whys[size.name, place]):.1f}" for place in PLACES))

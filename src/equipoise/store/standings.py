@@ -103,11 +103,13 @@ class Standing:
         if not wanted:
             rows = np.arange(len(self.names))
         else:
-            if self._text[0].count(wanted) > _FEW:
+            places = self._few_places(wanted)
+            if places is None:
                 best = self._best_with(wanted, limit)
                 if len(best) == limit:
                     return best
-            rows = self._rows_with(wanted)
+                places = self._many_places(wanted)
+            rows = np.unique(np.searchsorted(self._text[1], places, side="right") - 1)
         order = np.lexsort((rows, self.ordering[rows], self.disqualified[rows]))
         return [self.names[row] for row in rows[order[:limit]].tolist()]
 
@@ -127,21 +129,24 @@ class Standing:
                     break
         return found
 
-    def _rows_with(self, wanted: bytes) -> Ints:
-        """Return the rows of the ids that contain a text in lower case, sorted."""
-        content, begins = self._text
-        letters = np.frombuffer(content, np.uint8)
-        if content.count(wanted) > _FEW:
-            places = np.flatnonzero(letters[: len(letters) - len(wanted) + 1] == wanted[0])
-            for step, letter in enumerate(wanted[1:], start=1):
-                places = places[letters[places + step] == letter]
-        else:
-            found, at = [], content.find(wanted)
-            while at >= 0:
-                found.append(at)
-                at = content.find(wanted, at + 1)
-            places = np.array(found, np.int64)
-        return np.unique(np.searchsorted(begins, places, side="right") - 1)
+    def _few_places(self, wanted: bytes) -> Ints | None:
+        """Return where a text in lower case is in all ids; None if it is there too often."""
+        content = self._text[0]
+        found, at = [], content.find(wanted)
+        while at >= 0:
+            found.append(at)
+            if len(found) > _FEW:
+                return None
+            at = content.find(wanted, at + 1)
+        return np.array(found, np.int64)
+
+    def _many_places(self, wanted: bytes) -> Ints:
+        """Return where a text in lower case is in all ids, if it is there often."""
+        letters = np.frombuffer(self._text[0], np.uint8)
+        places = np.flatnonzero(letters[: len(letters) - len(wanted) + 1] == wanted[0])
+        for step, letter in enumerate(wanted[1:], start=1):
+            places = places[letters[places + step] == letter]
+        return places
 
     @cached_property
     def _text(self) -> tuple[bytes, Ints]:
