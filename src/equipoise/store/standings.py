@@ -115,19 +115,25 @@ class Standing:
 
     def _best_with(self, wanted: bytes, limit: int) -> list[str]:
         """Return the best of the best players whose ids contain a text in lower case."""
-        rows = np.flatnonzero(~self.disqualified)
-        if len(rows) > _BEST:
-            ordering = self.ordering[rows]
-            # All players who tie with the last of the best are among them.
-            rows = rows[ordering <= np.partition(ordering, _BEST)[_BEST]]
         found: list[str] = []
-        for row in rows[np.lexsort((rows, self.ordering[rows]))].tolist():
+        for row in self._best:
             name = self.names[row]
             if wanted in name.encode().lower():
                 found.append(name)
                 if len(found) == limit:
                     break
         return found
+
+    @cached_property
+    def _best(self) -> list[int]:
+        """Return the rows of the best players in order, without disqualified ones."""
+        rows = np.flatnonzero(~self.disqualified)
+        if len(rows) > _BEST:
+            ordering = self.ordering[rows]
+            # All players who tie with the last of the best are among them.
+            rows = rows[ordering <= np.partition(ordering, _BEST)[_BEST]]
+        best: list[int] = rows[np.lexsort((rows, self.ordering[rows]))].tolist()
+        return best
 
     def _few_places(self, wanted: bytes) -> Ints | None:
         """Return where a text in lower case is in all ids; None if it is there too often."""
