@@ -120,6 +120,13 @@ pools = Table(
     Column("own_runs", LargeBinary),
     Column("chained_from", BigInteger, nullable=False, server_default="1"),
     Column("chained_through", BigInteger),
+    # Participations since the last partial checkpoint, and where that ends.
+    Column("partial_due", BigInteger, nullable=False, server_default="0"),
+    Column("partial_time", BigInteger, nullable=False, server_default=str(-(2**62))),
+    Column("partial_seq", BigInteger, nullable=False, server_default="0"),
+    # The position up to which partial checkpoints are still to be made; null for none.
+    Column("unfilled_time", BigInteger),
+    Column("unfilled_seq", BigInteger),
 )
 
 log = Table(
@@ -251,6 +258,25 @@ checkpoints = Table(
     Column("content", LargeBinary, nullable=False),
     # Packed positions of the last change of each player: pools.posting.rated_rows.LastChanges.
     Column("trail", LargeBinary, nullable=False),
+)
+
+partial_checkpoints = Table(
+    "partial_checkpoints",
+    metadata,
+    _of_pool(),
+    # Position of the last match before it, and the generation that rated it.
+    Column("time", BigInteger, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("generation", BigInteger, primary_key=True),
+    # The first player of the row; "" in the first row.
+    Column("first", Name, primary_key=True),
+    # It has the states of all players with changes after this position.
+    Column("from_time", BigInteger, nullable=False),
+    Column("from_seq", BigInteger, nullable=False),
+    # State that belongs to no single player: JSON.
+    Column("shared", Text, nullable=False),
+    # MessagePack: packed states by player.
+    Column("content", LargeBinary, nullable=False),
 )
 
 replays = Table(
