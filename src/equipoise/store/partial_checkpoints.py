@@ -200,6 +200,11 @@ def states_since(
     return {row[0]: bytes(row[1]) for row in connection.execute(query).all()}
 
 
+def forget(connection: Connection, pool: int) -> None:
+    """Delete all partial checkpoints of a pool."""
+    connection.execute(delete(partial_checkpoints).where(_C.pool == pool))
+
+
 def forget_unseen(connection: Connection, pool: PoolRecord, limit: int) -> int:
     """Delete at most `limit` rows that newer ones have replaced; return how many were deleted.
 

@@ -24,7 +24,7 @@ from sqlalchemy import Connection, bindparam, select, tuple_
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.store.bulk import Prepared
 from equipoise.store.pools import PoolRecord
-from equipoise.store.schema import changes, ratings
+from equipoise.store.schema import changes, log, ratings
 from equipoise.store.sizes import sizes_of
 
 #: Name of the execution option of a connection that reads, with the standings of its store.
@@ -54,6 +54,12 @@ _TOUCHED = select(changes.c.player).where(
 _CHANGED = Prepared(select(*_COLUMNS).where(*_MINE, ratings.c.player.in_(_TOUCHED)))
 
 
+#: The salt of a record, which no record of another history has.
+_SALT = Prepared(
+    select(log.c.salt).where(log.c.pool == bindparam("of_pool"), log.c.seq == bindparam("seq"))
+)
+
+
 class _Moment(NamedTuple):
     """What must be equal for two standings to differ by posted matches only."""
 
@@ -62,18 +68,29 @@ class _Moment(NamedTuple):
     amendments: int
 
 
+class _End(NamedTuple):
+    """The last record that a standing follows from.
+
+    time : the latest time at which a match counts, 0 for none
+    head : of the hash chain after the record; salt : of the record, None where it has none
+    """
+
+    seq: int
+    time: int
+    head: bytes
+    salt: bytes | None
+
+
 @dataclass(frozen=True)
 class Standing:
     """All players of a pool after one record of its log, by id.
 
     names : ids, sorted; the other columns have their order
     ordering : minus the rating shown
-    last_time : the latest time at which a match counts, 0 for none
     """
 
     moment: _Moment
-    last_seq: int
-    last_time: int
+    end: _End
     names: list[str]
     ordering: Floats
     provisional: Flags
@@ -161,7 +178,7 @@ class Standing:
         lengths = np.array([len(one) + 1 for one in encoded], np.int64)
         return b"\0".join(encoded).lower() + b"\0", np.cumsum(lengths) - lengths
 
-    def followed_by(self, rows: Iterable[Sequence[Any]], last_seq: int, last_time: int) -> Standing:
+    def followed_by(self, rows: Iterable[Sequence[Any]], end: _End) -> Standing:
         """Return the standing after new rows of players; rows : of `_COLUMNS`."""
         # Code points have the order of UTF-8, in which both databases compare ids.
         found = sorted(tuple(row) for row in rows)
@@ -187,8 +204,7 @@ class Standing:
             column[at] = values
         after = replace(
             self,
-            last_seq=last_seq,
-            last_time=last_time,
+            end=end,
             names=names,
             ordering=columns[0],
             provisional=columns[1],
@@ -229,7 +245,7 @@ class Standings:
         with self._lock:
             kept = list(self._kept.get(pool.id, ()))
         for one in reversed(kept):
-            if one.moment == moment and one.last_seq == pool.last_seq:
+            if one.moment == moment and one.end.head == pool.head:
                 return one
         if not self._making.acquire(blocking=False):
             return None
@@ -255,19 +271,28 @@ def _made(
     connection: Connection, pool: PoolRecord, moment: _Moment, kept: Sequence[Standing]
 ) -> Standing:
     """Return the standing of a pool, made from an earlier one if that is possible."""
-    last_time = pool.last_time or 0
-    for one in reversed(kept):
-        if one.moment == moment and 0 <= pool.last_seq - one.last_seq <= _MOST_RECORDS:
-            since = {"time": one.last_time, "seq": one.last_seq}
-            mine = {"of_pool": pool.id, "of_generation": pool.generation}
-            rows = _CHANGED.rows(connection, {**mine, **since})
-            found = one.followed_by(rows, pool.last_seq, last_time)
-            # A match of a single team adds a player without a change.
-            if len(found.names) == pool.players:
-                return found
+    salt = _salt(connection, pool, pool.last_seq)
+    end = _End(pool.last_seq, pool.last_time or 0, pool.head, salt)
     mine = {"of_pool": pool.id, "of_generation": pool.generation}
+    for one in reversed(kept):
+        if one.moment != moment or not 0 <= end.seq - one.end.seq <= _MOST_RECORDS:
+            continue
+        # After a backup was restored, the log may have another record of this number.
+        if one.end.salt is None or one.end.salt != _salt(connection, pool, one.end.seq):
+            continue
+        rows = _CHANGED.rows(connection, {**mine, "time": one.end.time, "seq": one.end.seq})
+        found = one.followed_by(rows, end)
+        # A match of a single team adds a player without a change.
+        if len(found.names) == pool.players:
+            return found
     rows = sorted(_ALL.rows(connection, mine))
-    return Standing(moment, pool.last_seq, last_time, [row[0] for row in rows], *_arrays(rows))
+    return Standing(moment, end, [row[0] for row in rows], *_arrays(rows))
+
+
+def _salt(connection: Connection, pool: PoolRecord, seq: int) -> bytes | None:
+    """Return the salt of a record of the log, None where it has none."""
+    rows = _SALT.rows(connection, {"of_pool": pool.id, "seq": seq})
+    return None if not rows or rows[0][0] is None else bytes(rows[0][0])
 
 
 def standing_of(connection: Connection, pool: PoolRecord) -> Standing | None:
