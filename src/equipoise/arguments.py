@@ -117,7 +117,7 @@ def check_values(
 def as_array(name: str, values: object, dtype: type[np.generic]) -> Any:
     """Return numbers of any sequence or array as a new array.
 
-    Raises : InvalidParameterError where they are not numbers, or not whole for an integer dtype
+    Raises : InvalidParameterError if they are not numbers, or not whole for an integer dtype
     """
     rule = "whole numbers" if issubclass(dtype, np.integer) else "numbers"
     try:

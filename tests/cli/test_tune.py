@@ -104,7 +104,7 @@ def test_parameters_given_are_where_it_sets_out(capsys: pytest.CaptureFixture[st
     assert found["given"]["value"] == found["best"]["value"]
     assert tune(SAMPLE, *given, *HALF, *GRID) == 0
     err = capsys.readouterr().err
-    assert "no trial beats the parameters given" in err
+    assert "no trial is better than the given parameters" in err
     assert "nothing to compare" in err
 
 

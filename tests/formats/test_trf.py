@@ -336,7 +336,7 @@ def test_players_with_one_name_are_told_apart() -> None:
     ]
     assert columns.white.tolist() == ["Smith, John (1234567)"]
     assert columns.notes == (
-        "players with equal names are told apart: Smith, John (1234567); Smith, John (7654321); "
+        "players with equal names are distinguished: Smith, John (1234567); Smith, John (7654321); "
         "Smith, John (no. 3); Doe, Jane (no. 4); Doe, Jane (no. 5)'",
     )
 

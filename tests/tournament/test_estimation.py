@@ -143,7 +143,7 @@ def pairing(points: float, draws: float | None, weight: float = 4.0) -> Games:
     ("games", "rule"),
     [
         (pairing(2.0, None), "must be known for every game"),
-        (pairing(2.0, 4.0), "must leave some game decided"),
+        (pairing(2.0, 4.0), "must include a game that is not drawn"),
         (pairing(3.0, 2.0), "must leave draws a finite weight"),  # wins and draws, never a loss
     ],
 )

@@ -63,9 +63,7 @@ TimeFormat: TypeAlias = Annotated[
 ]
 Synonyms: TypeAlias = Annotated[
     str | None,
-    option(
-        None, "Table of names that mean the same player, with columns name and same_as.", "FILE"
-    ),
+    option(None, "Table of names of the same player, with columns name and same_as.", "FILE"),
 ]
 TiesAsAuthors: TypeAlias = Annotated[
     bool,
@@ -91,7 +89,7 @@ TeamsTable: TypeAlias = Annotated[
 ]
 _OPPONENTS = (
     "Set the parameter `opponents` of elo-mmr and elo-mmx only to reproduce published figures: "
-    "it can give a worse place a higher rating."
+    "with it, a worse place can lead to a higher rating."
 )
 _Parameters: TypeAlias = Annotated[
     str | None,

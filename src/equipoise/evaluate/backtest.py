@@ -177,7 +177,7 @@ def backtest(
     threads : to use; never changes a number
     progress : called with (participations done, participations in all), all systems together
     finished : called with the label of each system that is done
-    Raises : InvalidParameterError, InvalidDataError where a system cannot rate this history or
+    Raises : InvalidParameterError, InvalidDataError if a system cannot rate this history or
         nothing is left to score, ConvergenceError
     """
     _check(systems, resamples, confidence, all_pairs)

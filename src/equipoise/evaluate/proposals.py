@@ -246,7 +246,7 @@ SPACES: dict[str, dict[str, Span]] = {
 
 
 def starting_values(system: RatingSystem, names: Iterable[str]) -> dict[str, Value]:
-    """Return the present values; limits are computed where other parameters define them."""
+    """Return the present values; limits are computed if other parameters define them."""
     values = parameters_of(system)
     if isinstance(system, EloMMRParameters):
         values["weight_limit"], values["sigma_limit"] = system.limits()
@@ -256,7 +256,7 @@ def starting_values(system: RatingSystem, names: Iterable[str]) -> dict[str, Val
 def default_grid(system: RatingSystem) -> dict[str, tuple[Value, ...]]:
     """Return the values to try for a system.
 
-    Raises : InvalidParameterError where none are known
+    Raises : InvalidParameterError if none are known
     """
     return {name: span.grid() for name, span in _space(system).items()}
 

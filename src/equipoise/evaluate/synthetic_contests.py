@@ -101,7 +101,7 @@ def simulate_contests(
 ) -> tuple[History, Floats]:
     """Return a history and the true skill of every participation, shape (N,).
 
-    names : ids of the players, shape (players,); numbers from 0 where absent
+    names : ids of the players, shape (players,); numbers from 0 if absent
     Raises : InvalidParameterError   no contest has participants
     """
     kept = [(one.time, one.player, one.rank, one.skill) for one in contests(model, rng=rng)]

@@ -60,7 +60,7 @@ def draw_statistics(
     above : shape (n,), performance above that of the match; 1 makes e times the kills and the
         damage, and 1/e of the deaths
     share : shape (n,), fraction of the match that each has played
-    role : shape (n,), numbers of `ROLES`; None where there are none
+    role : shape (n,), numbers of `ROLES`; None if there are none
     """
     better = np.exp(np.clip(above, -_STEEPEST, _STEEPEST))
     relative = np.ones((3, len(above)))
@@ -313,10 +313,10 @@ def simulate_teams(
 ) -> tuple[History, Floats]:
     """Return a history and the true skill of every participation, shape (N,).
 
-    Its statistics are those of `STATISTICS`; `role` is an attribute where there are roles, and
-    `share` there where players leave.
+    Its statistics are those of `STATISTICS`; `role` is an attribute if there are roles, and
+    `share` there if players leave.
 
-    names : ids of the players, shape (players,); numbers from 0 where absent
+    names : ids of the players, shape (players,); numbers from 0 if absent
     """
     kept = list(team_matches(model, rng=rng))
 

@@ -89,7 +89,7 @@ class Objective:
     ) -> Objective:
         """Return the objective for a system.
 
-        Raises : InvalidParameterError, InvalidDataError where nothing is left to score
+        Raises : InvalidParameterError, InvalidDataError if nothing is left to score
         """
         return cls(
             name=system.name,
@@ -260,8 +260,8 @@ def tune(
     threads : used with one worker; never changes a number
     record : keeps trials, and has those of an earlier run, which are not repeated
     progress : called with (trials done, trials in all)
-    Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
-        nothing is left to score, EquipoiseError where no trial succeeds or Optuna is not installed
+    Raises : InvalidParameterError, InvalidDataError if the system cannot rate this history or
+        nothing is left to score, EquipoiseError if no trial succeeds or Optuna is not installed
     """
     require(metric in METRICS, "metric", f"one of {', '.join(METRICS)}", metric)
     require(workers >= 1, "workers", "at least 1", workers)
@@ -358,7 +358,7 @@ def _given(
     """
     trial = objective.trial(GIVEN_TRIAL, {}, threads)
     if trial.status != "done":
-        raise InvalidDataError([], f"with the parameters as given: {trial.reason}")
+        raise InvalidDataError([], f"with the given parameters: {trial.reason}")
     starting = starting_values(system, choices)
     return Trial(number=GIVEN_TRIAL, parameters=starting, metrics=trial.metrics)
 

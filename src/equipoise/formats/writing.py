@@ -1,7 +1,7 @@
-"""Write tables and histories to files and streams; a file appears complete or not at all.
+"""Writes tables and histories to files and streams; a file appears completely or not at all.
 
-`write_table` and `write_history` write a table in memory. `write_pieces` writes a table that comes
-piece by piece and never holds all of it.
+`write_table` and `write_history` write a table in memory. `write_pieces` writes a table piece by
+piece without having all of it in memory.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from equipoise.errors import InvalidParameterError, require
 
 TableFormat: TypeAlias = Literal["csv", "csv.gz", "tsv", "parquet", "json", "jsonl"]
 HISTORY_FORMATS = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
-#: Smaller than zlib's own default by a hair, in half the time.
+#: Slightly smaller files than with zlib's default, in half the time.
 GZIP_LEVEL = 5
 
 
 @checks_arguments()
 def write_history(history: History, path: str | os.PathLike[str]) -> None:
-    """Write a history as a long table in the format that the suffix of `path` tells.
+    """Write a history as a long table, in the format of the suffix of `path`.
 
-    Reading the file gives the same history, if columns of statistics are named as such and the
-    format tells text from numbers (in CSV and TSV a text id that looks like a number becomes one).
+    Reading the file gives the same history, if columns of statistics are declared and the format
+    distinguishes text from numbers (in CSV and TSV a text id that looks like a number becomes a
+    number).
 
     path : ends in .csv, .csv.gz, .tsv, .parquet or .jsonl
     Raises : InvalidParameterError   another suffix, or no such directory
@@ -52,11 +53,11 @@ def write_table(
 ) -> None:
     """Write a table of results; NaN becomes null, and floats keep their full precision.
 
-    A file appears whole or not at all: it is written beside its place and then moved there.
+    A file appears completely or not at all: it is written under a temporary name and then moved.
 
     target : path that ends in .csv, .csv.gz, .tsv, .parquet, .json or .jsonl, or a text or binary
         stream
-    format : needed for a stream; for a path its suffix tells
+    format : required for a stream; for a path the suffix decides
     Raises : InvalidParameterError   another suffix, or no such directory
     """
     require(isinstance(frame, pl.DataFrame), "frame", "a Polars DataFrame", type(frame).__name__)
@@ -82,7 +83,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def format_of(path: Path, allowed: tuple[str, ...]) -> str:
-    """Return which of these formats a name's ending tells. Raises : InvalidParameterError."""
+    """Return the format of these that a suffix means. Raises : InvalidParameterError."""
     found = [one for one in allowed if path.name.lower().endswith(f".{one}")]
     if not found:
         endings = ", ".join(f".{one}" for one in allowed)
@@ -124,11 +125,11 @@ def _write_gzip(frame: pl.DataFrame, file: IO[bytes]) -> None:
 
 
 def _gzipped(file: IO[bytes]) -> gzip.GzipFile:
-    # Neither name nor time inside: the same table gives the same bytes.
+    # There is no name or time inside, so the same table gives the same bytes.
     return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
 
 
-#: Rows written together: enough for Parquet to pack them well, some megabytes in memory.
+#: Rows written together: enough for good compression in Parquet, and a few megabytes in memory.
 ROWS = 250_000
 
 
@@ -140,12 +141,12 @@ def write_pieces(
 ) -> int:
     """Write tables with the same columns one below the other; return the number of rows.
 
-    A file appears whole or not at all, and has the bytes that the table in one piece would have;
-    where they are compressed (.csv.gz, .parquet), the same content.
+    A file appears completely or not at all, and has the same bytes as the table in one piece;
+    compressed files (.csv.gz, .parquet) have the same content.
 
     target : path that ends in .csv, .csv.gz, .tsv, .parquet or .jsonl; a binary stream gets CSV
-    rows : written together
-    Raises : InvalidParameterError   another suffix, no such directory, or no piece at all
+    rows : number of rows written together
+    Raises : InvalidParameterError   another suffix, no such directory, or no pieces
     """
     if not isinstance(target, str | os.PathLike):
         return _write(pieces, target, "csv", rows)
@@ -174,7 +175,7 @@ def _write(pieces: Iterable[pl.DataFrame], file: IO[bytes], kind: str, rows: int
 
 
 def _gathered(pieces: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFrame]:
-    """Yield pieces joined to tables of at least so many rows, but for the last."""
+    """Yield pieces joined to tables of at least `rows` rows, except the last."""
     waiting: list[pl.DataFrame] = []
     rows = 0
     for piece in pieces:
@@ -190,7 +191,7 @@ def _gathered(pieces: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFra
 def _write_text(tables: Iterable[pl.DataFrame], file: IO[bytes], kind: str) -> int:
     rows = 0
     for table in tables:
-        # Not into the file itself: Polars would not say which error a closed pipe is.
+        # Not directly into the file, because Polars would hide the error of a closed pipe.
         buffer = io.BytesIO()
         if kind == "jsonl":
             table.write_ndjson(buffer)
@@ -205,7 +206,7 @@ def _write_text(tables: Iterable[pl.DataFrame], file: IO[bytes], kind: str) -> i
 def _write_parquet(
     tables: Iterator[pl.DataFrame], schema: pl.Schema, file: IO[bytes], group: int
 ) -> int:
-    """Hand tables to the streaming writer of Polars, which asks for one after the other."""
+    """Pass tables to the streaming writer of Polars, which requests one after the other."""
     rows = 0
     failed: list[BaseException] = []
 
@@ -224,7 +225,7 @@ def _write_parquet(
             file, compression="zstd", compression_level=1, row_group_size=group
         )
     except pl.exceptions.PolarsError:
-        # What stopped the source is the cause; Polars tells only of its own surprise.
+        # The error of the source is the cause; Polars only reports its own.
         if failed:
             raise failed[0] from None
         raise

@@ -19,7 +19,7 @@ from equipoise.rating.resuming import resume
 from equipoise.rating.state import State
 from equipoise.rating.system import ExplainsItself, RatingSystem
 
-#: Matches of a player that are named where the wanted one is not among them.
+#: Number of a player's matches that an error names if the wanted one is not among them.
 _NAMED = 5
 
 
@@ -56,8 +56,8 @@ def explain(
     pool, history, start = resumed.pool, resumed.history, resumed.start
     if where < start:
         raise ConflictError(
-            f"the saved state has rated match {history.match_ids[where]} already: "
-            "explain it from the whole history, without the state or with --restart "
+            f"the saved state has rated match {history.match_ids[where]} already: explain it from "
+            f"the complete history, without the state or with --restart "
             "(in Python restart=True)"
         )
     before = pool.state.copy() if len(pool.player_ids) else system.initial(0)

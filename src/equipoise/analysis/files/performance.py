@@ -154,7 +154,7 @@ def chart_of(found: TournamentPerformance, name: str) -> Figure:
     return sweeps_figure(
         graph_of(found),
         title=f"Why {name} has no equilibrium",
-        subtitle="an arrow leads from a group to those of whom it took every point",
+        subtitle="an arrow leads from a group to the players from whom it took every point",
     )
 
 
@@ -185,7 +185,7 @@ def series_of(found: TournamentPerformance) -> PerformanceSeries:
 
 
 def graph_of(found: TournamentPerformance) -> ClassGraph:
-    """Return the classes and who swept whom."""
+    """Return the classes and the sweeps between them."""
     number = found.standing.class_of
     classes: list[list[str]] = [[] for _ in range(int(number.max(initial=-1)) + 1)]
     class_of = {}

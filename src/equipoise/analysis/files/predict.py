@@ -1,4 +1,4 @@
-"""Predicting a match from a saved state: expected scores, places, and what-if."""
+"""Predicting a match from a saved state: expected scores, places and what-if."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def field_of(source: str | TextIO) -> list[str]:
         text = Path(source).read_text("utf-8-sig") if isinstance(source, str) else source.read()
         rows = [row for row in csv.reader(text.splitlines(), strict=True) if any(row)]
     except (csv.Error, UnicodeDecodeError) as error:
-        rule = "must be UTF-8 text with a player a line"
+        rule = "must be UTF-8 text with one player on each line"
         raise InvalidDataError([Problem(name, None, "", rule, str(error))]) from error
     column = 0
     if rows and "player" in rows[0]:

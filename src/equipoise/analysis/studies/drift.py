@@ -48,7 +48,7 @@ class DriftRequest:
     """What to measure, and where the answer goes.
 
     active_days, active_matches : how long players are active after a match; at most one of them
-    points : number of moments
+    points : number of times to measure at
     output : path of a table, or of a chart (.svg, .png, .pdf); None writes neither
     band : whether a chart of one system shows the standard deviation of the ratings
     title : of the chart; None means the default title
@@ -171,7 +171,7 @@ def title_of(answer: DriftAnswer) -> str:
 def subtitle_of(answer: DriftAnswer, *, band: bool) -> str:
     """Return who is active, and the meaning of the band."""
     words = f"Active players have played in the last {answer.window}"
-    return words + ("; the band is a standard deviation of their ratings" if band else "")
+    return words + ("; the band is one standard deviation of their ratings" if band else "")
 
 
 def figure_of(answer: DriftAnswer, *, title: str | None, band: bool) -> Figure:

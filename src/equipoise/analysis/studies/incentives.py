@@ -65,7 +65,7 @@ class IncentivesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncentivesAnswer:
-    """Result of an incentive audit; `found`, of the same players each, and `seconds` by label."""
+    """Result of an incentive audit; `found` (for the same players) and `seconds`, by label."""
 
     history: History
     reading: HistoryReading
@@ -178,7 +178,7 @@ def subtitle_of(answer: IncentivesAnswer) -> str:
     others = (
         "the other players keep their ratings" if frozen else "all other players are rated again"
     )
-    return f"The best plan found of throwing matches, against the results as they were; {others}"
+    return f"The best plan found for throwing matches, compared with the actual results; {others}"
 
 
 def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:

@@ -58,7 +58,7 @@ def balance(
     objective: Literal["mean", "sum"] = option(
         "mean", "Compare mean ratings and uncertainties, or only sums of ratings."
     ),
-    alternatives: int = option(5, "Number of further splits to show.", min=0, max=1000),
+    alternatives: int = option(5, "Number of other splits to show.", min=0, max=1000),
     time_limit: float | None = option(
         None, "Time limit of the search for more than two teams.", "SECONDS", min=0.0
     ),
@@ -130,7 +130,7 @@ def _print_balance(answer: BalanceAnswer, *, uncertainty_weight: float, by_sum: 
 
 
 def _print_team(answer: BalanceAnswer, number: int) -> None:
-    """Print a team as a table under its name, chance and mean."""
+    """Print a team as a table under its name, win probability and mean."""
     lobby, team = answer.lobby, answer.balance.teams[number]
     row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
     rows = [row_of[one] for one in team]

@@ -34,8 +34,8 @@ def performance(
     ),
     anchor: list[str] | None = option(
         None,
-        "Average rating, instead of that of the rated players; or a player who is held at a "
-        "rating. Repeatable.",
+        "Average rating to use instead of the mean of the rated players; or a player whose rating "
+        "is fixed. Repeatable.",
         "R|PLAYER=R",
     ),
     select: Literal["equal", "mean", "initial", "document"] = option(
@@ -83,7 +83,7 @@ def performance(
     synonyms: options.Synonyms,
     strict: bool = option(False, "Fail with exit status 1 if no equilibrium exists."),
     output: str | None = option(
-        None, "Write the whole table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+        None, "Write the complete table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     ),
     chart: str | None = option(
         None,
@@ -264,7 +264,10 @@ def _precision(found: TournamentPerformance) -> list[str]:
     free = [row for row in rated if found.player_ids[row] not in found.held or len(found.held) < 2]
     worst = max((abs(one.expected[row] - one.points[row]) for row in free), default=0.0)
     if worst > _PRECISION:
-        return [f"Expected and actual points differ by up to {worst:.0e}, more than they should."]
+        return [
+            f"Expected and actual points differ by up to {worst:.0e}, which is more than the "
+            f"tolerance."
+        ]
     every = "every score" if found.exists else "the scores of all who have one"
     exception = " but those of the players held" if len(free) < len(rated) else ""
     how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
@@ -280,21 +283,21 @@ def _labels(found: TournamentPerformance) -> list[str]:
         lines.append("Without an equilibrium, players are compared only within their class.")
         if _known(one.lower) or _known(one.upper):
             lines.append(
-                "Games against other classes, which were all won or all lost, give the bounds in "
-                "the columns at least and at most."
+                "Games against other classes were all won or all lost; they give the bounds in the "
+                "columns `at least` and `at most`."
             )
     if found.relative:
         whose = "ratings within every class" if by_class else "PPRs"
         lines.append(
             f"Relative: no rating is known and no --anchor is given, so the {whose} have mean 0. "
-            "Only their differences have a meaning."
+            "Only their differences are meaningful."
         )
     if found.colour_advantage:
         lines.append(f"White is worth {found.colour_advantage:.1f} points more.")
     if not math.isnan(found.draw_parameter):
         nu = found.draw_parameter
         lines.append(
-            f"Draws are modelled (Davidson, nu = {nu:.4g}): equal players draw "
+            f"Draws are modelled by Davidson's method (nu = {nu:.4g}): equal players draw "
             f"{100 * nu / (2 + nu):.1f} % of their games."
         )
     if _known(one.error):

@@ -45,7 +45,7 @@ def plot(
 ) -> None:
     """Draw players' ratings over time, or the distribution of all ratings.
 
-    A line is the rating after each match, its band is two deviations on either side, and dots are
+    The line shows the rating after each match, the band two deviations on either side. Dots show
     performances, if the system has them. --json prints the numbers of the chart.
     """
     from equipoise.analysis.files import plot as work

@@ -88,12 +88,12 @@ def rebalance(
         _print_rebalance(answer)
 
 
-#: Width of a cell, and rows of a table; `--json` has everything.
+#: Width of a cell, and number of rows of a table; `--json` has everything.
 _CELL, _ROWS = 60, 200
 
 
 def _print_rebalance(answer: RebalanceAnswer) -> None:
-    """Print the method and its reason, the teams, how even they are, and what was tried."""
+    """Print the method and its reason, the teams, how even they are, and the sequences tried."""
     result = answer.result
     print_lines(f"{result.method.capitalize()}: {result.reason}.")
     for number in range(len(result.teams)):

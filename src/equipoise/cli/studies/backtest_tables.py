@@ -83,7 +83,7 @@ def scoring_lines(answer: BacktestMessage) -> list[str]:
     ]
     if scoring.learned:
         learned = counted(scoring.learned, "match was", "matches were")
-        lines.append(f"the first {learned} only learned from")
+        lines.append(f"the first {learned} used only for learning")
     if scoring.min_total is not None:
         lines.append(
             f"players with fewer than {counted(scoring.min_total, 'match', 'matches')} in the "

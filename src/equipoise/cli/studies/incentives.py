@@ -43,18 +43,18 @@ def incentives(
     ),
     others: str = option(
         "frozen",
-        "Ratings of the other players. frozen: before every match they are as they were. replayed: "
-        "all matches are rated again with the worse places.",
+        "Ratings of the other players. frozen: they keep the ratings that they had before every "
+        "match. replayed: all matches are rated again with the worse places.",
         "frozen|replayed",
     ),
     matches: int = option(
-        40, "Number of last rated matches of a player in which the place may be worse.", "N"
+        40, "Number of a player's last rated matches in which the place may be worse.", "N"
     ),
     budget: int = option(
-        500, "Largest number of plans for a player while the others are frozen.", "N"
+        500, "Largest number of plans for each player while the others are frozen.", "N"
     ),
     replays: int = option(
-        20, "Largest number of plans for a player with everything replayed.", "N"
+        20, "Largest number of plans for each player if everything is replayed.", "N"
     ),
     seed: int = option(0, "Random seed of the plans.", "N"),
     output: str | None = option(

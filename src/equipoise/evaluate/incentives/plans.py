@@ -52,7 +52,7 @@ class Placements(NamedTuple):
 def placements(match: History, row: int, capabilities: Capabilities) -> Placements:
     """Return the options that a player's team has in a history of one match.
 
-    The other teams keep their order. A tie is an option where the system rates ties, unless all
+    The other teams keep their order. A tie is an option if the system rates ties, unless all
     teams would tie and the match would not be rated (READINGS B7).
     """
     own = match.team == match.team[row]
@@ -134,7 +134,7 @@ class MatchSnapshot:
     """A match with the states of its players before it.
 
     match : a history of this match only, whose players are numbered like its participations
-    before : their states, with room for this match
+    before : their states, with memory for this match
     """
 
     match: History

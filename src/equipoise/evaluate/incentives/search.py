@@ -124,7 +124,7 @@ class _SpentError(Exception):
 
 
 class Search:
-    """Plans that were tried, and the last rating of each; -inf where there is none."""
+    """Plans that were tried, and the last rating of each; -inf if there is none."""
 
     def __init__(
         self, rater: PlanRater, budget: int, note: Callable[[int], None] | None = None
@@ -156,7 +156,7 @@ class Search:
         return sorted(self.finals, key=lambda plan: -self.finals[plan])[:count]
 
     def gaining(self) -> Plan:
-        """Return the best plan, or the honest one where none gains more than rounding errors."""
+        """Return the best plan, or the honest one if none gains more than rounding errors."""
         plan, fair = self.best()[0], honest(self._rater)
         return plan if self.finals[plan] - self.finals[fair] > LEAST_GAIN else fair
 

@@ -147,7 +147,7 @@ def _see(seen: Ints, rank: int, ranks: int) -> None:
 def score_order(
     ranked: MatchTeams, count: int, places: Places, as_authors: bool, scores: OrderScores
 ) -> float:
-    """Fill both metrics of every team and return the cumulative gain, 1 where it is perfect.
+    """Fill both metrics of every team and return the cumulative gain, 1 if it is perfect.
 
     `places` must hold the teams in the order of prediction, and the counts of better ones.
     """

@@ -150,7 +150,7 @@ class Scored:
         min_history : fewest earlier matches of players who are scored [READINGS B9]
         min_total : instead, fewest matches of these players in the complete history, later ones
             included, as in the wording of [EM]_ sec. 6.3
-        Raises : InvalidParameterError, and InvalidDataError where nothing is left
+        Raises : InvalidParameterError, and InvalidDataError if nothing is left
         """
         require(min_history >= 0, "min_history", "at least 0", min_history)
         require(min_total is None or min_total >= 0, "min_total", "at least 0", min_total)

@@ -59,7 +59,7 @@ class TrueSkillSystem(System):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueSkill(TrueSkillSystem):
-    """TrueSkill [TS]_ for teams of any size, any number a match, ties.
+    """TrueSkill [TS]_ for teams of any size, any number of teams in a match, and ties.
 
     initial_rating, initial_deviation : of a new player, rating points
     beta : standard deviation of one performance, rating points; half the initial deviation [TS]_
@@ -97,7 +97,7 @@ class TrueSkill(TrueSkillSystem):
         )
 
     def draw_margin(self, players: int) -> float:
-        """Return the margin between two teams with so many players in total."""
+        """Return the margin between two teams with this total number of players."""
         return self.settings().margin * math.sqrt(0.5 * players)
 
 

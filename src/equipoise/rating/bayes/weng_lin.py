@@ -90,7 +90,7 @@ def spread(teams: Teams, beta: float) -> float:
 
 @kernel
 def stages(teams: Teams, c: float) -> tuple[Floats, Floats, Floats]:
-    """Return (e, S, A): e_i = exp(mu_i/c) scaled; of every rank its S and its number of teams.
+    """Return (e, S, A): e_i = exp(mu_i/c) scaled; for every rank, its S and its number of teams.
 
     S is the sum of e over the teams of that rank and all worse ones.
     """

@@ -156,7 +156,7 @@ class Elo(System):
         return Settings(float(self.k), math.log(10.0) / self.scale)
 
     def own(self, state: State, history: History, start: int, stop: int) -> Floats:
-        """Return the head starts. Raises : InvalidDataError without a column of who is at home."""
+        """Return the head starts. Raises : InvalidDataError without a column for the home side."""
         return self._head_start(history, int(history.offsets[start]), int(history.offsets[stop]))
 
     def update(

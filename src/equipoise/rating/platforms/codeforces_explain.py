@@ -188,12 +188,12 @@ def _cuts_and_points(done: PlatformRound, i: int, exact: float) -> list[Contribu
             reason="the needed rating and the change are cut to whole numbers",
         ),
         Contribution(
-            name="against inflation: all players",
+            name="against inflation: points taken from all players",
             change=float(done.from_everyone),
             reason=f"brings the sum of the changes of all {n} players just below 0",
         ),
         Contribution(
-            name="against inflation: the best",
+            name="against inflation: points taken because of the best",
             change=float(done.for_the_best),
             reason=f"stops the {best_players(n)} highest rated from gaining points together;"
             " at most 10 points, taken from all players",
