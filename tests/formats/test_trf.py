@@ -257,7 +257,7 @@ def test_a_game_without_colours_among_others_is_a_problem() -> None:
 def test_games_of_less_than_one_move_count_with_a_note() -> None:
     columns = pair("   2 w W", "   1 b L")
     assert columns.notes == (
-        "1 game of less than one move (W, D, L) counted, though FIDE does not rate them",
+        "1 game of less than one move (W, D, L) counted, although FIDE does not rate them",
     )
 
 

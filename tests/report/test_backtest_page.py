@@ -111,7 +111,7 @@ def test_worse_than_no_ratings_is_said() -> None:
     assert (
         "For players with 5 or more earlier matches: a is ahead of the baseline by NDCG, which "
         "noise may explain; b is worse than the baseline by log loss; b is behind the baseline by "
-        "Brier score, which noise may explain; b is no different from the baseline by pair "
+        "Brier score, which noise may explain; b does not differ from the baseline by pair "
         "inversion in a way that matters."
     ) in words(tree(backtest_page(report(found=found))))
 
@@ -254,7 +254,7 @@ def test_the_history_is_told_with_what_was_left_out() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"learned": 1}, "The first 1 match was used for learning only."),
+        ({"learned": 1}, "The first 1 match was used only for learning."),
         ({"min_history": 5}, "fewer than 5 earlier matches were not scored"),
         ({"undecided": 3}, "3 scored matches were left with one tie"),
         ({"ties_as_authors": True}, "as the authors of Elo-MMR count it"),

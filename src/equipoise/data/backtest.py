@@ -269,4 +269,4 @@ def _labelled(systems: Sequence[_Labelled], label: str) -> _Labelled:
         if scores.label == label:
             return scores
     known = ", ".join(scores.label for scores in systems)
-    raise NotFoundError(f"no system labelled {label!r} in this backtest: there are {known}")
+    raise NotFoundError(f"no system labelled {label!r} in this backtest; the labels are {known}")

@@ -16,7 +16,7 @@ from equipoise.wording import counted
 #: Largest absolute rating; larger ones do not have digits for a billionth of a point.
 LARGEST = 1e6
 
-OTHER = "must be another player than the first"
+OTHER = "must be a different player from the first"
 POINTS = "must be from 0 to the number of games"
 WEIGHT = "must be a number above 0"
 ROW = "must be the row of a player"

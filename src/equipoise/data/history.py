@@ -55,7 +55,7 @@ AT_HOME = frozenset({"true", "1", "1.0", "yes"})
 NOT_AT_HOME = frozenset({"false", "0", "0.0", "no"})
 TRUTH = "must be true or false"
 SIDES = ("home", "away", "neutral")
-SIDE = "must be home, away, neutral or empty where home_advantage counts; else give at_home"
+SIDE = "must be home, away, neutral or empty if home_advantage is set; otherwise give at_home"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -148,7 +148,8 @@ class TeamModel:
         require(
             self.present(0) >= largest,
             "players",
-            f"enough for the largest match from the start: at least {largest} who are no newcomers",
+            f"enough for the largest match from the start: at least {largest} who are not "
+            f"newcomers",
             self.present(0),
         )
 

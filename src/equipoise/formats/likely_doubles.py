@@ -93,7 +93,7 @@ def likely_doubles(names: Sequence[str]) -> list[tuple[str, str]]:
 def describe_doubles(names: Sequence[str]) -> tuple[str, ...]:
     """Return notes on names that may be one player; some are listed, the others counted."""
     if len(names) > MOST:
-        rest = f"among {len(names):,} names only white space, case and Unicode form were compared"
+        rest = f"for {len(names):,} names, only white space, case and Unicode form were compared"
         return (*_describe(same_but_for_form(names)), rest)
     return _describe(likely_doubles(names))
 

@@ -268,7 +268,7 @@ def ids_of(text: str, option: str) -> list[str]:
     ids = [one.strip() for one in ids]
     if not ids or not all(ids):
         raise InvalidParameterError(
-            f"{option} takes ids separated by commas, in double quotes where one has a comma; "
+            f"{option} takes ids separated by commas, in double quotes if an id has a comma; "
             f"got {text!r}"
         )
     return ids

@@ -109,7 +109,7 @@ def _open_path(path: Path, format: str | None) -> Table:
         chosen = format or format_of(path)
         if chosen is None:
             raise InvalidParameterError(
-                f"format must be given, as the name of {name} does not end in one of "
+                f"format must be given, because the name of {name} does not end in one of "
                 f"{', '.join(_SUFFIXES)}"
             )
         if chosen == "parquet":

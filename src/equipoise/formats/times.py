@@ -40,9 +40,9 @@ TIME = (
     "--time-format"
 )
 SECONDS = "must be whole seconds since 1970, as on the other rows"
-WHOLE = "must be a whole number, as --time-format says"
+WHOLE = "must be a whole number, the format of --time-format"
 ISO = "must be a date or time as in ISO 8601, as on the other rows"
-ISO_ONLY = "must be a date or time as in ISO 8601, as --time-format says"
+ISO_ONLY = "must be a date or time as in ISO 8601, the format of --time-format"
 _OR_SECONDS = "or seconds since 1970 with --time-format s"
 COMPACT = f"must be a date YYYYMMDD, as on the other rows, {_OR_SECONDS}"
 ORDER = f"must be a whole number from 0 to {LAST_ORDER}, as on the other rows, {_OR_SECONDS}"
@@ -57,10 +57,7 @@ HOURS = (
     "with an hour (--time-format %Y%m%d%H): choose one"
 )
 YEARS = "must be in the years 1 to 9999"
-EXCEL = (
-    "must be days as a spreadsheet counts them, a number from 61 (1900-03-01) to 2958465 "
-    "(9999-12-31)"
-)
+EXCEL = "must be a spreadsheet's day number, from 61 (1900-03-01) to 2958465 (9999-12-31)"
 
 # Polars takes digits of every script for \d, and casts only those of ASCII.
 # Groups: day, time of day, zone. RFC 3339 allows a space instead of T, which is common.
@@ -260,8 +257,9 @@ def order_bound(value: object, name: str) -> int:
     if whole and 0 <= text <= LAST_ORDER + 1:
         return int(text)
     raise InvalidParameterError(
-        f"{name} must be a number from 0 to {LAST_ORDER + 1}, as the times of this history are an "
-        f"order without dates (--time-format s reads them as seconds since 1970); got {value!r}"
+        f"{name} must be a number from 0 to {LAST_ORDER + 1}, because the times of this history "
+        f"are an order without dates (--time-format s reads them as seconds since 1970); got "
+        f"{value!r}"
     )
 
 
@@ -314,8 +312,8 @@ def _beyond(micros: Ints) -> Flags | None:
 def _from_stamps(column: pl.Series, time_format: str | None) -> Times:
     if time_format not in (None, "iso"):
         raise InvalidParameterError(
-            "time_format (--time-format) must be left out, as the column of times holds dates "
-            f"already ({column.dtype}); got {time_format!r}"
+            "time_format (--time-format) must be left out, because the column of times already has "
+            f"dates ({column.dtype}); got {time_format!r}"
         )
     kind: TimeKind = "date" if column.dtype == pl.Date else "datetime"
     micros = column.cast(pl.Datetime("us")) if kind == "date" else column.dt.cast_time_unit("us")
@@ -518,7 +516,7 @@ def _read_pattern(runs: pl.Series, pattern: str) -> _Runs:
         read = pl.Series(micros, dtype=pl.Int64)
         values = runs.replace_strict(distinct, read, default=None, return_dtype=pl.Int64)
     kind: TimeKind = "datetime" if _CLOCKS & _directives(pattern) else "date"
-    return _Runs(values, kind, f"must be a time written as --time-format says, {pattern}")
+    return _Runs(values, kind, f"must be a time in the format of --time-format, {pattern}")
 
 
 def _expression(pattern: str) -> str | None:

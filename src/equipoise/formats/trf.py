@@ -588,7 +588,7 @@ def _notes(
     if found.unrated:
         yield (
             f"{counted(found.unrated, 'game')} of less than one move (W, D, L) "
-            "counted, though FIDE does not rate them"
+            "counted, although FIDE does not rate them"
         )
     both = found.left_out["lost by both"]
     if both:

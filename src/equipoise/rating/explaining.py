@@ -128,7 +128,7 @@ def why_unrated(system: RatingSystem, history: History, match: int) -> str | Non
     rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
     teams = int(history.team[rows].max()) + 1
     if teams < 2:
-        return "there was a single player or team in it"
+        return "it had a single player or team"
     tied = teams > 2 and history.rank[rows].max() == 0
     if tied and system.capabilities.skips_all_tied:
         return f"all {teams} tied, and {system.name} skips such a match"
@@ -138,5 +138,5 @@ def why_unrated(system: RatingSystem, history: History, match: int) -> str | Non
 def _reasons(system: RatingSystem) -> str:
     """Return why no match of a player may have changed a rating."""
     if system.capabilities.skips_all_tied:
-        return "in each they were alone, or all tied"
-    return "in each they were alone"
+        return "the player was alone in each match, or all tied"
+    return "the player was alone in each match"

@@ -79,7 +79,7 @@ def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> Stat
 
 def _foreign(system: RatingSystem) -> InvalidDataError:
     """Return the error for bytes that are not the state of a player in a system."""
-    rule = f"must be the state of a player under {system.name} (layout {VERSION})"
+    rule = f"must be the state of a player in {system.name} (layout {VERSION})"
     return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
 
 

@@ -217,7 +217,7 @@ def unsuited(history_misfits: Mapping[str, list[str]]) -> str:
     """Return a sentence on why the first system cannot rate a history, and which systems can."""
     name, misfits = next(iter(history_misfits.items()))
     fits = [other for other, found in history_misfits.items() if not found]
-    advice = f"systems that can: {', '.join(fits)}" if fits else "no system here can"
+    advice = f"systems that can: {', '.join(fits)}" if fits else "no system can rate it"
     return f"{name} cannot rate {'; '.join(misfits)}; {advice}"
 
 

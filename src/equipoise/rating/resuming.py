@@ -114,7 +114,8 @@ def with_known_rows(history: History, known: Ids) -> tuple[History, Ids]:
         return history, history.player_ids
     if known.dtype != history.player_ids.dtype:
         raise ConflictError(
-            "player ids of the saved state and of the history differ in kind: one has numbers, "
+            "player ids of the saved state and of the history have different types: one has "
+            "numbers, "
             f"the other text (for example {known[0]!r} and {history.player_ids[:1].tolist()})"
         )
     row_of = {player: row for row, player in enumerate(known.tolist())}

@@ -95,7 +95,7 @@ def ceiling_quantity(match: History) -> list[Quantity]:
             name="performance ceiling",
             value=float(ceiling[0]),
             unit="points",
-            meaning="of the match: no performance counts for more",
+            meaning="the highest performance that counts in this match",
         )
     ]
 

@@ -114,7 +114,7 @@ def _difference_chart(one: Standing, metric: Metric, numbers: Mapping[str, int])
         f"behind-{metric.key}",
         rows,
         Reference(one.best, 0.0),
-        title=f"{metric.heading}: how far the others are behind {one.best}",
+        title=f"{metric.heading}: distance of the others from {one.best}",
         description=f"{listed}.",
     )
 
@@ -332,9 +332,9 @@ def _differences(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
 def _calibration(found: Backtest) -> Iterator[Markup]:
     yield paragraph(
         "A system is calibrated if, of the pairs to which it gives 70\N{NO-BREAK SPACE}%, "
-        "70\N{NO-BREAK SPACE}% are won. Then the dots lie on the dashed line. Where observed "
-        "scores are closer to one half than expected ones, the system is overconfident; where "
-        "they are further away, it is too cautious. Bars show the number of participations."
+        "70\N{NO-BREAK SPACE}% are won. Then the dots lie on the dashed line. If observed scores "
+        "are closer to one half than expected ones, the system is overconfident; if they are "
+        "further away, it is too cautious. Bars show the number of participations."
     )
     yield calibration_charts(found)
     yield tables.calibration_table(found)
@@ -348,9 +348,9 @@ _KINDS = {
 
 def _slices(found: Backtest) -> Iterator[Markup]:
     yield paragraph(
-        "The first table is about all players, by their earlier matches: a pair of players counts "
-        "for the less experienced of the two. The slices below it split up only the players of "
-        f"the metrics above: {found.for_whom}."
+        "The first table is about all players, by their earlier matches: a pair of players belongs "
+        "to the less experienced of the two. The slices below it include only the players of the "
+        f"metrics above: {found.for_whom}."
     )
     if found.groups:
         yield tables.groups_table(found)
@@ -396,7 +396,7 @@ def _left_out(history: HistoryMessage) -> list[tuple[str, int]]:
         ("matches marked as not rated, left out", history.unrated),
         ("matches filtered out", history.filtered),
         ("bad matches dropped", len(history.dropped_matches)),
-        ("bad rows dropped from matches that stayed", history.dropped_rows),
+        ("bad rows dropped, whose matches were kept", history.dropped_rows),
     ]
 
 

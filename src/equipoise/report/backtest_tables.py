@@ -111,7 +111,7 @@ def differences_table(found: Backtest) -> Markup:
         ]
         for one in found.differences
     ]
-    columns = ["first less second", *(metric.heading for metric in metrics)]
+    columns = ["first minus second", *(metric.heading for metric in metrics)]
     numbers = frozenset(range(1, len(columns)))
     caption = "All differences; significant ones that are large enough to matter are bold"
     return table("all-differences", caption, columns, rows, numbers)

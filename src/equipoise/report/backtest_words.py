@@ -318,7 +318,7 @@ def _short_of_baseline(
             text = f" is behind the baseline by {_named(perhaps)}, which noise may explain"
             parts.append(joined(label, text))
         if level and ahead:
-            text = f" is no different from the baseline by {_named(level)} in a way that matters"
+            text = f" does not differ from the baseline by {_named(level)} in a way that matters"
             parts.append(joined(label, text))
         if unsure and ahead:
             text = f" is ahead of the baseline by {_named(unsure)}, which noise may explain"
@@ -335,7 +335,7 @@ def scoring(found: Backtest, seed: int) -> Iterator[str]:
     )
     if found.learned:
         first = counted(found.learned, "match was", "matches were")
-        yield f"The first {first} used for learning only."
+        yield f"The first {first} used only for learning."
     if found.min_total is not None:
         fewer = counted(found.min_total, "match", "matches")
         yield (
@@ -347,9 +347,9 @@ def scoring(found: Backtest, seed: int) -> Iterator[str]:
         yield f"Participations of players with fewer than {fewer} were not scored."
     if found.groups:
         yield (
-            "The table by earlier matches scores everybody: pairs by the less experienced of the "
-            "two, rank deviation by player, with places counted in the whole field. For players "
-            "with five or more earlier matches, places are counted again among themselves."
+            "The table by earlier matches scores all players: pairs by the less experienced of the "
+            "two, rank deviation by player, with places counted in the complete field. For players "
+            "with five or more earlier matches, places are counted only among these players."
         )
     least = found.least_differences
     if dict(least) == dict(LEAST_DIFFERENCE):

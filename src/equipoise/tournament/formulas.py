@@ -135,7 +135,7 @@ def results_of_player(
     taken = as_array("points", points, np.float64)
     weight = np.ones(taken.shape) if weights is None else as_array("weights", weights, np.float64)
     shape = opponent.shape
-    require(opponent.ndim == 1, "opponents", "one rating a game", shape)
+    require(opponent.ndim == 1, "opponents", "one rating for each game", shape)
     require(taken.shape == shape, "points", f"of shape {shape}", taken.shape)
     require(weight.shape == shape, "weights", f"of shape {shape}", weight.shape)
     require(not (np.abs(opponent) > LARGEST).any(), "opponents", f"within {LARGEST:.0f}", opponents)

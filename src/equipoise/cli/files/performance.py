@@ -40,16 +40,16 @@ def performance(
     ),
     select: Literal["equal", "mean", "initial", "document"] = option(
         "equal",
-        "Which equilibrium to print; all of them differ by a constant only. equal: the one reached "
-        "when everybody starts at the average rating. mean: the one whose mean is the average "
-        "rating. initial: the one reached when players start at their own ratings.",
+        "Which equilibrium to print; they differ only by a constant. equal: the one reached if all "
+        "players start at the average rating. mean: the one whose mean is the average "
+        "rating. initial: the one reached if players start at their own ratings.",
         "equal|mean|initial",
     ),
     confidence: float = option(
         0.95, "Confidence level of error bars and bounds, above 0 and below 1."
     ),
     scale: float = option(
-        1.0, "Spread of the curve. 1 is Elo's: 400 points for odds of ten to one."
+        1.0, "Scale of the curve. 1 is that of Elo: 400 points mean odds of ten to one."
     ),
     curve: Literal["elo", "normal"] = option(
         "elo", "Function from a difference of ratings to an expected score."
@@ -65,8 +65,8 @@ def performance(
     ),
     prior: float = option(
         0.0,
-        "Number of drawn games against an average player that every player is given. Ratings then "
-        "always exist, but they are no equilibrium and are labelled as regularised.",
+        "Number of drawn games against an average player to add for every player. Ratings then "
+        "always exist, but they are not an equilibrium and are labelled as regularised.",
         "GAMES",
         min=0.0,
     ),
@@ -75,7 +75,8 @@ def performance(
     ),
     player: list[str] | None = option(
         None,
-        "A player to compare with --superiority, and whose error to compute in a large tournament. "
+        "A player to compare with --superiority, whose error is also computed in a large "
+        "tournament. "
         "Repeatable. [default: the first 20]",
         "P",
     ),
@@ -96,7 +97,9 @@ def performance(
     ),
     skip_bad: str | None = option(None, "Skip games with problems. The problems are listed.", ""),
     column: options.Column,
-    since: str | None = option(None, "Use only games from this time on.", "TIME", name="--from"),
+    since: str | None = option(
+        None, "Use only games at or after this time.", "TIME", name="--from"
+    ),
     until: str | None = option(None, "Use only games before this time.", "TIME"),
     time_format: options.TimeFormat,
     where: list[str] | None = option(
@@ -268,8 +271,8 @@ def _precision(found: TournamentPerformance) -> list[str]:
             f"Expected and actual points differ by up to {worst:.0e}, which is more than the "
             f"tolerance."
         ]
-    every = "every score" if found.exists else "the scores of all who have one"
-    exception = " but those of the players held" if len(free) < len(rated) else ""
+    every = "every score" if found.exists else "the scores of all players who have one"
+    exception = " except those of the held players" if len(free) < len(rated) else ""
     how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
     return [f"The PPRs predict {every}{exception}: expected and actual points {how}."]
 
@@ -301,15 +304,17 @@ def _labels(found: TournamentPerformance) -> list[str]:
             f"{100 * nu / (2 + nu):.1f} % of their games."
         )
     if _known(one.error):
-        spread = ", for results that vary as these did" if math.isnan(found.draw_parameter) else ""
+        spread = (
+            ", assuming that results vary as these did" if math.isnan(found.draw_parameter) else ""
+        )
         lines.append(f"Error bars have {100 * found.confidence:g} % confidence{spread}.")
     rated = _known(one.class_ppr if by_class else one.ppr)
     missing = len(rated - _known(one.error))
     if missing:
         lines.append(
             f"{counted(missing, 'player has', 'players have')} no error bar. In a large component "
-            "each takes a system of equations, so name the players with --player. With games of "
-            "very different weights there may be none."
+            "each needs a separate computation, so name the players with --player. If weights of "
+            "games differ very much, an error may be impossible to compute."
         )
     return lines
 

@@ -29,7 +29,7 @@ def plot(
     by: str | None = option(
         None,
         "Horizontal axis. time: the time of the match. match: its number in the history. played: "
-        "how many matches the player has played. [default: time, or match without times]",
+        "the number of matches that the player has played. [default: time, or match without times]",
         "time|match|played",
     ),
     no_band: bool = option(False, "Leave out the band of two deviations on either side."),

@@ -44,7 +44,7 @@ def rate(
         "FILE.npz",
     ),
     restart: options.Restart,
-    at: str | None = option(None, "Compute the ratings as of this time, decay included.", "TIME"),
+    at: str | None = option(None, "Compute the ratings as of this time, including decay.", "TIME"),
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,

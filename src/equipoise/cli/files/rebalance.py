@@ -45,7 +45,7 @@ def rebalance(
     ),
     time_limit: float | None = option(
         None,
-        "Time limit of branch and bound. With it, the result depends on the machine.",
+        "Time limit of branch and bound. The result then depends on the speed of the machine.",
         "SECONDS",
         min=0.0,
     ),

@@ -30,7 +30,7 @@ class Model:
     )
     sizes: str | None = option(
         None,
-        "Teams: sizes of the two teams. Several sizes, also uneven ones, are equally likely. "
+        "Teams: sizes of the two teams. Several sizes, including uneven ones, are equally likely. "
         "[default: 5v5]",
         "5v5,4v4,...",
     )
@@ -48,7 +48,7 @@ class Model:
         "equally often. [default: 1]",
     )
     matchmade: bool = option(
-        False, "Teams: let players of similar skill meet, in teams that are about equal."
+        False, "Teams: make matches between players of similar skill, in roughly equal teams."
     )
     mean_skill: float | None = option(
         None, "Mean skill at the beginning. [default: 1500; teams: 1400]"
@@ -64,7 +64,7 @@ class Model:
     )
     drift_deviation: float | None = option(
         None,
-        "Standard deviation of the change of a skill after a contest (teams: in a day), in rating "
+        "Standard deviation of the change of a skill after a contest (teams: per day), in rating "
         "points. [default: 35; teams: 2]",
     )
     score_step: float | None = option(

@@ -174,7 +174,7 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
 def incentives_lines(answer: IncentivesMessage) -> list[str]:
     """Return lines on what was searched and found."""
     last = f"the last {counted(answer.last_matches, 'rated match', 'rated matches')} of each player"
-    tried = f"at most {counted(answer.budget, 'plan')} a player"
+    tried = f"at most {counted(answer.budget, 'plan')} per player"
     if answer.replays is not None:
         tried += f", {answer.replays:,} of them with everything replayed"
     lines = [f"Worse places in {last}; {tried}."]

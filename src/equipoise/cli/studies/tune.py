@@ -97,7 +97,9 @@ def tune(
     chart: str | None = option(None, "Draw a chart of all trials: .svg, .png or .pdf.", "FILE"),
     title: options.Title,
     threads: int | None = option(
-        None, "Threads of a single worker. Results do not depend on it. [default: all cores]", min=1
+        None,
+        "Number of threads of a single worker. It does not change results. [default: all cores]",
+        min=1,
     ),
     reading: options.ReadingWhole,
     as_json: options.Json,

@@ -425,7 +425,7 @@ def _notes(grid: Grid, found: _Found) -> Iterator[str]:
     if found.one_sided and found.two_sided:
         yield (
             f"{found.one_sided:,} of {found.one_sided + found.two_sided:,} pairings "
-            f"{'stands' if found.one_sided == 1 else 'stand'} on one side of the table only"
+            f"{'is' if found.one_sided == 1 else 'are'} on only one side of the table"
         )
     if grid.total is None:
         return

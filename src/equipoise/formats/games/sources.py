@@ -209,8 +209,7 @@ def read_columns(source: object, format: str | None, options: Options) -> GameCo
         return _read_bytes(*read_stream(source), format, options)
     if format in ("pgn", "trf"):
         raise InvalidParameterError(
-            f"source must be a path or a stream where format is {format}; "
-            f"got {type(source).__name__}"
+            f"source must be a path or a stream if format is {format}; got {type(source).__name__}"
         )
     return read_document(open_document(source, format), format, options)
 
@@ -250,7 +249,8 @@ def _format_of(path: Path) -> str | None:
         if begins.match(start):
             return format
     raise InvalidParameterError(
-        f"format must be given, as neither the name of {path} nor its first line tells: one of "
+        f"format must be given, because neither the name of {path} nor its first line shows it: "
+        f"one of "
         f"{', '.join((*get_args(Content), *get_args(Format)))}"
     )
 

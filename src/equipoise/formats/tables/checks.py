@@ -52,9 +52,7 @@ SCORE_IN_TEAM = (
     "must be the same for all players of a team because it decides the places "
     "(if players have scores of their own, give rank or winner too, and --stat score=WEIGHT)"
 )
-ADJACENT = (
-    "must be on adjacent rows where there are no times; otherwise one id could mean two matches"
-)
+ADJACENT = "must be on adjacent rows if there are no times; otherwise one id could mean two matches"
 TWO_TEAMS = "must have exactly two teams if a winner is given"
 NAMES_NONE = "must name one of the match's teams, or be empty for a draw"
 

@@ -275,8 +275,8 @@ def _whole(
         match = frame["match"][int(grouping.first[torn[0]])]
         filters = " and ".join(f"{name}={value}" for name, value in options.where)
         raise InvalidParameterError(
-            f"where (--where) must hold on all rows of a match or on none; {filters} holds on "
-            f"some rows only of {some}, of which the first is {match!r}"
+            f"where (--where) must hold on all rows of a match or on none; {filters} holds on only "
+            f"some rows of {some}, of which the first is {match!r}"
         )
     return chosen
 

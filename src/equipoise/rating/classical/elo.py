@@ -185,6 +185,8 @@ class Elo(System):
             return np.empty(0)
         home = history.at_home(low, high)
         if home is None:
-            rule = "must be a column (true for the side at home), or side, for home_advantage"
+            rule = (
+                "must be a column (true for the home side), or give side, if home_advantage is set"
+            )
             raise InvalidDataError([Problem("", None, "at_home", rule, "neither")])
         return np.where(home, self.home_advantage, 0.0)

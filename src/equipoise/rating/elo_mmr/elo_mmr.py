@@ -74,7 +74,7 @@ class EloMMRParameters(System):
         limits = self.weight_limit is not None or self.sigma_limit is not None
         if limits and (self.beta is not None or self.gamma is not None):
             raise InvalidParameterError(
-                "give either weight_limit and sigma_limit or beta and gamma, not some of both"
+                "give either weight_limit and sigma_limit or beta and gamma, not a mixture"
             )
         if (self.beta is None) != (self.gamma is None):
             raise InvalidParameterError("beta and gamma must be given together")

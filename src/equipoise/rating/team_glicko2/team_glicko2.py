@@ -213,7 +213,7 @@ class TeamGlicko2(System):
             return [], np.zeros(0, np.int64)
         column: Ids | None = history.attributes.get("role")
         if column is None:
-            rule = "must be a column, for roles"
+            rule = "must be a column if roles is set"
             raise InvalidDataError([Problem("", None, "role", rule, "none")])
         names, role = np.unique(column[low:high].astype(str), return_inverse=True)
         return names.tolist(), role.astype(np.int64).reshape(-1)

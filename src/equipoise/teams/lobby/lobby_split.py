@@ -141,13 +141,15 @@ def balance(
     """
     require(isinstance(lobby, Lobby), "lobby", "a Lobby", type(lobby).__name__)
     require(teams >= 2 and int(teams) == teams, "teams", "a whole number from 2", teams)
-    require(teams <= lobby.players, "teams", f"at most {lobby.players}, the players", teams)
+    require(
+        teams <= lobby.players, "teams", f"at most {lobby.players}, the number of players", teams
+    )
     _check_numbers(uncertainty_weight, objective, alternatives, steps, seed, time_limit)
     by_sum = objective == "sum"
     require(
         not by_sum or lobby.players % teams == 0,
         "objective",
-        f"'mean' where {lobby.players} players do not make {teams} equal teams",
+        f"'mean' if {lobby.players} players do not make {teams} equal teams",
         objective,
     )
     order = lobby.order()

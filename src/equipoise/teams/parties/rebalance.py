@@ -81,8 +81,8 @@ def notes_of(matched: Matched, outcome: Outcome, teams: int, below: bool) -> Ite
     yield from _attribute_notes(matched.request)
     if teams < rules.max_number and not below:
         yield (
-            f"{teams} of at most {counted(rules.max_number, 'team')}: with more teams, "
-            f"not all would have {_range(rules.player_min_number, rules.player_max_number)} players"
+            f"{teams} of at most {counted(rules.max_number, 'team')}: with more teams, some would "
+            f"not have {_range(rules.player_min_number, rules.player_max_number)} players"
         )
     assert outcome.team_of is not None
     if below:
@@ -91,8 +91,8 @@ def notes_of(matched: Matched, outcome: Outcome, teams: int, below: bool) -> Ite
         far = matched.distance_of(rule, outcome.team_of, teams)
         if rule.reference is not None and far > rule.reference + matched.tolerance:
             yield (
-                f"the distance of the teams in {rule.attribute} is {far:.2f}, more than the "
-                f"reference of {rule.reference:g}"
+                f"the distance of the teams in {rule.attribute} is {far:.2f}, which is more than "
+                f"the reference of {rule.reference:g}"
             )
     if outcome.truncated:
         yield "not all sequences were compared: more even teams may exist"
@@ -112,7 +112,7 @@ def _attribute_notes(request: RebalanceRequest) -> Iterator[str]:
     for one in missing_of(request):
         yield (
             f"{counted(one.players, 'player')} without {one.attribute}: the default of "
-            f"{one.default:g} from default_attributes counts"
+            f"{one.default:g} from default_attributes is used"
         )
     if unused := _unused(request):
         yield f"attributes without a matching rule do not count: {', '.join(unused)}"

@@ -192,7 +192,7 @@ def _check(
         fits = given and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
         require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
     usable = games.coloured or colour_advantage == 0.0
-    require(usable, "colour_advantage", "0 where colours are not known", colour_advantage)
+    require(usable, "colour_advantage", "0 if colours are not known", colour_advantage)
     require(draws in ("ignore", "davidson"), "draws", "ignore or davidson", draws)
     compatible = draws == "ignore" or curve == "elo"
     require(compatible, "curve", "elo with draws=davidson, which extends it", curve)

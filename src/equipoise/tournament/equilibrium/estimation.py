@@ -126,7 +126,11 @@ def _with_advantage(question: Question, begin: Fit | None = None) -> Fit:
     step = (30.0 if begin is None else 3.0) * question.scale
     root = _falling_root(missing, first, step, (-limit, limit), _TOLERANCE * max(games, 1.0))
     if root is None:
-        raise _refused("colour_advantage", COLOURS, "white, or black, won all that colours decide")
+        raise _refused(
+            "colour_advantage",
+            COLOURS,
+            "white or black won all games that could show the advantage",
+        )
     return Fit(found["latest"], question.curve, root, math.nan)
 
 
@@ -186,7 +190,7 @@ def _check_colours(question: Question) -> None:
         best = engine.step(np.where(held, 0.0, pull), zero, 1e-8)
     left = weight * (1.0 - (best[pairs.first] - best[pairs.second])) ** 2
     if float(np.sum(left)) <= 1e-9 * float(np.sum(weight)):
-        raise _refused("colour_advantage", COLOURS, "colours that go with the players")
+        raise _refused("colour_advantage", COLOURS, "colours that depend on the players")
 
 
 def _falling_root(

@@ -121,7 +121,7 @@ def _order(existence: Existence, name: _Name, most: int) -> Iterator[str]:
         yield _sentence(f"{name(a)} cannot be placed above or below {name(b)}")
     if len(pairs) > SHOWN_GROUPS:
         more = _counted(len(pairs) - SHOWN_GROUPS, "more pair")
-        yield f"The same holds for {more} of players or groups."
+        yield f"The same is true of {more} of players or groups."
     if not len(pairs) and existence.components == 1 and classes > 2:
         shown = [name(one) for one in range(min(classes, SHOWN_GROUPS))]
         rest = _and_more(classes - len(shown), "; then")
