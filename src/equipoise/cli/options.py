@@ -165,7 +165,7 @@ def _settings(path: str | None) -> Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read a history, and which of its matches."""
+    """How to read a history, and which matches to select."""
 
     column: Column
     stat: list[str] | None = option(

@@ -59,7 +59,7 @@ Choice: TypeAlias = tuple[Value, ...] | Range
 class Trial:
     """One set of parameters, and how well it predicted.
 
-    number : from 0, in the order of proposal; -1 for the parameters as given
+    number : from 0, in the order of proposal; -1 for the given parameters
     parameters : the parameters searched
     status : done, refused by the system, or failed while rating; `reason` explains it
     metrics : of `METRICS`; empty unless it is done

@@ -175,7 +175,7 @@ def backtest(
     all_pairs : log loss, Brier score and calibration use every pair in matches of up to this many
         teams, and eight opponents of every team in larger matches
     threads : to use; never changes a number
-    progress : called with (participations done, participations in all), all systems together
+    progress : called with (participations done, total), all systems together
     finished : called with the label of each system that is done
     Raises : InvalidParameterError, InvalidDataError if a system cannot rate this history or
         nothing is left to score, ConvergenceError

@@ -100,7 +100,7 @@ def _settle(pool: Pool, part: int) -> None:
 
 @inner_kernel
 def _retire(pool: Pool, played: Played, first: int, now: int) -> int:
-    """Deactivate the players whose last match is too long ago at place `now`.
+    """Deactivate the players whose last match is too long ago at the position `now`.
 
     first : first match that may have such players; returns the next such match
     """
@@ -113,7 +113,7 @@ def _retire(pool: Pool, played: Played, first: int, now: int) -> int:
                 pool.sums[TOTAL] -= pool.rating[p]
         first += 1
     if pool.sums[ACTIVE] == 0.0:
-        # No player is left, so no rounding error should be left either.
+        # No player is left, so the rounding error is removed too.
         pool.sums[TOTAL] = 0.0
     _settle(pool, BY_LEAVING)
     return first
@@ -221,7 +221,7 @@ def drift(
     points : number of points, evenly spread from the first match to the last: in time where the
         window is in days, else over the matches. Equal points count once
     threads : to use for large matches; never changes a number
-    progress : called with (participations done, participations in all)
+    progress : called with (participations done, total)
     Raises : InvalidParameterError, InvalidDataError if the system cannot rate this history or
         there is no match, ConvergenceError
     """

@@ -1,8 +1,8 @@
 """Simulated matches of two teams between players of known skill, with statistics that depend on it.
 
-The model is our own, made to test team ratings. On the day of a match, every player performs
-normally around the own skill. The team with the better mean performance wins, and every statistic
-of a player follows that player's performance.
+The model is our own, made to test team ratings. In a match, the performance of every player is
+normally distributed around the player's skill. The team with the better mean performance wins, and
+every statistic of a player follows that player's performance.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STEEPEST = 2.0
 
 
 class Usual(NamedTuple):
-    """Statistics of a player without a role who performs like the match, in a complete match."""
+    """Statistics of a player without a role who performs like the mean of a complete match."""
 
     kills: float
     deaths: float
@@ -92,7 +92,8 @@ class TeamModel:
     sizes : (players of one team, of the other), one pair of them drawn for each match
     newcomers : share of the players who arrive during the history, evenly, rather than before it
     newcomer_gap : mean skill of the other players minus that of newcomers, rating points
-    activity_deviation : of the logarithm of how often players play; 0 is equally often
+    activity_deviation : standard deviation of the logarithm of the frequency of play; 0 means that
+      all play equally often
     matchmade : players of similar skill meet, in about equal teams; otherwise lobbies are random
     mean_skill, skill_deviation : of the players, rating points
     performance_deviation : of a performance around the skill, rating points

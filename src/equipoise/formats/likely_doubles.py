@@ -115,8 +115,7 @@ def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
 
     White space counts around names and by its amount between words; invisible characters count as
     white space. Case is that of Unicode. The form is Unicode's compatibility form: accents composed
-    or not, letters wide or narrow. It is fast without such pairs, because histories have many
-    players.
+    or not, letters wide or narrow. The search is fast if there are no such pairs.
 
     names : distinct; every name is the second of at most one pair
     """

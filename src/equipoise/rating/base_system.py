@@ -2,7 +2,7 @@
 
 A system is a frozen dataclass of parameters on top of `System`. It defines
 
-    settings()           its parameters as kernels take them, a NamedTuple of numbers
+    settings()           its parameters in the form that kernels use, a NamedTuple of numbers
     update(job, workers) the update: calls its kernel, which rates the matches of a `Job`
     capabilities, outlook
 
@@ -99,7 +99,7 @@ class Job(NamedTuple, Generic[_Settings, _Traces, _Own]):
 
 
 def matches_of(history: History, start: int = 0, stop: int | None = None) -> Matches:
-    """Return matches start:stop as kernels take them."""
+    """Return matches start:stop in the form that kernels use."""
     stop = history.matches if stop is None else stop
     low, high = int(history.offsets[start]), int(history.offsets[stop])
     ceiling = np.full(stop - start, np.inf)
@@ -177,7 +177,7 @@ class System(ABC):
 
     @abstractmethod
     def settings(self) -> Any:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
 
     @abstractmethod
     def update(self, job: Job[Any, Any, Any], workers: Workers) -> tuple[int, float]:
@@ -198,7 +198,7 @@ class System(ABC):
         stop: int,
         trace: TraceColumns | None = None,
     ) -> Job[Any, Any, Any]:
-        """Return matches start:stop as kernels take them."""
+        """Return matches start:stop in the form that kernels use."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         return Job(
             table=state.table,

@@ -117,8 +117,8 @@ def _match(history: History, player: object, match: object, matches: Ints) -> in
     if found[0] not in matches:
         last = ", ".join(str(one) for one in history.match_ids[matches[-_NAMED:]])
         raise NotFoundError(
-            f"{player} did not take part in match {match}; took part in {len(matches)}, "
-            f"the last of them {last}"
+            f"{player} did not take part in match {match}, but in {len(matches)} others, the last "
+            f"of them {last}"
         )
     return int(found[0])
 

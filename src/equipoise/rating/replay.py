@@ -91,7 +91,7 @@ def replay(
     trace : whether to keep the changes of every match for each of its players
     at : time in days since 1970 for which ratings are read; None: as of the last matches
     threads : number of threads for large matches; it never changes a result
-    progress : called with (participations done, participations in all)
+    progress : called with (participations done, total)
     Raises : InvalidDataError if the system cannot rate this history; ConflictError if a match
         that the state has rated has changed or is missing, or if a new match is older than those;
         ConvergenceError
@@ -284,5 +284,5 @@ def _player_order(
 
 
 def days(microseconds: int) -> float:
-    """Return a time as systems take it: days since 1970."""
+    """Return a time in the unit of systems: days since 1970."""
     return microseconds / MICROSECONDS_PER_DAY

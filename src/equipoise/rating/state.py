@@ -192,7 +192,7 @@ class State:
         return self.take(np.arange(self.players))
 
     def grow(self, players: int) -> None:
-        """Add new players until there are `players` in all."""
+        """Add new players up to a total of `players`."""
         extra = np.tile(np.array(list(self.initial.values())), (players - self.players, 1))
         self.table = np.concatenate([self.table, extra])
         if self.runs is not None:

@@ -73,7 +73,7 @@ def what_if(
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     places : from 1; None takes all
-    progress : called with (places done, places in all)
+    progress : called with (places done, total)
     Players who are not in the pool are newcomers.
 
     Raises : NotFoundError for a player who is not in the match, InvalidParameterError for teams

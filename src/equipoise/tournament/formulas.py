@@ -85,7 +85,7 @@ class Results(NamedTuple):
 class Tally(NamedTuple):
     """Totals of N players over all their games against rated opponents; each of shape (N,).
 
-    average : mean rating of the opponents, every game counted, NaN without games
+    average : mean rating of the opponents over games, NaN without games
     games, points, lost : k, m and k - m
     """
 

@@ -1,7 +1,7 @@
 """Games summed by pair of players, which is all that the equilibrium needs of a tournament.
 
 W and Y of [PRE]_ sec. 2 are sparse: a pair that met is one row here. The single games and their
-order play no part. Millions of results are gathered by `pair_kernels`.
+order have no effect. Millions of results are gathered by `pair_kernels`.
 """
 
 from __future__ import annotations

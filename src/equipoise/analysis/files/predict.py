@@ -105,7 +105,7 @@ def predict_match(
 
     Players whom the state does not know are newcomers, and the answer names them.
 
-    progress : called with (places tried, places in all)
+    progress : called with (places tried, total)
     Raises : NotFoundError, InvalidDataError, InvalidParameterError, ConvergenceError
     """
     return predicted(_match(request), progress)
@@ -116,7 +116,7 @@ def predicted(
 ) -> PredictMessage:
     """Return what the system of a pool expects of a match.
 
-    progress : called with (places tried, places in all)
+    progress : called with (places tried, total)
     Raises : NotFoundError, InvalidParameterError, ConvergenceError
     """
     system = match.pool.system

@@ -105,7 +105,7 @@ def search(
     """Read the history, search on its first matches, compare on the others, write the files.
 
     system : with the given parameters
-    progress : called with (trials done, trials in all)
+    progress : called with (trials done, total)
     resumed : called with the number of trials that a study already has, if any
     Raises : EquipoiseError, and then nothing was written but trials in the study
     """

@@ -212,7 +212,7 @@ def _mean(some: Sequence[RememberedMessage]) -> float:
 
 
 def _change(found: ExplainMessage) -> float:
-    """Return the change between the ratings as they are shown."""
+    """Return the difference of the ratings shown."""
     return round(round(found.rating, 2) - round(found.rating_before, 2), 2)
 
 

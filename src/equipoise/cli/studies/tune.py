@@ -178,7 +178,7 @@ def _print(answer: TuneAnswer) -> None:
     print_table(main_table(held_out))
     print_lines("", BY_EXPERIENCE)
     print_table(groups_table(held_out))
-    print_lines("", f"Tuned minus given, for {held_out.scoring.for_whom}")
+    print_lines("", f"Tuned minus given parameters, for {held_out.scoring.for_whom}")
     print_table(difference_table(held_out))
     say(*tune_lines(message), *reading_lines(message.history))
     paths = (answer.request.output, answer.request.trials_output, answer.request.chart)

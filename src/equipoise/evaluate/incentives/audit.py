@@ -136,7 +136,7 @@ def incentives(
         frozen, and plans near them, are compared by replaying everything
     seed : random seed of the search
     threads : to use for large matches; never changes a number
-    progress : called with (plans tried, plans in all)
+    progress : called with (plans tried, total)
     Raises : NotFoundError for a player who is not in the history or whom the system never rates,
         InvalidDataError if the system cannot rate this history, ConvergenceError
     """
@@ -175,7 +175,7 @@ def throwing(
     others: Others = "frozen",
     threads: int = 1,
 ) -> Incentive:
-    """Return the effect of coming in last in some matches; it may well be a loss.
+    """Return the effect of coming in last in some matches; which may be a loss.
 
     thrown : ids of rated matches of the player; matches from the first of them on are considered
     Raises : as `incentives`, and NotFoundError for ids that are not rated matches of the player

@@ -1,4 +1,4 @@
-"""How well the predicted order of a match agrees with its result.
+"""Agreement of the predicted order of a match with its result.
 
 Source: [EM]_ section 6.2, for every participant of a match; pairs are counted in O(n log n).
 Departures (READINGS B9): a pair predicted equal but not tied counts one half, and equal

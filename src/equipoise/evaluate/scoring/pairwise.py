@@ -1,4 +1,4 @@
-"""How well expected scores agree with results: logarithmic loss, quadratic loss, calibration.
+"""Agreement of expected scores with results: logarithmic loss, quadratic loss, calibration.
 
 The score s of a pair is 1 for a win, 1/2 for a tie, 0 for a loss, and p is the expected score. The
 logarithmic loss is -s ln p - (1 - s) ln(1 - p), in nats; the quadratic (Brier) loss is (s - p)^2. A

@@ -44,7 +44,7 @@ class TrueSkillSystem(System):
 
     @abstractmethod
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -86,7 +86,7 @@ class TrueSkill(TrueSkillSystem):
         require(1e-9 <= chance < 1, "draw_probability", "from 1e-9 to below 1", chance)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them; the margin is that of a duel [TS]_ sec. 2."""
+        """Return the parameters for kernels; the margin is that of a duel [TS]_ sec. 2."""
         z = NormalDist().inv_cdf(0.5 * (1.0 + self.draw_probability))
         return Settings(
             beta=float(self.beta),
@@ -137,7 +137,7 @@ class TrueSkillSPb(TrueSkillSystem):
         require(0 < eps < math.inf, "convergence_eps", "positive", eps)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(
             beta=float(self.beta),
             drift=float(self.sigma_drift),

@@ -68,7 +68,7 @@ class Chain(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them.
+    """Parameters in the form that kernels use.
 
     beta, drift : rating points; drift is added to a deviation before the match
     margin : of a draw between two players (classic), or eps

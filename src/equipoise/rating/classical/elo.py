@@ -32,7 +32,7 @@ RATING, MATCHES, LAST_TIME = range(3)
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them; slope = ln 10/scale."""
+    """Parameters in the form that kernels use; slope = ln 10/scale."""
 
     k: float
     slope: float
@@ -152,7 +152,7 @@ class Elo(System):
         return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(float(self.k), math.log(10.0) / self.scale)
 
     def own(self, state: State, history: History, start: int, stop: int) -> Floats:

@@ -56,7 +56,7 @@ RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them; period_days is inf if every match is a period."""
+    """Parameters in the form that kernels use; period_days is inf if every match is a period."""
 
     initial_rating: float
     max_phi: float
@@ -383,7 +383,7 @@ class Glicko2(System):
         return team_mean_outlook(rating, deviation)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(
             float(self.initial_rating),
             float(self.max_deviation) / GLICKO2_SCALE,

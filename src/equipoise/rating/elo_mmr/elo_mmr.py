@@ -169,7 +169,7 @@ class EloMMRParameters(System):
         return Outlook(centre=rating, scale=SCALE_OF_DEVIATION * delta, curve="logistic")
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         weight_limit, sigma_limit = self.limits()
         endless = np.iinfo(np.int64).max
         return Settings(

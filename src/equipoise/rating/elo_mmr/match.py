@@ -50,7 +50,7 @@ _AHEAD, _FAR_AHEAD = 3, 12
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them."""
+    """Parameters in the form that kernels use."""
 
     weight_limit: float
     sigma_limit2: float

@@ -54,7 +54,7 @@ RATING, MATCHES, LAST_TIME = range(3)
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them; slope = pi/(sqrt 3 beta)."""
+    """Parameters in the form that kernels use; slope = pi/(sqrt 3 beta)."""
 
     slope: float
     weight: float
@@ -236,7 +236,7 @@ class Codeforces(System):
         return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(
             slope=1.0 / self.scale,
             weight=float(self.weight),

@@ -78,7 +78,7 @@ _LEAST_VOLATILITY, _LARGEST_VOLATILITY = 1e-6, 1e9
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them."""
+    """Parameters in the form that kernels use."""
 
     weight_noob: float
     weight_limit: float
@@ -366,7 +366,7 @@ class TopCoder(System):
         )
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(
             weight_noob=float(self.weight_noob),
             weight_limit=float(self.weight_limit),

@@ -40,7 +40,7 @@ _GRID = 2.0**40
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them.
+    """Parameters in the form that kernels use.
 
     max_change : on the internal scale, inf for none
     activity_window, period : in microseconds

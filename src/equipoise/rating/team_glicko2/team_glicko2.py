@@ -189,7 +189,7 @@ class TeamGlicko2(System):
         return team_mean_outlook(rating, deviation)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         limit = math.inf if self.max_change is None else float(self.max_change)
         return Settings(
             initial_rating=float(self.initial_rating),

@@ -1,9 +1,10 @@
 """Combination: teams are filled one after the other, in every way.
 
-Source: [MR]_ "Combination"; READINGS D3, D4. For the first team parties are chosen in lexicographic
-order of arrival, for the next from the rest, and so on. Teams are labelled, so mirror images
-appear. Departures: if teams need not be full, because the method is requested for a loose ruleset
-or a session, every filling that the ruleset allows is listed, with fuller teams first.
+Source: [MR]_ "Combination"; READINGS D3, D4. Parties for the first team are chosen in lexicographic
+order of arrival, then parties for the next team from the rest, and so on. Teams are labelled, so
+mirror images appear. Departures: if teams need not be full, because the method is requested for a
+loose ruleset or a session, every filling that the ruleset allows is listed, with fuller teams
+first.
 
 The best filling is not searched in the list. It is one of the most even compositions, and the order
 of the list determines which of these comes last.

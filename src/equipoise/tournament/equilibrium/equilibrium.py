@@ -115,7 +115,7 @@ def performance_equilibrium(
     anchors : id -> rating at which that player is held
     prior : drawn games of every player against a player held at the average, from 0
     colour_advantage : rating points of white, or "estimate"
-    draws : "davidson" models draws as results of their own, with an estimated parameter
+    draws : "davidson" models draws separately, with an estimated parameter
     threads : number of threads; it never changes a result
     Raises : NoEquilibriumError   some players took every point of others; `.sweeps` names them
     Raises : InvalidParameterError, NotFoundError, ConvergenceError
