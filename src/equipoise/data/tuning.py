@@ -84,7 +84,7 @@ class Tuning:
     choices : the values or ranges tried, by parameter
     given : the parameters that the search started from, as a trial of their own
     trials : in the order of their numbers, at least one of them done
-    matches, participations : number of those scored in each trial
+    matches, participations : numbers of scored ones in each trial
     """
 
     system: str

@@ -159,7 +159,7 @@ def backtest(
 ) -> Backtest:
     """Return how well systems, and a baseline, predict the matches of a history.
 
-    systems : by a label of the caller's choice
+    systems : by label, which the caller chooses
     rng : draws the resamples; the resamples of groups by experience are drawn from copies of it
     min_history : participations of players with fewer earlier matches are not scored; `groups` of
         the result includes them

@@ -339,8 +339,8 @@ def scoring(found: Backtest, seed: int) -> Iterator[str]:
     if found.min_total is not None:
         fewer = counted(found.min_total, "match", "matches")
         yield (
-            f"Participations of players with fewer than {fewer} in the whole history, later ones "
-            "included, were not scored."
+            f"Participations of players with fewer than {fewer} in the complete history, including "
+            f"later ones, were not scored."
         )
     elif found.min_history:
         fewer = counted(found.min_history, "earlier match", "earlier matches")

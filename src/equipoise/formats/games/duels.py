@@ -25,7 +25,7 @@ from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.long_table import build_history
 from equipoise.wording import counted
 
-DUEL = "must be a match of two single players"
+DUEL = "must be a match between two single players"
 
 _RATINGS = ("rating", "elo")
 _SIDES = ("at_home", "home", "side", "color", "colour")
