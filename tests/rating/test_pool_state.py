@@ -175,5 +175,5 @@ def test_an_order_is_checked(order: list[int], rule: str) -> None:
     history = read_history({"match": [1, 2, 3], "player": [1, 1, 1], "rank": [0, 0, 0]})
     with pytest.raises(InvalidDataError, match=rule):
         replace(history, order=np.array(order))
-    with pytest.raises(InvalidDataError, match="must be absent where there are times"):
+    with pytest.raises(InvalidDataError, match="must be absent if there are times"):
         replace(history, order=np.array([1, 2, 3]), time=np.array([1, 2, 3]))
