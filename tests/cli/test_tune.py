@@ -52,7 +52,7 @@ def test_it_says_what_it_found_and_what_the_other_matches_say(
     assert "\nOn the others\n" in out
     assert lines[-5].split()[:3] == ["tuned", "given", "pair_inv"]
     assert "9 trials in " in err
-    assert "found weight_limit=0.1, sigma_limit=40: pair_inversion 82.134" in err
+    assert "found weight_limit=0.1, sigma_limit=40: pair_inversion is 82.134" in err
     assert "at the edge of the values tried: weight_limit, sigma_limit" in err
     assert "on 20 other matches pair_inversion changes by -0.317" in err
     assert "worse, and unlikely to be chance: the first matches are not typical" in err
