@@ -61,7 +61,7 @@ def test_lines_are_the_ratings_from_before_the_first_match() -> None:
     assert list(honest.get_ydata()) == [1500, 1510, 1520, 1530]
     assert list(planned.get_ydata()) == [1500, 1400, 1600, 1730]
     assert (list(marks.get_xdata()), list(marks.get_ydata())) == ([1], [1400])
-    assert words(axes) == ["elo", "as played 1,530", "by plan 1,730", "gain +200"]
+    assert words(axes) == ["elo", "as it was 1,530", "by plan 1,730", "gain +200"]
 
 
 def test_where_nothing_is_gained_there_is_one_line() -> None:
@@ -118,6 +118,6 @@ def test_a_chart_in_letters_is_as_large_as_asked(one: Incentive, columns: int, r
 
 
 def test_the_key_names_both_lines() -> None:
-    assert lines(FARMED)[0] == "as played 1530   by plan 1730"
-    assert lines(FARMED, coloured=False)[0] == "A as played 1530   B by plan 1730"
+    assert lines(FARMED)[0] == "as it was 1530   by plan 1730"
+    assert lines(FARMED, coloured=False)[0] == "A as it was 1530   B by plan 1730"
     assert "B" in "".join(lines(FARMED, coloured=False)[1:])

@@ -86,7 +86,7 @@ def drift_panels(found: Mapping[str, Drift], *, band: bool) -> tuple[Panel, Pane
 
 def _added(found: Mapping[str, Drift]) -> Panel:
     """Return the lower panel."""
-    heading = "points added per player so far"
+    heading = "points added a player so far"
     several = len(found) > 1
     scaling = [
         _line(label if several else "performance", number, one, one.added_by_performance, "+.1f")

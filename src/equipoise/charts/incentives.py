@@ -94,7 +94,7 @@ def _say(axes: Axes, label: str, one: Incentive) -> None:
     """Write the heading of a panel: the system, and the last rating of both lines."""
     words = (
         (shortened(label, _LETTERS), theme.INK, "bold", 24.0, 0.0, "left"),
-        (f"as played {points(one.honest[-1])}", theme.WORDS[0], "bold", 6.0, 0.0, "left"),
+        (f"as it was {points(one.honest[-1])}", theme.WORDS[0], "bold", 6.0, 0.0, "left"),
         (_planned(one), theme.WORDS[1], "bold", 6.0, 1.0, "right"),
         (_gain(one), theme.MUTED, "normal", 24.0, 1.0, "right"),
     )
@@ -203,7 +203,7 @@ def _key(one: Incentive, coloured: bool) -> Row:
     """Return the legend, with the last rating of each line."""
     letters = ("", "") if coloured else ("A ", "B ")
     return [
-        Span(f"{letters[0]}as played {_points(one.honest[-1])}", COLOURS[0]),
+        Span(f"{letters[0]}as it was {_points(one.honest[-1])}", COLOURS[0]),
         Span("   ", ""),
         Span(f"{letters[1]}by plan {_points(one.planned[-1])}", COLOURS[1]),
     ]

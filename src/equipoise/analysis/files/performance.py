@@ -154,7 +154,7 @@ def chart_of(found: TournamentPerformance, name: str) -> Figure:
     return sweeps_figure(
         graph_of(found),
         title=f"Why {name} has no equilibrium",
-        subtitle="an arrow leads from a group to the players from whom it took every point",
+        subtitle="an arrow leads from a group to those of whom it took every point",
     )
 
 

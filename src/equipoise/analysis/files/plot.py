@@ -281,7 +281,7 @@ def _head(words: str, colour: str, columns: int) -> list[Row]:
 
 def _key(system: str, band: bool, performances: bool) -> str:
     """Return the meaning of line, band and dots."""
-    words = ["two deviations on either side (band)"] * band + ["performances (dots)"] * performances
+    words = ["two deviations either way (band)"] * band + ["performances (dots)"] * performances
     return ", ".join([f"{system} rating (line)", *words]) if words else f"{system} rating"
 
 

@@ -171,7 +171,7 @@ def title_of(answer: DriftAnswer) -> str:
 def subtitle_of(answer: DriftAnswer, *, band: bool) -> str:
     """Return who is active, and the meaning of the band."""
     words = f"Active players have played in the last {answer.window}"
-    return words + ("; the band is one standard deviation of their ratings" if band else "")
+    return words + ("; the band is a standard deviation of their ratings" if band else "")
 
 
 def figure_of(answer: DriftAnswer, *, title: str | None, band: bool) -> Figure:

@@ -178,7 +178,7 @@ def subtitle_of(answer: IncentivesAnswer) -> str:
     others = (
         "the other players keep their ratings" if frozen else "all other players are rated again"
     )
-    return f"The best plan found for throwing matches, compared with the actual results; {others}"
+    return f"The best plan found of throwing matches, against the results as they were; {others}"
 
 
 def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:
