@@ -203,7 +203,7 @@ def _subtitle(found: Tuning, surface: Surface) -> str:
     better = "higher" if found.higher_is_better else "lower"
     words.append(f"{better} is better; outlined: the best")
     if _shows_given(found, surface):
-        words.append("cross: the given parameters")
+        words.append("cross: as given")
     left_out = len(found.choices) - MOST_PANELS
     if left_out > 0:
         words.append(
